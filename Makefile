@@ -1,0 +1,54 @@
+# make demo   sets everything up and shows the main job on built-in data
+# make test   sets everything up and runs every test
+# make check  lint, types and the fast tests
+# make bench  measures the speed (minutes) and rewrites docs/performance.md
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint format picture clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+# Debian splits venv from python3: where it is missing, try to install it, and say so if that fails.
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  (apt-get update && apt-get install -y python3-venv) \
+	  || { echo "Python's venv module is missing: install the package python3-venv, then run make again."; exit 1; }; \
+	  $(PYTHON) -m venv $(VENV); }
+
+# The last step compiles the kernels once, so that no first command waits for the compiler.
+$(READY): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP) install --quiet --constraint constraints.txt "pip>=25.1"
+	PIP_CONSTRAINT=constraints.txt $(PIP) install --quiet --editable . --group test --group lint
+	$(BIN)/python -m habitprint.compile
+	@touch $@
+
+setup: $(READY)
+
+demo: $(READY)
+	$(BIN)/habitprint demo
+
+test: $(READY) lint
+	$(BIN)/python -m pytest --numprocesses 2
+
+check: $(READY) lint
+	$(BIN)/python -m pytest --numprocesses 2 -m "not slow"
+
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,35 @@
+"""Tell how identifiable people are from the statistics of their habits.
+
+>>> import habitprint as hp
+>>> released, known = hp.datasets.illustration()
+>>> matching = hp.match(released, known)
+>>> dict(zip(matching.released, matching.known))
+{'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
+"""
+
+from habitprint import datasets
+from habitprint.errors import HabitprintError, InputError, NoSharedPlaceWarning
+from habitprint.evaluation import Evaluation, evaluate, wilson_interval
+from habitprint.histograms import Histograms, align, read_histograms
+from habitprint.matching import Matching, match
+from habitprint.weights import WEIGHTS, Weight, weights
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "WEIGHTS",
+    "Evaluation",
+    "HabitprintError",
+    "Histograms",
+    "InputError",
+    "Matching",
+    "NoSharedPlaceWarning",
+    "Weight",
+    "align",
+    "datasets",
+    "evaluate",
+    "match",
+    "read_histograms",
+    "weights",
+    "wilson_interval",
+]

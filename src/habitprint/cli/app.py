@@ -1,0 +1,73 @@
+"""The command `habitprint`: its subcommands, and how it ends."""
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import habitprint
+from habitprint.cli.demo import demo
+from habitprint.cli.match import match
+from habitprint.errors import InputError
+
+BAD_INPUT, OUR_FAULT, INTERRUPTED = 2, 3, 130
+
+app = typer.Typer(
+    name="habitprint",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(match)
+app.command()(demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"habitprint {habitprint.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def habitprint_command(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and leave.")
+    ] = False,
+) -> None:
+    """Tell how identifiable people are from the statistics of their habits.
+
+    Somebody publishes, per pseudonym, how often it was at each place.
+    Somebody else knows the same people's habits from another period.
+    habitprint finds the best possible matching of the two,
+    and says how many people it identifies.
+
+    It measures risk on data that you are responsible for.
+
+    [bold]Try it:[/bold] habitprint demo
+
+    [bold]Exit codes:[/bold] 0 all went well · 2 the input cannot be used · 3 a fault of habitprint itself
+    """
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    notes = Console(stderr=True)
+    try:
+        app()
+    except InputError as error:
+        notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+        sys.exit(BAD_INPUT)
+    except KeyboardInterrupt:
+        notes.print("stopped: nothing was written")
+        sys.exit(INTERRUPTED)
+    except Exception:  # noqa: BLE001  (whatever it is, it is ours: say so, with all there is to say)
+        traceback.print_exc()
+        notes.print(
+            "[bold red]this is a fault of habitprint, not of your data.[/bold red] Please report the lines above."
+        )
+        sys.exit(OUR_FAULT)

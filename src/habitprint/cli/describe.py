@@ -1,0 +1,134 @@
+"""Say what was found in words and tables for people."""
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from habitprint.evaluation import Evaluation
+from habitprint.histograms import Histograms
+from habitprint.matching import Matching
+
+FIRST = 10  # pairs shown
+
+
+def percent(rate: float) -> str:
+    """Return a rate as a percentage with enough digits to be told from zero.
+
+    Examples
+    --------
+    >>> percent(0.211), percent(0.00002), percent(0.0), percent(1.0)
+    ('21.1%', '0.002%', '0%', '100%')
+    """
+    value = 100 * rate
+    if value == 0 or abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
+        return f"{round(value)}%"
+    return f"{value:.1f}%" if value >= 1 else f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") + "%"
+
+
+def rate_with_interval(rate: float | None, interval: tuple[float, float] | None, by_chance: float | None) -> str:
+    """Return a rate as text, never without its interval and baseline.
+
+    Examples
+    --------
+    >>> rate_with_interval(0.5, (0.25, 0.75), 0.01)
+    '50%  (95% interval 25% to 75%; by chance 1%)'
+    >>> rate_with_interval(None, None, None)
+    'not defined'
+    """
+    if rate is None or interval is None or by_chance is None:
+        return "not defined"
+    low, high = map(percent, interval)
+    return f"{percent(rate)}  (95% interval {low} to {high}; by chance {percent(by_chance)})"
+
+
+def number(value: float) -> str:
+    """Return a number of users with a decimal only where it is not whole.
+
+    Examples
+    --------
+    >>> number(12.0), number(9927.25)
+    ('12', '9,927.2')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
+
+
+def facts(rows: list[tuple[str, str]]) -> Table:
+    """Return names and values side by side.
+
+    Examples
+    --------
+    >>> facts([("pairs", "4")]).row_count
+    1
+    """
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in rows:
+        table.add_row(Text(name), Text(value))
+    return table
+
+
+def describe_matching(
+    matching: Matching, released: Histograms, known: Histograms, result: Evaluation | None = None
+) -> RenderableType:
+    """Return what was matched, how, what is proven about it, and how many users it identifies.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.illustration()
+    >>> describe_matching(hp.match(released, known), released, known).row_count
+    5
+    """
+    guesses = f", {matching.n_guesses:,} of them guesses: they share no place" if matching.n_guesses else ""
+    if matching.gap is None:
+        how = f"{matching.method}, {matching.direction}"
+        proof = "none: one by one optimises no total"
+    else:
+        how = matching.method
+        proof = "optimal" if matching.is_exact else "not optimal"
+        proof = f"{proof}: no {matching.size:,} pairs gain more than {matching.bound:.10g} (gap {matching.gap:.1g})"
+    return facts(
+        [
+            ("released", f"{released.n_users:,} users, {released.n_places:,} places"),
+            ("known", f"{known.n_users:,} users, {known.n_places:,} places"),
+            ("pairs", f"{matching.size:,}{guesses}"),
+            ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
+            ("proof", proof),
+            *([] if result is None else _evaluation_facts(result)),
+        ]
+    )
+
+
+def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
+    accuracy = rate_with_interval(result.accuracy, result.accuracy_interval, result.accuracy_random)
+    precision = rate_with_interval(result.precision, result.precision_interval, result.precision_random)
+    cluster = rate_with_interval(
+        result.cluster_accuracy, result.cluster_accuracy_interval, result.cluster_accuracy_random
+    )
+    return [
+        ("identified", f"{number(result.expected_correct)} of {result.n_common:,} common users"),
+        ("accuracy", accuracy),
+        ("precision", precision),
+        ("cluster accuracy", cluster),
+    ]
+
+
+def describe_pairs(matching: Matching) -> RenderableType:
+    """Return the surest pairs as a table, and say how many there are in all.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> describe_pairs(hp.match(*hp.datasets.illustration())).renderables[0].row_count
+    4
+    """
+    pairs = matching.to_table().sort("weight", "released", maintain_order=True)
+    table = Table(title="The surest pairs", title_justify="left", title_style="bold")
+    table.add_column("released")
+    table.add_column("known")
+    table.add_column("weight", justify="right")
+    for released, known, weight, _, is_guess in pairs.head(FIRST).iter_rows():
+        table.add_row(Text(str(released)), Text(str(known)), "guess" if is_guess else f"{weight:.4f}")
+    more = matching.size - FIRST
+    return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))

@@ -1,0 +1,32 @@
+"""Compile the kernels once and keep them on disk: ``python -m habitprint.compile``."""
+
+import time
+
+from habitprint.datasets import illustration
+from habitprint.evaluation import evaluate
+from habitprint.matching import match
+
+
+def compile_kernels() -> float:
+    """Run every kernel on the smallest example, so that later processes find them compiled.
+
+    Returns
+    -------
+    float
+        The seconds it took: a fraction of one when they were compiled already.
+
+    Examples
+    --------
+    >>> compile_kernels() > 0
+    True
+    """
+    start = time.perf_counter()
+    released, known = illustration()
+    matching = match(released, known)
+    matching.verify(released, known)
+    evaluate(match(released, known, method="one-by-one"), released, known)
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    print(f"kernels ready after {compile_kernels():.1f} s")  # noqa: T201  (a command that says what it did)

@@ -1,0 +1,179 @@
+"""Which counts may enter a histogram, and how a long table becomes a sparse matrix of them."""
+
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from habitprint.errors import InputError, first_few
+from habitprint.ids import to_ids
+from habitprint.tables import require_columns, to_frame
+
+Duplicates = Literal["error", "sum"]
+CountMatrix = sparse.csr_array[Any, tuple[int, int]]
+
+# Whole numbers are exact in a float up to here, so that equal shares are equal to the last bit.
+LARGEST_TOTAL = 2.0**53
+# The product of two shares of at least this size is still above zero.
+SMALLEST_SHARE = 1e-150
+
+
+def counts_from_table(
+    table: Any, user: str, place: str, count: str, duplicates: Duplicates
+) -> tuple[CountMatrix, pl.Series, pl.Series]:
+    """Return counts, users and places of a long table; users and places in ascending order.
+
+    Examples
+    --------
+    >>> counts, users, places = counts_from_table(
+    ...     {"user": ["a", "a"], "place": ["x", "x"], "count": [1, 2]}, "user", "place", "count", "sum"
+    ... )
+    >>> counts.toarray()
+    array([[3]])
+    """
+    frame = to_frame(table)
+    require_columns(frame, [user, place, count], source="the table")
+    if frame.height == 0:
+        raise InputError(
+            "the table is empty",
+            why="there are no users to speak of",
+            fix="check how the table was made; it needs at least one row",
+        )
+    long = pl.DataFrame(
+        {
+            "user": to_ids(frame[user], user),
+            "place": to_ids(frame[place], place),
+            "count": _to_numbers(frame[count], count),
+        }
+    )
+    _refuse_impossible(long, count)
+    # Sorted by count too: then a sum of duplicates is taken in the same order whatever the order of the rows.
+    long = long.sort("user", "place", "count")
+    repeated = long.select(pl.struct("user", "place").is_duplicated()).to_series()
+    if duplicates == "error" and repeated.any():
+        pairs = long.filter(repeated).select("user", "place").unique(maintain_order=True).rows()
+        raise InputError(
+            f"several rows for the same (user, place): {first_few(pairs, 3)}",
+            why="it is not said whether they add up or one replaces the other",
+            fix="remove the repeated rows, or add them up: --duplicates sum (duplicates='sum' in Python)",
+        )
+    users, places = long["user"].unique().sort(), long["place"].unique().sort()
+    entries = (
+        long["count"].to_numpy(),
+        (users.search_sorted(long["user"]).to_numpy(), places.search_sorted(long["place"]).to_numpy()),
+    )
+    return sparse.csr_array(entries, shape=(users.len(), places.len())), users, places
+
+
+def _to_numbers(values: pl.Series, column: str) -> pl.Series:
+    """Return counts as int64 where all are whole numbers by type or by spelling, else as float64."""
+    if values.dtype.is_integer() and values.cast(pl.Int64, strict=False).null_count() == values.null_count():
+        return values.cast(pl.Int64)
+    if values.dtype.is_numeric():
+        return values.cast(pl.Float64)
+    if values.dtype == pl.String:
+        spelled = values.str.strip_chars()
+        whole = spelled.cast(pl.Int64, strict=False)
+        numbers = whole if whole.null_count() == 0 else spelled.cast(pl.Float64, strict=False)
+        wrong = values.filter(numbers.is_null() & values.is_not_null())
+        if wrong.is_empty():
+            return numbers
+    else:
+        wrong = values.head(1)
+    raise InputError(
+        f"column '{column}' has values that are not numbers: {first_few(wrong.to_list())}",
+        why="a count says how often a user was at a place",
+        fix="give numbers with a decimal point and no thousands separator",
+    )
+
+
+def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
+    counts = long["count"]
+    faults = {
+        "no value": counts.is_null(),
+        "not a number (NaN)": counts.cast(pl.Float64).is_nan(),
+        "infinite": counts.cast(pl.Float64).is_infinite(),
+        "negative": counts < 0,
+    }
+    for fault, is_faulty in faults.items():
+        rows = (is_faulty.fill_null(value=False).arg_true() + 1).to_list()
+        if rows:
+            raise InputError(
+                f"column '{column}' is {fault} in row {first_few(rows)} (counted without the header)",
+                why="a count is a finite number of zero or more",
+                fix="correct these rows or leave them out",
+            )
+
+
+def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> CountMatrix:
+    """Return counts as a read-only canonical CSR array, refusing what cannot be a set of histograms.
+
+    Examples
+    --------
+    >>> checked_counts(np.array([[0, 2]]), pl.Series(["a"]), pl.Series(["x", "y"])).nnz
+    1
+    """
+    matrix = sparse.csr_array(counts, copy=True)
+    _check_ids(matrix, users, places)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    matrix.sort_indices()
+    matrix.data = matrix.data.astype(np.int64 if matrix.data.dtype.kind in "iub" else np.float64)
+    if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
+        raise InputError(
+            "some counts are negative, infinite or not a number",
+            why="a count is a finite number of zero or more",
+            fix="correct or remove them",
+        )
+    silent = np.diff(matrix.indptr) == 0
+    if silent.any():
+        raise InputError(
+            f"all counts of user {first_few(users.filter(silent).to_list())} are zero",
+            why="shares of nothing are not defined, so these users cannot be compared with anybody",
+            fix="leave these users out",
+        )
+    _check_range(matrix, users)
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.setflags(write=False)
+    return matrix
+
+
+def _check_ids(matrix: CountMatrix, users: pl.Series, places: pl.Series) -> None:
+    if matrix.shape != (users.len(), places.len()):
+        raise InputError(
+            f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places",
+            why="counts have a row for each user and a column for each place",
+            fix="give as many ids as there are rows and columns",
+        )
+    if users.len() == 0:
+        raise InputError(
+            "there are no users", why="there is nobody to identify", fix="give at least one user with a count"
+        )
+    for kind, ids in (("user", users), ("place", places)):
+        if ids.n_unique() < ids.len():
+            raise InputError(
+                f"the {kind} id {first_few(ids.filter(ids.is_duplicated()).unique().to_list(), 3)} occurs twice",
+                why=f"each {kind} has one {'row' if kind == 'user' else 'column'}",
+                fix="merge them, or use from_table(..., duplicates='sum')",
+            )
+
+
+def _check_range(matrix: CountMatrix, users: pl.Series) -> None:
+    counts = matrix.data.astype(np.float64)
+    with np.errstate(over="ignore"):
+        totals = np.add.reduceat(counts, matrix.indptr[:-1])
+    huge = ~(totals <= LARGEST_TOTAL)
+    if huge.any():
+        raise InputError(
+            f"the counts of user {first_few(users.filter(huge).to_list())} add up to more than 2^53",
+            why="such totals cannot be represented exactly",
+            fix="divide all counts by a common factor",
+        )
+    tiny = np.minimum.reduceat(counts, matrix.indptr[:-1]) < SMALLEST_SHARE * totals
+    if tiny.any():
+        raise InputError(
+            f"the smallest count of user {first_few(users.filter(tiny).to_list())} is below 1e-150 of the total",
+            why="so small a share cannot be told from none",
+            fix="leave out counts that are zero but for rounding",
+        )

@@ -1,0 +1,63 @@
+"""A small made-up town: people with a home, some haunts, and two weeks of being seen."""
+
+import numpy as np
+import polars as pl
+
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms
+
+N_HAUNTS = 5  # places that a person goes back to
+EXPLORATION = 0.1  # share of visits to any place of the town
+MEAN_VISITS = 25.0  # per person and week; log-normal with this spread of the logarithm
+SPREAD_OF_VISITS = 0.7
+
+
+def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Histograms, Histograms]:
+    """Return the habits of a made-up town in two weeks: the first released, the second known.
+
+    Each person has a few haunts, popular places more often than others, of which the first is home and takes
+    the most visits. The two weeks are independent samples of the same habits, as the paper assumes. Nobody in
+    it exists, and it is calibrated to nothing: it is for trying things out.
+
+    Parameters
+    ----------
+    n_users, n_places
+        The size of the town.
+    seed
+        The same seed gives the same town.
+
+    Examples
+    --------
+    >>> released, known = town(n_users=40, n_places=20, seed=1)
+    >>> released.n_users, known.n_users
+    (40, 40)
+    """
+    if n_users < 1 or n_places < 1:
+        raise InputError(
+            f"a town of {n_users} people and {n_places} places",
+            why="a town has at least one of each",
+            fix="use positive numbers",
+        )
+    random = np.random.default_rng(seed)
+    popularity = 1.0 / np.arange(1, n_places + 1)
+    popularity /= popularity.sum()
+    weeks: tuple[list[pl.DataFrame], list[pl.DataFrame]] = ([], [])
+    for user in range(n_users):
+        haunts = random.choice(n_places, min(N_HAUNTS, n_places), replace=False, p=popularity)
+        habit = EXPLORATION * popularity
+        habit[haunts] += (1 - EXPLORATION) * random.dirichlet(2.0 ** -np.arange(len(haunts)) * 3)
+        rate = random.lognormal(np.log(MEAN_VISITS) - SPREAD_OF_VISITS**2 / 2, SPREAD_OF_VISITS)
+        for week in weeks:
+            counts = random.multinomial(1 + random.poisson(rate), habit)
+            here = np.flatnonzero(counts)
+            week.append(pl.DataFrame({"user": np.full(len(here), user), "place": here, "count": counts[here]}))
+    released, known = (Histograms.from_table(_named(pl.concat(week), n_users, n_places)) for week in weeks)
+    return released, known
+
+
+def _named(week: pl.DataFrame, n_users: int, n_places: int) -> pl.DataFrame:
+    def name(column: str, prefix: str, n: int) -> pl.Expr:
+        number = pl.col(column).cast(pl.String).str.zfill(len(str(n - 1)))
+        return pl.concat_str(pl.lit(prefix), number).alias(column)
+
+    return week.select(name("user", "person-", n_users), name("place", "place-", n_places), "count")

@@ -1,0 +1,134 @@
+"""How many pairs are right, in expectation over choices among users who cannot be told apart.
+
+An attack that pairs one of ten equal users has been right about the person only by chance. So a pair does not count
+by which of the ten the solver happened to take (that depends on the order of rows) but by its chance of being right.
+"""
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Indices
+from habitprint.errors import InputError, first_few
+from habitprint.histograms import Histograms, align
+from habitprint.ids import positions
+from habitprint.matching import Matching
+from habitprint.matching.one_by_one import TIE
+from habitprint.ties import share_classes
+from habitprint.weights import find_weight, pair_gains, scaled_shares
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Hold what is expected of an attack.
+
+    `correct` pairs name the right person. `clustered` pairs name at least somebody who belongs to a released user with
+    the same shares. `n_alike` is the number of pairs, of all possible ones, that would count as clustered.
+    """
+
+    correct: float
+    clustered: float
+    n_alike: int
+
+
+def expect_joint(
+    matching: Matching, released: Histograms, known: Histograms, common: tuple[Indices, Indices]
+) -> Expected:
+    """Expect the correct pairs of a joint matching: Σ f(A, B)·c(A, B) / (|A|·|B|), and chance for guesses.
+
+    Over classes A and B of equal shares, f counts the pairs given out between them and c the common users. Guesses
+    are drawn among the users left over on both sides, F₁ and F₂ of them: with m of these common, each is right with
+    probability m / (F₁·F₂). Which members of a class are left over is itself a choice among equals, so m is an
+    expectation too.
+
+    Parameters
+    ----------
+    matching, released, known
+        The pairs given out, and what was matched.
+    common
+        The rows of the common users on both sides.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
+    >>> expect_joint(hp.match(a, b), a, b, (np.array([0, 1]), np.array([0, 1])))
+    Expected(correct=1.0, clustered=2.0, n_alike=4)
+    """
+    of_row, of_column = share_classes(released), share_classes(known)
+    row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
+    n_columns = len(column_sizes)
+    is_sure = ~matching.is_guess
+    sure_rows = of_row[rows_of(matching.released, released, "released")[is_sure]]
+    sure_columns = of_column[rows_of(matching.known, known, "known")[is_sure]]
+    given = Counter((sure_rows * n_columns + sure_columns).tolist())
+
+    keys, n_common = np.unique(of_row[common[0]] * n_columns + of_column[common[1]], return_counts=True)
+    row_classes, column_classes = keys // n_columns, keys % n_columns
+    n_given = np.array([given[key] for key in keys.tolist()], np.float64)
+
+    left_rows = row_sizes - np.bincount(sure_rows, minlength=len(row_sizes))
+    left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
+    n_left_pairs = max(int(left_rows.sum() * left_columns.sum()), 1)
+    n_guessed = left_rows[row_classes] * left_columns[column_classes] * matching.n_guesses / n_left_pairs
+
+    clustered = n_common * (n_given + n_guessed) / column_sizes[column_classes]
+    correct = clustered / row_sizes[row_classes]
+    return Expected(math.fsum(correct), math.fsum(clustered), int(row_sizes[of_row[common[0]]].sum()))
+
+
+def expect_one_by_one(
+    matching: Matching, released: Histograms, known: Histograms, common: tuple[Indices, Indices]
+) -> Expected:
+    """Expect the correct pairs of a one-by-one attack.
+
+    For each common user, that is one over the number of equally near users if the right one is among them, and nothing
+    otherwise.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
+    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, (np.array([0, 1]), np.array([0, 1])))
+    Expected(correct=1.0, clustered=2.0, n_alike=4)
+    """
+    assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
+    from_released = matching.direction == "released-to-known"
+    if from_released:
+        seekers, seeking = rows_of(matching.released, released, "released"), common[0]
+    else:
+        seekers, seeking = rows_of(matching.known, known, "known"), common[1]
+    pair = np.argsort(seekers)[seeking]
+
+    weight = find_weight(matching.weight_name)
+    a, b = align(released, known)
+    true_gains = pair_gains(scaled_shares(a, weight), scaled_shares(b, weight), *common, weight)
+    correct = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
+
+    # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
+    of_row = share_classes(released)
+    counted = of_row[common[0]] if from_released else of_row
+    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common[0]]]
+    return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
+
+
+def rows_of(ids: pl.Series, histograms: Histograms, side: str) -> Indices:
+    """Return the rows of the paired users, refusing histograms that lack one of them.
+
+    Examples
+    --------
+    >>> rows_of(pl.Series(["b"]), Histograms.from_strings({"a": "x", "b": "y"}), "released").tolist()
+    [1]
+    """
+    rows = positions(ids, histograms.users)
+    strangers = ids.filter(rows < 0).to_list()
+    if strangers:
+        raise InputError(
+            f"the matching pairs the {side} user {first_few(strangers, 3)}, who is not in these histograms",
+            why="a matching is evaluated with the two sets that were matched",
+            fix="give the same histograms as to match, in the same order",
+        )
+    return rows

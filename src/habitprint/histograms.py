@@ -1,0 +1,269 @@
+"""How often each user was at each place."""
+
+import os
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Self
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from habitprint.arrays import Floats, Indices
+from habitprint.counts import Duplicates, checked_counts, counts_from_table
+from habitprint.errors import InputError, first_few
+from habitprint.ids import ascending, positions, same_kind, to_ids
+from habitprint.tables import read_table
+
+
+@dataclass(frozen=True, eq=False)
+class Histograms:
+    """Hold the counts of a set of users over a set of places.
+
+    A row divided by its total is the paper's histogram Γ (eq. 1), here called the user's *shares*.
+
+    Parameters
+    ----------
+    counts
+        Users × places, shape (N, K): finite and not negative, and not all zero for any user.
+    users
+        The N distinct ids of the rows: text or integers.
+    places
+        The K distinct ids of the columns: text or integers.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({"Jill": ["dorm", "dorm", "library"], "Mike": ["library"]})
+    >>> habits
+    Histograms(2 users × 2 places, 3 counts above zero)
+    >>> habits.totals.tolist()
+    [3.0, 1.0]
+    """
+
+    counts: sparse.csr_array[Any, tuple[int, int]]
+    users: pl.Series
+    places: pl.Series
+
+    def __post_init__(self) -> None:
+        users = to_ids(self.users, "user")
+        places = to_ids(self.places, "place")
+        object.__setattr__(self, "counts", checked_counts(self.counts, users, places))
+        object.__setattr__(self, "users", users)
+        object.__setattr__(self, "places", places)
+
+    def __repr__(self) -> str:
+        return f"Histograms({self.n_users} users × {self.n_places} places, {self.counts.nnz} counts above zero)"
+
+    @property
+    def n_users(self) -> int:
+        """Return the number of users, N."""
+        return self.users.len()
+
+    @property
+    def n_places(self) -> int:
+        """Return the number of places, K."""
+        return self.places.len()
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Return each user's number of counts, T, shape (N,)."""
+        # Row by row and place by place, in the stored order: the sum never depends on threads.
+        totals = np.add.reduceat(self.counts.data.astype(np.float64), self.counts.indptr[:-1])
+        totals.setflags(write=False)
+        return totals
+
+    @cached_property
+    def shares(self) -> sparse.csr_array[Any, tuple[int, int]]:
+        """Return each row divided by its total: the paper's Γ (eq. 1), shape (N, K), every row sums to one.
+
+        Examples
+        --------
+        >>> Histograms.from_strings({"Jill": ["dorm", "library"]}).shares.toarray()
+        array([[0.5, 0.5]])
+        """
+        counts = self.counts
+        data = counts.data / np.repeat(self.totals, np.diff(counts.indptr))
+        data.setflags(write=False)
+        return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        user: str = "user",
+        place: str = "place",
+        count: str = "count",
+        duplicates: Duplicates = "error",
+    ) -> Self:
+        """Make histograms from a long table with one row per user and place.
+
+        Users and places are put in ascending order of their ids, so that the order of the rows never matters.
+        A count of zero says the same as no row.
+
+        Parameters
+        ----------
+        table
+            Any frame that speaks Arrow (polars, pandas, pyarrow, DuckDB, …) or a mapping of columns.
+        user, place, count
+            The names of its columns.
+        duplicates
+            What several rows for one (user, place) mean: ``"error"`` or ``"sum"``.
+
+        Examples
+        --------
+        >>> table = {"user": [2, 1, 1], "place": ["x", "x", "y"], "count": [4, 1, 3]}
+        >>> Histograms.from_table(table).counts.toarray()
+        array([[1, 3],
+               [4, 0]])
+        """
+        return cls(*counts_from_table(table, user, place, count, duplicates))
+
+    @classmethod
+    def from_strings(cls, strings: Mapping[Any, Iterable[Hashable]]) -> Self:
+        """Make histograms from each user's data string s(1), s(2), … of places (the paper's Γ_s, eq. 1).
+
+        Examples
+        --------
+        >>> Histograms.from_strings({"Jill": "abba"}).to_table().rows()
+        [('Jill', 'a', 2), ('Jill', 'b', 2)]
+        """
+        visits = {user: Counter(string) for user, string in strings.items()}
+        silent = [user for user, counter in visits.items() if not counter]
+        if silent:
+            raise InputError(
+                f"the data string of user {first_few(silent)} is empty",
+                why="a histogram of nothing is not defined",
+                fix="leave these users out",
+            )
+        entries = [(user, place, n) for user, counter in visits.items() for place, n in counter.items()]
+        users, places, counts = zip(*entries, strict=True) if entries else ((), (), ())
+        return cls.from_table({"user": to_ids(users, "user"), "place": to_ids(places, "place"), "count": counts})
+
+    def to_table(self) -> pl.DataFrame:
+        """Return the long table ``user, place, count``: one row per count above zero.
+
+        Examples
+        --------
+        >>> Histograms.from_strings({7: [30, 4, 30]}).to_table().rows()
+        [(7, 4, 1), (7, 30, 2)]
+        """
+        rows = np.repeat(np.arange(self.n_users), np.diff(self.counts.indptr))
+        return pl.DataFrame(
+            {
+                "user": self.users.gather(rows),
+                "place": self.places.gather(self.counts.indices),
+                "count": np.array(self.counts.data),
+            }
+        )
+
+    def select(
+        self,
+        users: Iterable[object] | None = None,
+        places: Iterable[object] | None = None,
+        *,
+        empty: Literal["error", "drop"] = "error",
+    ) -> Self:
+        """Keep the given users and places, in the given order.
+
+        Parameters
+        ----------
+        users, places
+            Ids to keep; None keeps all.
+        empty
+            What to do with users who were at none of the places kept: refuse, or drop them.
+
+        Examples
+        --------
+        >>> habits = Histograms.from_strings({"Jill": "aab", "Mike": "b"})
+        >>> habits.select(places=["a"], empty="drop")
+        Histograms(1 users × 1 places, 1 counts above zero)
+        """
+        rows = np.arange(self.n_users) if users is None else _find(users, self.users, "user")
+        columns = np.arange(self.n_places) if places is None else _find(places, self.places, "place")
+        counts = self.counts[rows][:, columns]
+        if empty == "drop":
+            rows = rows[np.diff(counts.indptr) > 0]
+            counts = self.counts[rows][:, columns]
+        return type(self)(counts, self.users.gather(rows), self.places.gather(columns))
+
+    def in_order(self) -> Self:
+        """Return the same histograms with users and places in ascending order of their ids.
+
+        Examples
+        --------
+        >>> Histograms(sparse.csr_array([[1], [2]]), ["b", "a"], ["x"]).in_order().users.to_list()
+        ['a', 'b']
+        """
+        if self.users.is_sorted() and self.places.is_sorted():
+            return self
+        rows, columns = ascending(self.users), ascending(self.places)
+        counts = self.counts[rows][:, columns]
+        return type(self)(counts, self.users.gather(rows), self.places.gather(columns))
+
+
+def align(released: Histograms, known: Histograms) -> tuple[Histograms, Histograms]:
+    """Return both sets over the union of their places, in ascending order of place.
+
+    An integer id and its decimal text are the same place (a CSV file has only text).
+
+    Examples
+    --------
+    >>> a, b = align(Histograms.from_strings({1: "xy"}), Histograms.from_strings({2: "yz"}))
+    >>> a.places.to_list() == b.places.to_list() == ["x", "y", "z"]
+    True
+    """
+    ours, theirs = same_kind(released.places, known.places)
+    union = pl.concat([ours, theirs]).unique().sort()
+    return _over(released, union), _over(known, union)
+
+
+def _over(histograms: Histograms, places: pl.Series) -> Histograms:
+    counts = histograms.counts
+    columns = positions(histograms.places, places)[counts.indices]
+    moved = sparse.csr_array((counts.data, columns, counts.indptr), shape=(histograms.n_users, places.len()))
+    return Histograms(moved, histograms.users, places)
+
+
+def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
+    wanted = to_ids(ids, kind)
+    found = positions(wanted, within)
+    unknown = wanted.filter(found < 0).to_list()
+    if unknown:
+        raise InputError(
+            f"no {kind} {first_few(unknown)} among these histograms",
+            why="only what is there can be selected",
+            fix=f"check the ids; there are {within.len()}, such as {first_few(within.head(3).to_list())}",
+        )
+    return found
+
+
+def read_histograms(
+    path: str | os.PathLike[str],
+    *,
+    user: str = "user",
+    place: str = "place",
+    count: str = "count",
+    duplicates: Duplicates = "error",
+) -> Histograms:
+    r"""Read histograms from a CSV or Parquet file with the columns ``user, place, count``.
+
+    Ids in a CSV file are text; in a Parquet file they are what it says.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("user,place,count\nJill,dorm,3\nMike,dorm,1\n")
+    ...     _ = file.seek(0)
+    ...     read_histograms(file.name)
+    Histograms(2 users × 1 places, 2 counts above zero)
+    """
+    table = read_table(path)
+    try:
+        return Histograms.from_table(table, user=user, place=place, count=count, duplicates=duplicates)
+    except InputError as error:
+        raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error

@@ -1,0 +1,108 @@
+"""What an id is: text or an integer, kept as it came, and when two ids are the same."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Indices
+from habitprint.errors import InputError, first_few
+
+
+def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
+    """Return ids as a series of text or integers, refusing anything else.
+
+    Parameters
+    ----------
+    values
+        The ids: a polars series, a numpy array or any iterable of strings or of integers.
+    column
+        What they are ids of; it names the series and appears in messages.
+
+    Examples
+    --------
+    >>> to_ids(["b", "a"], "user").to_list()
+    ['b', 'a']
+    >>> to_ids([7, 12], "place").dtype
+    Int64
+    """
+    ids = values if isinstance(values, pl.Series) else _to_series(values, column)
+    ids = ids.alias(column)
+    if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
+        ids = ids.cast(pl.String)
+    if ids.dtype.is_integer():
+        ids = ids.cast(pl.UInt64 if ids.len() and _maximum(ids) > np.iinfo(np.int64).max else pl.Int64)
+    elif ids.dtype == pl.Null and ids.len() == 0:
+        ids = ids.cast(pl.String)
+    if ids.null_count():
+        rows = (ids.is_null().arg_true() + 1).to_list()
+        raise InputError(
+            f"column '{column}' has no value in row {first_few(rows)} (counted without the header)",
+            why=f"every count belongs to one {column}",
+            fix=f"fill in the {column} or leave the rows out",
+        )
+    if ids.dtype not in (pl.String, pl.Int64, pl.UInt64):
+        raise InputError(
+            f"column '{column}' holds {ids.dtype} values (the first is {ids[0]!r})",
+            why="ids are text or integers; other types do not survive being written and read again",
+            fix=f"convert '{column}' to text or to integers first",
+        )
+    return ids
+
+
+def _maximum(ids: pl.Series) -> int:
+    largest = ids.max()
+    return largest if isinstance(largest, int) else 0
+
+
+def _to_series(values: Iterable[object], column: str) -> pl.Series:
+    listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    try:
+        return pl.Series(column, listed, strict=True)
+    except (TypeError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"the ids of '{column}' are of several types, such as {first_few(listed, 3)}",
+            why="ids are all text or all integers, so that their order is defined",
+            fix="convert them all to text",
+        ) from error
+
+
+def same_kind(left: pl.Series, right: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """Return both series so that equal ids compare equal: an integer equals its decimal text.
+
+    A CSV file holds text only, so that its ``12`` must meet the integer 12 of a Parquet file.
+
+    Examples
+    --------
+    >>> left, right = same_kind(pl.Series([12]), pl.Series(["12", "012"]))
+    >>> left.is_in(right.to_list()).to_list(), right.to_list()
+    ([True], ['12', '012'])
+    """
+    if left.dtype == right.dtype:
+        return left, right
+    return left.cast(pl.String), right.cast(pl.String)
+
+
+def positions(of: pl.Series, within: pl.Series) -> Indices:
+    """Return where each id of `of` stands in `within` (whose ids are distinct), −1 where it does not.
+
+    Examples
+    --------
+    >>> positions(pl.Series(["c", "a"]), pl.Series(["a", "b", "c"])).tolist()
+    [2, 0]
+    """
+    of, within = same_kind(of, within)
+    table = pl.DataFrame({"id": within, "position": np.arange(within.len())})
+    found = pl.DataFrame({"id": of}).join(table, on="id", how="left", maintain_order="left")["position"]
+    return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def ascending(ids: pl.Series) -> Indices:
+    """Return the order that sorts the ids: integers by value, text by its bytes.
+
+    Examples
+    --------
+    >>> ascending(pl.Series([30, 4])).tolist()
+    [1, 0]
+    """
+    return ids.arg_sort().to_numpy().astype(np.int64)

@@ -1,0 +1,6 @@
+"""Find out who is whom: the best matching of released with known users."""
+
+from habitprint.matching.match import match
+from habitprint.matching.result import Direction, Matching, Method
+
+__all__ = ["Direction", "Matching", "Method", "match"]

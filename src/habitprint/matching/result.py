@@ -1,0 +1,193 @@
+"""Who is whom: the pairs that an attack gives out, and the proof that comes with them."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.errors import InputError, first_few
+from habitprint.histograms import Histograms, align
+from habitprint.ids import positions
+from habitprint.matching import certificate
+from habitprint.progress import Progress, silent
+from habitprint.weights import Weight, WeightName, find_weight, gain_blocks, scaled_shares
+
+Method = Literal["joint", "one-by-one"]
+Direction = Literal["released-to-known", "known-to-released"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Matching:
+    """Hold the pairs that an attack gives out, sorted by released user.
+
+    Made by `habitprint.match`. Pair k says that the released user ``released[k]`` is the known user ``known[k]``.
+
+    Parameters
+    ----------
+    released, known
+        The ids of the pairs, each of length `size`.
+    weights, gains
+        The weight of each pair, and ceiling − weight before rounding is clipped.
+    released_potential, known_potential, price
+        The proof of a joint matching: potentials in ascending order of *all* user ids of their side, and the price
+        of a pair (0 unless `size` is binding). None for one-by-one, which proves nothing.
+    n_nearest
+        For one-by-one: how many users were equally near for each pair. None for joint.
+    size
+        The number of pairs.
+    method, direction, weight_name, seed
+        How the pairs were found.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> matching = hp.match(*hp.datasets.illustration())
+    >>> dict(zip(matching.released, matching.known))
+    {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
+    >>> matching.is_exact
+    True
+    """
+
+    released: pl.Series
+    known: pl.Series
+    weights: Floats
+    gains: Floats
+    released_potential: Floats | None
+    known_potential: Floats | None
+    price: float | None
+    n_nearest: Indices | None
+    size: int
+    method: Method
+    direction: Direction
+    weight_name: WeightName
+    seed: int
+
+    def __repr__(self) -> str:
+        proof = "no proof" if self.gap is None else f"gap {self.gap:.1g}"
+        return f"Matching({self.size} pairs, {self.method}, {self.weight_name}, {proof})"
+
+    @property
+    def total_weight(self) -> float:
+        """Return the sum of the weights of the pairs: what the joint matching minimises."""
+        return math.fsum(self.weights)
+
+    @property
+    def total_gain(self) -> float:
+        """Return the sum of the gains of the pairs: what the joint matching maximises."""
+        return math.fsum(self.gains)
+
+    @property
+    def is_guess(self) -> Booleans:
+        """Return which pairs share no place: they are only there because that many pairs were asked for."""
+        return np.equal(self.gains, 0.0)
+
+    @property
+    def n_guesses(self) -> int:
+        """Return the number of pairs that share no place."""
+        return int(np.count_nonzero(self.is_guess))
+
+    @property
+    def bound(self) -> float | None:
+        """Return what no matching of this size can gain more than; None without a proof."""
+        if self.released_potential is None or self.known_potential is None or self.price is None:
+            return None
+        return certificate.bound(self.released_potential, self.known_potential, self.price, self.size)
+
+    @property
+    def gap(self) -> float | None:
+        """Return 1 − total gain / bound: 0 for an optimum; None without a proof."""
+        return None if self.bound is None else certificate.gap(self.total_gain, self.bound)
+
+    @property
+    def is_exact(self) -> bool:
+        """Return whether the pairs are proven optimal: a gap of at most 1e-10."""
+        return self.gap is not None and self.gap <= certificate.EXACT
+
+    def to_table(self) -> pl.DataFrame:
+        """Return the pairs as a table ``released, known, weight, gain, is_guess``.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.match(*hp.datasets.illustration()).to_table().columns
+        ['released', 'known', 'weight', 'gain', 'is_guess']
+        """
+        return pl.DataFrame(
+            {
+                "released": self.released,
+                "known": self.known,
+                "weight": self.weights,
+                "gain": self.gains,
+                "is_guess": self.is_guess,
+            }
+        )
+
+    def verify(self, released: Histograms, known: Histograms, progress: Progress = silent) -> float:
+        """Recompute the gap from the histograms and the potentials alone, trusting nothing else.
+
+        The gain of the pairs comes from the definition of the weight, pair by pair. Every pair of the complete graph
+        is checked from the known side (the solver works from the released side); where one is not covered, its
+        released potential is raised first, which worsens the bound.
+
+        Parameters
+        ----------
+        released, known
+            What was matched, in any order of rows.
+
+        Returns
+        -------
+        float
+            The gap: at most 1e-10 for a result that is called exact.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> released, known = hp.datasets.illustration()
+        >>> hp.match(released, known).verify(released, known) <= 1e-10
+        True
+        """
+        if self.released_potential is None or self.known_potential is None or self.price is None:
+            raise InputError(
+                f"a {self.method} matching has no proof to verify",
+                why="each user is matched on its own, which optimises no total",
+                fix="use method='joint'",
+            )
+        released, known = align(released.in_order(), known.in_order())
+        rows = self._pair_rows(self.released, released, "released", len(self.released_potential))
+        columns = self._pair_rows(self.known, known, "known", len(self.known_potential))
+        weight = find_weight(self.weight_name)
+        total_gain = math.fsum(
+            _gain_by_definition(weight, released, known, i, j) for i, j in zip(rows, columns, strict=True)
+        )
+        blocks = gain_blocks(scaled_shares(known, weight), scaled_shares(released, weight), weight, progress, "proof")
+        covering = certificate.raise_by_blocks(self.released_potential, self.known_potential, self.price, blocks)
+        known_potential = np.maximum(self.known_potential, 0.0)
+        upper = certificate.bound(covering, known_potential, max(self.price, 0.0), self.size)
+        return certificate.gap(total_gain, upper)
+
+    def _pair_rows(self, ids: pl.Series, histograms: Histograms, side: str, n_potentials: int) -> Indices:
+        rows = positions(ids, histograms.users)
+        strangers = ids.filter(rows < 0).to_list()
+        if strangers or histograms.n_users != n_potentials:
+            raise InputError(
+                f"these {side} histograms are not the ones that were matched "
+                + (f"(no user {first_few(strangers, 3)})" if strangers else f"({n_potentials} users were)"),
+                why="a proof speaks about the histograms that it was made for",
+                fix="give the same two sets of histograms as to match, in the same order",
+            )
+        if len(np.unique(rows)) < self.size or len(rows) != self.size:
+            raise InputError(
+                f"these are not {self.size} pairs of distinct {side} users",
+                why="a joint matching uses each user at most once",
+                fix="make the matching with habitprint.match",
+            )
+        return rows
+
+
+def _gain_by_definition(weight: Weight, released: Histograms, known: Histograms, i: int, j: int) -> float:
+    p, q = released.shares[[i]], known.shares[[j]]
+    places = np.union1d(p.indices, q.indices)
+    return weight.ceiling - weight.between(p[:, places].toarray().ravel(), q[:, places].toarray().ravel())

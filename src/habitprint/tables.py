@@ -1,0 +1,200 @@
+"""Read tables from files and frames; write them whole or not at all."""
+
+import difflib
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from habitprint.errors import InputError
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
+    ".csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False),
+    ".parquet": lambda path: pl.read_parquet(path, glob=False),
+}
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".csv": lambda frame, path: frame.write_csv(path),
+    ".parquet": lambda frame, path: frame.write_parquet(path),
+}
+
+
+def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
+    r"""Read a CSV or Parquet file, chosen by the ending of its name.
+
+    Columns of a CSV file come back as text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "habits.csv"
+    ...     _ = file.write_text("user,place,count\n007,dorm,3\n")
+    ...     read_table(file).row(0)
+    ('007', 'dorm', '3')
+    """
+    path = Path(path)
+    read = READERS[known_ending(path, "read")]
+    if path.is_dir() or not path.exists():
+        raise InputError(
+            f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}",
+            why="a table is one CSV or Parquet file",
+            fix="check the path for typing mistakes",
+        )
+    try:
+        return read(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().splitlines()
+        raise InputError(
+            f"cannot read {path}: {reason[0] if reason else type(error).__name__}",
+            why=f"its content is not that of a {path.suffix.lower()} table (or it may not be opened)",
+            fix="open the file and look at its first lines; a CSV table is UTF-8 text with a header line",
+        ) from error
+
+
+def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a table to a CSV or Parquet file, in one piece or not at all.
+
+    The table is written to a temporary file beside `path` and moved into place once complete. A file that is
+    there already is kept unless `overwrite` is true.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table(pl.DataFrame({"user": [1]}), Path(folder) / "users.parquet")
+    ...     os.listdir(folder)
+    ['users.parquet']
+    """
+    path = Path(path)
+    check_writable(path, overwrite=overwrite)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        WRITERS[known_ending(path, "write")](frame, temporary)
+        temporary.chmod(0o666 & ~_umask())
+        _move(temporary, path, overwrite=overwrite)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Raise `InputError` unless a table could be written to `path`: worth knowing before long work.
+
+    Examples
+    --------
+    >>> check_writable("pairs.parquet")
+    """
+    path = Path(path)
+    known_ending(path, "write")
+    if not path.parent.is_dir():
+        raise InputError(
+            f"cannot write {path}: the folder {path.parent} does not exist",
+            why="the result is written into an existing folder",
+            fix=f"make it first: mkdir -p '{path.parent}'",
+        )
+    if path.exists() and not overwrite:
+        raise _already_there(path)
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(
+            f"cannot write {path}: no permission to write into {path.parent}",
+            why="the result is first written beside its final place",
+            fix="choose a folder that you may write into",
+        )
+
+
+def _already_there(path: Path) -> InputError:
+    return InputError(
+        f"{path} exists already",
+        why="nothing is overwritten without being asked",
+        fix="choose another name, or allow it: --force on the command line, overwrite=True in Python",
+    )
+
+
+def _umask() -> int:
+    # mkstemp makes private files; the result should have the permissions of any other new file.
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    if overwrite:
+        temporary.replace(path)
+        return
+    try:
+        path.hardlink_to(temporary)  # unlike a rename, fails if somebody made the file meanwhile
+    except FileExistsError:
+        raise _already_there(path) from None
+    except OSError:  # a file system without hard links
+        temporary.replace(path)
+
+
+def known_ending(path: Path, verb: str) -> str:
+    """Return the ending of a file's name in lower case, refusing formats that are not tables.
+
+    Examples
+    --------
+    >>> known_ending(Path("habits.CSV"), "read")
+    '.csv'
+    """
+    ending = path.suffix.lower()
+    if ending not in READERS:
+        raise InputError(
+            f"cannot {verb} {path}: the ending '{path.suffix}' is not known",
+            why="the format of a table is chosen by the ending of its name",
+            fix=f"use one of {', '.join(READERS)}",
+        )
+    return ending
+
+
+def to_frame(table: Any) -> pl.DataFrame:
+    """Return any table as a polars frame: polars, pandas, pyarrow, DuckDB, …, or a mapping of columns.
+
+    Anything that speaks Arrow (has ``__arrow_c_stream__``) is taken without a copy where possible.
+
+    Examples
+    --------
+    >>> to_frame({"user": ["a"], "place": ["x"], "count": [2]}).shape
+    (1, 3)
+    """
+    if isinstance(table, pl.DataFrame):
+        return table
+    if isinstance(table, pl.LazyFrame):
+        return table.collect()
+    if isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__"):
+        return pl.DataFrame(table)
+    raise InputError(
+        f"a {type(table).__name__} is not a table",
+        why="habitprint reads frames that speak Arrow (polars, pandas, pyarrow, DuckDB, …) and mappings of columns",
+        fix="convert it to one of these; for a file use habitprint.read_histograms(path)",
+    )
+
+
+def require_columns(frame: pl.DataFrame, columns: Sequence[str], *, source: str) -> None:
+    """Raise `InputError` unless the frame has all the columns; suggest what may have been meant.
+
+    Examples
+    --------
+    >>> require_columns(pl.DataFrame({"user": [1]}), ["user"], source="the table")
+    """
+    missing = [column for column in columns if column not in frame.columns]
+    if not missing:
+        return
+    found = ", ".join(f"'{name}'" for name in frame.columns) or "none"
+    hints = [
+        f"rename '{near[0]}' to '{column}'"
+        for column in missing
+        if (near := difflib.get_close_matches(column, frame.columns, n=1, cutoff=0.6))
+    ]
+    if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
+        hints = ["separate the columns by commas"]
+    raise InputError(
+        f"{source} has no column {' and no column '.join(repr(column) for column in missing)}",
+        why=f"it needs the columns {', '.join(columns)}; it has {found}",
+        fix="; ".join(hints) or "rename the columns, or say which ones to use",
+    )

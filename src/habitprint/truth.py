@@ -1,0 +1,63 @@
+"""Which released user really is which known user: needed to say how many an attack got right."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Indices
+from habitprint.errors import InputError, first_few
+from habitprint.histograms import Histograms
+from habitprint.ids import positions, to_ids
+from habitprint.tables import require_columns, to_frame
+
+SAME_ID = "same-id"
+
+
+def common_users(truth: Any, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
+    """Return the rows of the users that are on both sides, according to the truth.
+
+    Parameters
+    ----------
+    truth
+        ``"same-id"``: a user has the same id on both sides. Or a mapping from released to known ids, or a table with
+        the columns ``released, known``. Rows about users who are not in the histograms do not count.
+
+    Examples
+    --------
+    >>> a, b = Histograms.from_strings({"p": "x", "q": "y"}), Histograms.from_strings({"Jo": "x"})
+    >>> [rows.tolist() for rows in common_users({"p": "Jo"}, a, b)]
+    [[0], [0]]
+    """
+    if isinstance(truth, str) and truth == SAME_ID:
+        rows, columns = np.arange(released.n_users), positions(released.users, known.users)
+    else:
+        table = _truth_table(truth)
+        rows = positions(table["released"], released.users)
+        columns = positions(table["known"], known.users)
+    common = (rows >= 0) & (columns >= 0)
+    return rows[common], columns[common]
+
+
+def _truth_table(truth: Any) -> pl.DataFrame:
+    if isinstance(truth, str):
+        raise InputError(
+            f"'{truth}' is not a truth",
+            why="the truth says which released user is which known user",
+            fix=f"give '{SAME_ID}', a mapping from released to known ids, or a table with columns released, known",
+        )
+    if isinstance(truth, Mapping) and set(truth) != {"released", "known"}:
+        truth = {"released": list(truth.keys()), "known": list(truth.values())}
+    frame = to_frame(truth)
+    require_columns(frame, ["released", "known"], source="the truth")
+    table = pl.DataFrame({side: to_ids(frame[side], side) for side in ("released", "known")}).unique()
+    for side in ("released", "known"):
+        repeated = table[side].filter(table[side].is_duplicated()).unique().sort().to_list()
+        if repeated:
+            raise InputError(
+                f"the truth names the {side} user {first_few(repeated, 3)} more than once",
+                why="a released user is one known user, and the other way round",
+                fix="keep one row for each user",
+            )
+    return table.sort("released")

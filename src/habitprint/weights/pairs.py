@@ -1,0 +1,153 @@
+"""The gain of every pair of users who share a place, and the dense matrix of weights for small inputs."""
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import Floats, Indices
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms, align
+from habitprint.progress import Progress, silent
+from habitprint.weights import kernel
+from habitprint.weights.definitions import Weight, WeightName, find_weight
+
+SharesMatrix = sparse.csr_array[Any, tuple[int, int]]
+
+BLOCK = 256  # released users per call of the kernel: short enough to stop and to report, long enough to pay
+LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
+
+
+def scaled_shares(histograms: Histograms, weight: Weight) -> SharesMatrix:
+    """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
+
+    Examples
+    --------
+    >>> scaled_shares(Histograms.from_strings({1: "ab"}), find_weight("cosine")).toarray().round(3)
+    array([[0.707, 0.707]])
+    """
+    shares = histograms.shares
+    if not weight.unit_length:
+        return shares
+    lengths = np.sqrt(np.add.reduceat(shares.data**2, shares.indptr[:-1]))
+    data = shares.data / np.repeat(lengths, np.diff(shares.indptr))
+    return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
+
+
+def positive_gains(
+    released: SharesMatrix, known: SharesMatrix, weight: Weight, progress: Progress = silent
+) -> SharesMatrix:
+    """Return the gains of all pairs that share a place, shape (N, N′), from scaled shares over the same places.
+
+    Cost: one evaluation of g per (released user, known user, shared place), on as many threads as there are
+    cores; the result does not depend on their number.
+
+    Examples
+    --------
+    >>> a, b = Histograms.from_strings({1: "ab"}), Histograms.from_strings({2: "ab", 3: "cd"})
+    >>> a, b = align(a, b)
+    >>> positive_gains(a.shares, b.shares, find_weight("l1")).toarray()
+    array([[2., 0.]])
+    """
+    blocks = list(gain_blocks(released, known, weight, progress))
+    starts = np.concatenate([[0], *(np.diff(block[0]) for block in blocks)]).cumsum()
+    users = np.concatenate([block[1] for block in blocks])
+    gains = np.concatenate([block[2] for block in blocks])
+    return sparse.csr_array((gains, users, starts), shape=(released.shape[0], known.shape[0]))
+
+
+def gain_blocks(
+    released: SharesMatrix, known: SharesMatrix, weight: Weight, progress: Progress = silent, stage: str = "gains"
+) -> Iterator[tuple[Indices, Indices, Floats]]:
+    """Yield the gains of consecutive blocks of released users, in order, without keeping them all.
+
+    Examples
+    --------
+    >>> shares = Histograms.from_strings({1: "ab"}).shares
+    >>> [block[2].tolist() for block in gain_blocks(shares, shares, find_weight("l1"))]
+    [[2.0]]
+    """
+    n_released, n_known = released.shape[0], known.shape[0]
+    arrays = (*_csr(released), *_csr(known.tocsc()), n_known, weight.place_gain)
+
+    def run(first: int) -> tuple[Indices, Indices, Floats]:
+        block: tuple[Indices, Indices, Floats] = kernel.gains(first, min(first + BLOCK, n_released), *arrays)
+        return block
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        try:
+            for done, block in enumerate(threads.map(run, range(0, n_released, BLOCK))):
+                progress(stage, min((done + 1) * BLOCK, n_released), n_released)
+                yield block
+        except BaseException:
+            threads.shutdown(cancel_futures=True)
+            raise
+
+
+def pair_gains(released: SharesMatrix, known: SharesMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
+    """Return the gains of the given pairs, the same to the last bit as in `positive_gains`.
+
+    Examples
+    --------
+    >>> shares = Histograms.from_strings({1: "ab", 2: "bb"}).shares
+    >>> pair_gains(shares, shares, np.array([0, 0]), np.array([0, 1]), find_weight("l1")).tolist()
+    [2.0, 1.0]
+    """
+    result: Floats = kernel.pair_gains(rows, columns, *_csr(released), *_csr(known), weight.place_gain)
+    return result
+
+
+def _csr(shares: SharesMatrix | sparse.csc_array[Any]) -> tuple[Indices, Indices, Floats]:
+    # Writable copies and 64-bit indices: one signature, compiled once.
+    return shares.indptr.astype(np.int64), shares.indices.astype(np.int64), np.array(shares.data)
+
+
+def to_weights(gains: Floats, weight: Weight) -> Floats:
+    """Return ceiling − gain, clipped where rounding would leave it below the lowest weight there is.
+
+    Examples
+    --------
+    >>> to_weights(np.array([2.0000000000000004, 0.5]), find_weight("l1")).tolist()
+    [0.0, 1.5]
+    """
+    return np.maximum(weight.ceiling - gains, weight.floor)
+
+
+def weights(released: Histograms, known: Histograms, weight: WeightName = "jensen-shannon") -> Floats:
+    """Return the weight of every pair as a dense matrix, for small inputs.
+
+    Parameters
+    ----------
+    released, known
+        Two sets of histograms; their places are aligned.
+    weight
+        ``"jensen-shannon"`` (the paper's proposal), ``"l1"``, ``"cosine"`` or ``"dot"``.
+
+    Returns
+    -------
+    ndarray of shape (N, N′)
+        Row i and column j are ``released.users[i]`` and ``known.users[j]``.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> hp.weights(*hp.datasets.illustration(), weight="l1").round(2)
+    array([[0.1 , 0.84, 1.2 , 1.2 ],
+           [0.78, 0.1 , 0.6 , 0.52],
+           [1.2 , 0.72, 0.9 , 0.1 ],
+           [1.1 , 0.64, 0.1 , 0.9 ]])
+    """
+    chosen = find_weight(weight)
+    n_pairs = released.n_users * known.n_users
+    if n_pairs > LARGEST_DENSE:
+        raise InputError(
+            f"the matrix of all weights would have {n_pairs:,} entries ({8 * n_pairs / 1e9:.1f} GB)",
+            why=f"dense matrices are for small inputs, up to {LARGEST_DENSE:,} pairs",
+            fix="use habitprint.match, which needs no such matrix, or select fewer users",
+        )
+    released, known = align(released, known)
+    gains = positive_gains(scaled_shares(released, chosen), scaled_shares(known, chosen), chosen)
+    return to_weights(gains.toarray(), chosen)
