@@ -24,7 +24,7 @@ $(BIN)/python:
 
 # The last step compiles the kernels once, so that no first command waits for the compiler.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) install --quiet --constraint constraints.txt "pip>=25.1"
+	$(PIP) install --quiet --constraint constraints.txt pip
 	PIP_CONSTRAINT=constraints.txt $(PIP) install --quiet --editable . --group test --group lint
 	$(BIN)/python -m habitprint.compile
 	@touch $@

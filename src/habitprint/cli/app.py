@@ -1,19 +1,13 @@
-"""The command `habitprint`: its subcommands, and how it ends."""
+"""The command `habitprint` and its subcommands."""
 
-import sys
-import traceback
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 import habitprint
 from habitprint.cli.demo import demo
+from habitprint.cli.ending import ending_well
 from habitprint.cli.match import match
-from habitprint.errors import InputError
-
-BAD_INPUT, OUR_FAULT, INTERRUPTED = 2, 3, 130
 
 app = typer.Typer(
     name="habitprint",
@@ -23,8 +17,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(match)
-app.command()(demo)
+for command in (match, demo):
+    app.command()(ending_well(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -56,18 +50,4 @@ def habitprint_command(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    notes = Console(stderr=True)
-    try:
-        app()
-    except InputError as error:
-        notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
-        sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        notes.print("stopped: nothing was written")
-        sys.exit(INTERRUPTED)
-    except Exception:  # noqa: BLE001  (whatever it is, it is ours: say so, with all there is to say)
-        traceback.print_exc()
-        notes.print(
-            "[bold red]this is a fault of habitprint, not of your data.[/bold red] Please report the lines above."
-        )
-        sys.exit(OUR_FAULT)
+    app()

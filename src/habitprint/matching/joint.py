@@ -13,6 +13,7 @@ from habitprint.matching.state import N_MATCHED, NONE, Graph, State, make_state,
 from habitprint.progress import Progress, silent
 
 STEPS = 200_000  # events between two looks at the clock: a fraction of a second
+FIRST_EVENTS = 4096  # room for events to begin with; it doubles when full
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def solve_joint(gains: sparse.csr_array[Any, tuple[int, int]], size: int, progre
     """
     graph = _sorted_by_gain(gains)
     highest = float(gains.data.max(initial=0.0))
-    state = make_state(*gains.shape, n_events=2 * kernel.ROOM + 2 * gains.shape[0])
+    state = make_state(*gains.shape, n_events=FIRST_EVENTS + gains.shape[0])
     kernel.start(graph, state, highest)
     outcome = kernel.PAUSED
     while outcome != kernel.DONE:

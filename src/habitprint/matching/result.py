@@ -163,9 +163,9 @@ class Matching:
             _gain_by_definition(weight, released, known, i, j) for i, j in zip(rows, columns, strict=True)
         )
         blocks = gain_blocks(scaled_shares(known, weight), scaled_shares(released, weight), weight, progress, "proof")
-        covering = certificate.raise_by_blocks(self.released_potential, self.known_potential, self.price, blocks)
-        known_potential = np.maximum(self.known_potential, 0.0)
-        upper = certificate.bound(covering, known_potential, max(self.price, 0.0), self.size)
+        known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
+        released_potential = certificate.raise_by_blocks(self.released_potential, known_potential, price, blocks)
+        upper = certificate.bound(released_potential, known_potential, price, self.size)
         return certificate.gap(total_gain, upper)
 
     def _pair_rows(self, ids: pl.Series, histograms: Histograms, side: str, n_potentials: int) -> Indices:

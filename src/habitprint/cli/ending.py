@@ -1,0 +1,44 @@
+"""How a command ends when something goes wrong: with a message and an exit code."""
+
+import functools
+import traceback
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from habitprint.errors import InputError
+
+P = ParamSpec("P")
+
+BAD_INPUT, OUR_FAULT, INTERRUPTED = 2, 3, 130
+
+
+def ending_well(command: Callable[P, None]) -> Callable[P, None]:
+    """Return the command with every error turned into a message for people and an exit code.
+
+    Examples
+    --------
+    >>> ending_well(print)("fine")
+    fine
+    """
+
+    @functools.wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        notes = Console(stderr=True)
+        try:
+            command(*args, **options)
+        except InputError as error:
+            notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
+            raise typer.Exit(BAD_INPUT) from error
+        except KeyboardInterrupt as error:
+            notes.print("stopped: nothing was written")
+            raise typer.Exit(INTERRUPTED) from error
+        except Exception as error:
+            traceback.print_exc()
+            notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")
+            raise typer.Exit(OUR_FAULT) from error
+
+    return run

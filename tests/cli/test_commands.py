@@ -1,0 +1,206 @@
+"""The command line as a person or a script meets it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import habitprint as hp
+from habitprint.cli import main
+from habitprint.cli.ending import INTERRUPTED
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> tuple[str, str]:
+    files = tmp_path / "released.csv", tmp_path / "known.parquet"
+    for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
+        hp.tables.write_table(side.to_table(), file)
+    return str(files[0]), str(files[1])
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["habitprint", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code if isinstance(end.value.code, int) else 0
+
+
+def test_match_says_how_many_are_identified_and_that_it_is_optimal(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "match", *town, "--truth", "same-id") == 0
+    text = capsys.readouterr().out
+    for words in ("optimal", "of 50 common users", "95% interval", "by chance 2%", "The surest pairs"):
+        assert words in text
+
+
+def test_without_a_truth_no_accuracy_is_printed(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "match", *town) == 0
+    text = capsys.readouterr().out
+    assert "common users" not in text
+    assert "--truth says who really is whom" in text
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_out_holds_the_pairs_that_python_finds(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    out = tmp_path / f"pairs{ending}"
+    assert run(monkeypatch, "match", *town, "--weight", "l1", "--size", "20", "--out", str(out)) == 0
+    expected = hp.match(*map(hp.read_histograms, town), weight="l1", size=20).to_table()
+    found = pl.read_csv(out) if ending == ".csv" else pl.read_parquet(out)
+    assert found.equals(expected)
+
+
+@pytest.mark.parametrize("method", ["joint", "one-by-one"])
+def test_json_is_one_object_with_the_numbers_of_python(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], method: str
+) -> None:
+    assert run(monkeypatch, "match", *town, "--truth", "same-id", "--json", "--method", method) == 0
+    summary = json.loads(capsys.readouterr().out)
+    released, known = map(hp.read_histograms, town)
+    matching = hp.match(released, known, method=method)  # type: ignore[arg-type]
+    assert summary["total_weight"] == matching.total_weight
+    assert summary["gap"] == matching.gap
+    assert summary["evaluation"]["accuracy"] == hp.evaluate(matching, released, known).accuracy
+    assert len(summary["pairs"]) == 50
+
+
+def test_a_truth_table_is_read_and_checked(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = tmp_path / "truth.csv"
+    users = hp.read_histograms(town[0]).users.head(10)
+    pl.DataFrame({"released": users, "known": users}).write_csv(truth)
+    assert run(monkeypatch, "match", *town, "--truth", str(truth), "--json") == 0
+    assert json.loads(capsys.readouterr().out)["evaluation"]["n_common"] == 10
+    truth.write_text("released,who\na,b\n")
+    assert run(monkeypatch, "match", *town, "--truth", str(truth)) == 2
+    assert "no column 'known'" in capsys.readouterr().err
+
+
+def test_no_shared_place_is_allowed_and_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = []
+    for place in "xy":
+        file = tmp_path / f"{place}.csv"
+        file.write_text(f"user,place,count\nu,{place},1\n")
+        files.append(str(file))
+    assert run(monkeypatch, "match", *files) == 0
+    shown = capsys.readouterr()
+    assert "no place in common" in shown.err
+    assert "1 of them guesses" in shown.out
+
+
+def test_duplicates_are_an_error_unless_summed(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "twice.csv"
+    file.write_text("user,place,count\nann,place-01,1\nann,place-01,2\n")
+    assert run(monkeypatch, "match", str(file), town[1]) == 2
+    assert "('ann', 'place-01')" in capsys.readouterr().err
+    assert run(monkeypatch, "match", str(file), town[1], "--duplicates", "sum") == 0
+
+
+BAD = {
+    "missing column": ("user,spot,count\na,x,1\n", "no column 'place'"),
+    "empty table": ("user,place,count\n", "is empty"),
+    "empty file": ("", "cannot read"),
+    "negative": ("user,place,count\na,x,-1\n", "negative in row 1"),
+    "not a number": ("user,place,count\na,x,NaN\n", "NaN"),
+    "infinite": ("user,place,count\na,x,inf\n", "infinite"),
+    "all zero": ("user,place,count\na,x,0\nb,x,1\n", "all counts of user 'a' are zero"),
+    "no user": ("user,place,count\n,x,1\n", "no value in row 1"),
+}
+
+
+@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
+def test_bad_input_ends_with_code_2_a_message_and_no_output(
+    town: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: str,
+    message: str,
+) -> None:
+    file, out = tmp_path / "bad.csv", tmp_path / "pairs.csv"
+    file.write_text(content)
+    assert run(monkeypatch, "match", town[0], str(file), "--out", str(out)) == 2
+    shown = capsys.readouterr()
+    assert message in shown.err
+    assert "why:" in shown.err
+    assert "fix:" in shown.err
+    assert str(file) in shown.err
+    assert shown.out == ""
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("--size", "51"), ("--size", "0"), ("--weight", "l7"), ("--method", "greedy"), ("--out", "pairs.doc")]
+)
+def test_bad_options_end_with_code_2(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, str]
+) -> None:
+    assert run(monkeypatch, "match", *town, *words) == 2
+
+
+def test_an_existing_file_is_kept_unless_forced(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "pairs.csv"
+    out.write_text("precious")
+    assert run(monkeypatch, "match", *town, "--out", str(out)) == 2
+    assert out.read_text() == "precious"
+    assert run(monkeypatch, "match", *town, "--out", str(out), "--force") == 0
+    assert out.read_text().startswith("released,known,weight,gain,is_guess")
+
+
+def test_ids_that_look_like_markup_are_shown_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("user,place,count\n[bold]x[/],p,1\n")
+    assert run(monkeypatch, "match", str(file), str(file)) == 0
+    assert "[bold]x[/]" in capsys.readouterr().out
+
+
+def test_our_own_fault_is_called_that(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("habitprint.cli.match.match_histograms", lambda *_, **__: 1 / 0)
+    assert run(monkeypatch, "match", *town) == 3
+    assert "fault of habitprint" in capsys.readouterr().err
+
+
+def test_ctrl_c_stops_with_a_word_and_writes_nothing(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("habitprint.cli.match.match_histograms", interrupt)
+    out = tmp_path / "pairs.csv"
+    assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
+    assert "nothing was written" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(monkeypatch, "demo", "--users", "60") == 0
+    text = capsys.readouterr().out
+    for words in ("Four students", "Jill", "A made-up town", "jensen-shannon", "one-by-one", "by chance"):
+        assert words in text
+    assert run(monkeypatch, "demo", "--users", "60", "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["town"]["attacks"]) == 8
+
+
+@pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["demo", "-h"], ["--version"]])
+def test_help_and_version_are_there(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", "habitprint", *words], capture_output=True, text=True, check=True)
+    assert "habitprint" in done.stdout

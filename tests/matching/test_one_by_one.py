@@ -1,0 +1,68 @@
+"""Each user on its own: against the obvious reference."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+import habitprint as hp
+from habitprint.matching import reference
+from habitprint.weights import WEIGHTS, WeightName
+from instances import tables
+
+pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@given(released=tables(), known=tables())
+def test_each_released_user_gets_one_of_its_nearest_known_users(
+    weight: WeightName, released: hp.Histograms, known: hp.Histograms
+) -> None:
+    matching = hp.match(released, known, weight=weight, method="one-by-one")
+    gains = WEIGHTS[weight].ceiling - hp.weights(released.in_order(), known.in_order(), weight=weight)
+    nearest = reference.nearest(gains)
+    assert matching.released.to_list() == released.in_order().users.to_list()
+    assert matching.n_nearest is not None
+    for found, n, near in zip(matching.known, matching.n_nearest, nearest, strict=True):
+        assert found in known.in_order().users.gather(near).to_list()
+        assert n == len(near)
+
+
+@given(released=tables(), known=tables())
+def test_the_other_direction_is_the_same_attack_with_the_sides_swapped(
+    released: hp.Histograms, known: hp.Histograms
+) -> None:
+    there = hp.match(released, known, method="one-by-one", direction="known-to-released")
+    back = hp.match(known, released, method="one-by-one")
+    assert sorted(there.known) == back.released.to_list()
+    np.testing.assert_allclose(there.gains[np.argsort(there.known.to_numpy())], back.gains, atol=1e-12)
+    assert hp.evaluate(there, released, known).expected_correct == pytest.approx(
+        hp.evaluate(back, known, released).expected_correct
+    )
+
+
+def test_a_user_who_shares_no_place_is_a_guess_among_all() -> None:
+    released = hp.Histograms.from_strings({"a": "x", "b": "y"})
+    known = hp.Histograms.from_strings({"a": "x", "b": "z", "c": "z"})
+    matching = hp.match(released, known, method="one-by-one")
+    assert matching.is_guess.tolist() == [False, True]
+    assert hp.evaluate(matching, released, known).expected_correct == pytest.approx(1 + 1 / 3)
+
+
+def test_equally_near_users_are_drawn_by_the_seed() -> None:
+    released = hp.Histograms.from_strings({0: "x"})
+    known = hp.Histograms.from_strings(dict.fromkeys(range(10), "x"))
+    found = {hp.match(released, known, method="one-by-one", seed=seed).known[0] for seed in range(100)}
+    assert found == set(range(10))
+
+
+def test_a_size_does_not_go_with_one_by_one() -> None:
+    habits = hp.Histograms.from_strings({0: "x"})
+    with pytest.raises(hp.InputError, match="does not go with"):
+        hp.match(habits, habits, method="one-by-one", size=1)
+
+
+@pytest.mark.parametrize(("option", "value"), [("method", "greedy"), ("direction", "up"), ("weight", "l7")])
+def test_unknown_options_are_refused_by_name(option: str, value: str) -> None:
+    habits = hp.Histograms.from_strings({0: "x"})
+    with pytest.raises(hp.InputError, match=f"no {option} '{value}'"):
+        hp.match(habits, habits, **{option: value})  # type: ignore[arg-type]

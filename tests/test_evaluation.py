@@ -1,0 +1,155 @@
+"""What an attack achieved: ties, chance, intervals, and indifference to the order of rows."""
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+import habitprint as hp
+from instances import shuffled, tables
+
+pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+
+
+def test_the_paper_s_illustration_is_solved() -> None:
+    released, known = hp.datasets.illustration()
+    truth = {"?1": "Jill", "?2": "John", "?3": "Mike", "?4": "Mary"}
+    result = hp.evaluate(hp.match(released, known), released, known, truth)
+    assert (result.expected_correct, result.n_common, result.accuracy, result.precision) == (4, 4, 1, 1)
+    assert result.accuracy_random == 0.25
+
+
+def test_without_ties_correct_pairs_are_simply_counted() -> None:
+    released, known = hp.datasets.town(150, 80, seed=3)
+    matching = hp.match(released, known, size=100)
+    result = hp.evaluate(matching, released, known)
+    counted = int((matching.released == matching.known).sum())
+    assert result.expected_correct == counted
+    assert result.accuracy == counted / 150
+    assert result.precision == counted / 100
+    assert result.precision_random == pytest.approx(1 / 150)
+    assert result.accuracy_random == pytest.approx(100 / 150**2)
+
+
+@pytest.mark.parametrize("method", ["joint", "one-by-one"])
+def test_everybody_equal_is_one_correct_pair_whatever_the_number(method: str) -> None:
+    same = hp.Histograms.from_strings(dict.fromkeys(range(37), "xy"))
+    result = hp.evaluate(hp.match(same, same, method=method), same, same)  # type: ignore[arg-type]
+    assert result.expected_correct == pytest.approx(1)
+    assert result.accuracy == pytest.approx(1 / 37)
+    assert result.cluster_accuracy == pytest.approx(1)
+    assert result.cluster_accuracy_random == pytest.approx(1)
+
+
+def test_the_expectation_is_the_mean_over_all_ways_to_draw_equal_users() -> None:
+    released = hp.Histograms.from_strings({0: "x", 1: "x", 2: "xy", 3: "z"})
+    known = hp.Histograms.from_strings({0: "x", 1: "xy", 2: "xy", 3: "w", 4: "w"})
+    matching = hp.match(released, known, size=4)
+    pairs = list(zip(matching.released, matching.known, matching.is_guess, strict=True))
+    # Whoever cannot be told apart may be swapped on either side: classes {0, 1} and {1, 2}; guesses pair user 3.
+    counts = []
+    for a, b, guess in itertools.product(itertools.permutations([0, 1]), itertools.permutations([1, 2]), [3, 4]):
+        rename_released = dict(zip([0, 1], a, strict=True))
+        rename_known = dict(zip([1, 2], b, strict=True))
+        counts.append(
+            sum(
+                rename_released.get(i, i) == (guess if is_guess else rename_known.get(j, j)) for i, j, is_guess in pairs
+            )
+        )
+    assert hp.evaluate(matching, released, known).expected_correct == pytest.approx(np.mean(counts))
+
+
+@given(released=tables(), known=tables(), seed=st.integers(0, 3))
+def test_expectations_lie_within_what_is_possible(released: hp.Histograms, known: hp.Histograms, seed: int) -> None:
+    for method in ("joint", "one-by-one"):
+        matching = hp.match(released, known, seed=seed, method=method)
+        result = hp.evaluate(matching, released, known)
+        assert 0 <= result.expected_correct <= result.n_common + 1e-12
+        if result.n_common:
+            assert result.accuracy is not None
+            assert result.cluster_accuracy is not None
+            assert result.accuracy <= result.cluster_accuracy + 1e-12 <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("method", ["joint", "one-by-one"])
+@given(released=tables(), known=tables())
+def test_shuffling_both_tables_gives_the_same_numbers(
+    method: str, released: hp.Histograms, known: hp.Histograms
+) -> None:
+    once = hp.evaluate(hp.match(released, known, method=method), released, known)  # type: ignore[arg-type]
+    a, b = shuffled(released, 1), shuffled(known, 2)
+    assert hp.evaluate(hp.match(a, b, method=method), a, b) == once  # type: ignore[arg-type]
+
+
+def test_shuffling_the_rows_of_both_long_tables_gives_the_same_numbers() -> None:
+    tables_ = [side.to_table() for side in hp.datasets.town(120, 15, seed=9)]
+    results = []
+    for seed in range(3):
+        released, known = (
+            hp.Histograms.from_table(table.sample(fraction=1, shuffle=True, seed=seed + k))
+            for k, table in enumerate(tables_)
+        )
+        matching = hp.match(released, known)
+        results.append((hp.evaluate(matching, released, known), matching.total_weight, matching.to_table().rows()))
+    assert results[0] == results[1] == results[2]
+
+
+def test_guesses_count_by_chance_and_not_by_luck() -> None:
+    released, known = (hp.Histograms.from_strings({i: [f"{side}{i}"] for i in range(20)}) for side in "ab")
+    matching = hp.match(released, known)
+    result = hp.evaluate(matching, released, known)
+    assert (result.n_guesses, result.size) == (20, 20)
+    assert result.expected_correct == pytest.approx(1)
+
+
+def test_a_truth_of_users_who_are_not_there_leaves_rates_undefined() -> None:
+    habits = hp.Histograms.from_strings({0: "x", 1: "y"})
+    result = hp.evaluate(hp.match(habits, habits), habits, habits, truth={7: 8})
+    assert (result.n_common, result.expected_correct) == (0, 0)
+    assert (result.accuracy, result.accuracy_interval, result.accuracy_random) == (None, None, None)
+    assert result.precision == 0
+
+
+def test_the_truth_may_be_a_table_with_text_for_integers() -> None:
+    released = hp.Histograms.from_strings({10: "x", 11: "y"})
+    known = hp.Histograms.from_strings({0: "x", 1: "y"})
+    truth = pl.DataFrame({"released": ["10", "11"], "known": ["0", "1"]})
+    assert hp.evaluate(hp.match(released, known), released, known, truth).accuracy == 1
+
+
+@pytest.mark.parametrize(
+    ("truth", "message"),
+    [
+        ("same", "not a truth"),
+        ({"released": [1, 1], "known": [1, 2]}, "more than once"),
+        ({1: 5, 2: 5}, "more than once"),
+        (pl.DataFrame({"released": [1]}), "no column 'known'"),
+    ],
+)
+def test_an_impossible_truth_is_refused(truth: object, message: str) -> None:
+    habits = hp.Histograms.from_strings({1: "x", 2: "y"})
+    with pytest.raises(hp.InputError, match=message):
+        hp.evaluate(hp.match(habits, habits), habits, habits, truth)
+
+
+@given(n=st.integers(1, 500), data=st.data())
+def test_the_interval_is_scipy_s_wilson_interval(n: int, data: st.DataObject) -> None:
+    correct = data.draw(st.integers(0, n))
+    expected = binomtest(correct, n).proportion_ci(0.95, method="wilson")
+    assert hp.wilson_interval(correct, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+def test_zero_correct_of_72_still_leaves_five_percent_possible() -> None:
+    assert hp.wilson_interval(0, 72)[1] > 0.05
+    assert math.isclose(hp.wilson_interval(72, 72)[1], 1.0)
+
+
+def test_other_histograms_than_those_matched_are_refused() -> None:
+    released, known = hp.datasets.illustration()
+    with pytest.raises(hp.InputError, match="not in these histograms"):
+        hp.evaluate(hp.match(released, known), known, released)

@@ -1,0 +1,70 @@
+"""Files: read with care, written whole or not at all."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from habitprint.errors import InputError
+from habitprint.tables import check_writable, read_table, write_table
+
+FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
+
+
+@pytest.mark.parametrize("ending", [".csv", ".CSV", ".parquet"])
+def test_what_is_written_is_read(tmp_path: Path, ending: str) -> None:
+    write_table(FRAME, tmp_path / f"t{ending}")
+    assert read_table(tmp_path / f"t{ending}").cast({"count": pl.Int64}).equals(FRAME)
+    assert [file.name for file in tmp_path.iterdir()] == [f"t{ending}"]
+
+
+def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("precious")
+    with pytest.raises(InputError, match="exists already"):
+        write_table(FRAME, file)
+    assert file.read_text() == "precious"
+    write_table(FRAME, file, overwrite=True)
+    assert file.read_text() == "user,count\na,1\n"
+
+
+def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_frame: pl.DataFrame, path: Path) -> None:
+        path.write_text("half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(__import__("habitprint").tables.WRITERS, ".csv", fail)
+    with pytest.raises(KeyboardInterrupt):
+        write_table(FRAME, tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", None, "no such file"),
+        ("t.xlsx", "", "'.xlsx' is not known"),
+        ("t", "", "use one of .csv, .parquet"),
+        ("t.parquet", "not parquet", "cannot read"),
+        ("t.csv", "", "cannot read"),
+        ("t.csv", "a,b\n1,2,3,4\n", "cannot read"),
+    ],
+)
+def test_unreadable_files_are_named(tmp_path: Path, name: str, content: str | None, message: str) -> None:
+    file = tmp_path / name
+    if content is not None:
+        file.write_text(content)
+    with pytest.raises(InputError, match=message) as caught:
+        read_table(file)
+    assert str(file) in caught.value.what
+
+
+def test_a_folder_is_not_a_table(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(InputError, match="it is a folder"):
+        read_table(tmp_path / "t.csv")
+
+
+def test_a_missing_folder_is_told_before_any_work(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="mkdir -p"):
+        check_writable(tmp_path / "nowhere" / "t.csv")

@@ -1,0 +1,73 @@
+"""The compiled gains against obvious loops and against the definitions."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import habitprint as hp
+from habitprint.weights import WEIGHTS, kernel, pair_gains, pairs, positive_gains, reference, scaled_shares
+from habitprint.weights.definitions import LOGARITHM, MINIMUM, PRODUCT
+from instances import CASES, Case, random_histograms, shuffled, tables
+
+
+@pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
+@given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
+def test_a_shared_place_gains_the_same_compiled_and_by_reference(kind: int, p: float, q: float) -> None:
+    assert kernel.place_gain(kind, p, q) == pytest.approx(reference.place_gain(kind, p, q), rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
+@pytest.mark.parametrize("p", [1e-150, 1e-30, 0.5, 1.0])
+def test_a_shared_place_always_gains_something(kind: int, p: float) -> None:
+    for q in (1e-150, 1e-15, 1.0):
+        assert 0 < kernel.place_gain(kind, p, q) < np.inf
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+@given(released=tables(), known=tables())
+def test_the_dense_matrix_holds_the_definition_of_every_pair(
+    name: str, released: hp.Histograms, known: hp.Histograms
+) -> None:
+    weight = WEIGHTS[name]
+    ours, theirs = hp.align(released, known)
+    expected = [[weight.between(p, q) for q in theirs.shares.toarray()] for p in ours.shares.toarray()]
+    np.testing.assert_allclose(hp.weights(released, known, weight=weight.name), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_kernel_agrees_with_the_reference(case: Case, name: str) -> None:
+    weight = WEIGHTS[name]
+    released, known = (scaled_shares(side, weight) for side in hp.align(*case.make(seed=1)))
+    expected = reference.gains(released.toarray(), known.toarray(), weight.place_gain)
+    gains = positive_gains(released, known, weight)
+    np.testing.assert_allclose(gains.toarray(), expected, rtol=1e-12)
+    assert gains.nnz == np.count_nonzero(expected)
+
+
+def test_gains_do_not_depend_on_blocks_threads_or_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    released, known = (random_histograms(90, 30, density=0.2, seed=seed) for seed in (1, 2))
+    before = hp.weights(released, known)
+    monkeypatch.setattr(pairs, "BLOCK", 7)
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    again = shuffled(released, 3)
+    after = hp.weights(again, shuffled(known, 4))
+    rows = np.argsort(again.users.to_numpy())
+    assert np.array_equal(before, after[rows][:, np.argsort(shuffled(known, 4).users.to_numpy())])
+
+
+@pytest.mark.parametrize("name", WEIGHTS)
+def test_the_gain_of_one_pair_is_the_same_to_the_last_bit_as_among_all(name: str) -> None:
+    weight = WEIGHTS[name]
+    released, known = (scaled_shares(random_histograms(40, 25, density=0.4, seed=seed), weight) for seed in (5, 6))
+    rows, columns = np.divmod(np.arange(40 * 40), 40)
+    alone = pair_gains(released, known, rows, columns, weight)
+    assert np.array_equal(alone, positive_gains(released, known, weight).toarray().ravel())
+
+
+def test_a_matrix_too_large_to_hold_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "LARGEST_DENSE", 99)
+    habits = random_histograms(10, 5, density=0.5, seed=0)
+    with pytest.raises(hp.InputError, match=r"habitprint\.match"):
+        hp.weights(habits, habits)
