@@ -1,7 +1,7 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
-# make bench  measures the speed (minutes) and rewrites docs/performance.md
+# make picture  draws docs/demo.svg anew
 
 PYTHON ?= python3
 VENV   := .venv
@@ -49,6 +49,9 @@ format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+picture: $(READY)
+	$(BIN)/python scripts/picture.py
+
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests scripts -name __pycache__ -type d -prune -exec rm -rf {} +

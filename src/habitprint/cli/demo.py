@@ -1,7 +1,8 @@
 """``habitprint demo``: the whole story on built-in data."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Annotated, Any
 
 import typer
@@ -16,9 +17,11 @@ from habitprint.datasets import illustration, town
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
+from habitprint.progress import Progress, silent
 from habitprint.weights import WEIGHTS
 
 BAR = 30  # characters for 100%
+METHODS: tuple[Method, ...] = ("joint", "one-by-one")
 
 
 def demo(
@@ -34,40 +37,75 @@ def demo(
 
     habitprint demo --users 1000
     """
-    screen = Console()
-    students, names = illustration()
-    solved = match(students, names)
-    with ProgressBar(Console(stderr=True)) as progress:
-        progress("building the town", 0, 1)
-        released, known = town(users, max(users // 5, 20), seed=seed)
-        results: dict[tuple[str, Method], Evaluation] = {}
-        methods: tuple[Method, ...] = ("joint", "one-by-one")
-        for weight in WEIGHTS.values():
-            for method in methods:
-                progress(f"{weight.name}, {method}", len(results), len(WEIGHTS) * len(methods))
-                attack = match(released, known, weight=weight.name, method=method, seed=seed)
-                results[weight.name, method] = evaluate(attack, released, known)
+    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+        story = make_story(users, seed, progress)
     if as_json:
-        typer.echo(json.dumps(_summary(solved, results, users, seed)))
-        return
-    screen.print("[bold]1. Four students.[/bold] The release hides the names; somebody knows last week's habits.\n")
-    screen.print(_students(students, names, solved))
-    screen.print("\n[bold]2. A made-up town[/bold] of", f"{users} people and {released.n_places} places (seed {seed}).")
-    screen.print("One week is released, the other known. Share of the people that are identified:\n")
-    screen.print(_bars(results))
-    best = results["jensen-shannon", "joint"]
+        typer.echo(json.dumps(_summary(story)))
+    else:
+        tell(story, Console(highlight=False))
+
+
+@dataclass(frozen=True)
+class Story:
+    """Hold what the demo shows: the students with their matching, and each attack on the town."""
+
+    students: Histograms
+    names: Histograms
+    solved: Matching
+    town: Histograms
+    attacks: dict[tuple[str, Method], Evaluation]
+    seed: int
+
+
+def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
+    """Compute all that the demo shows.
+
+    Examples
+    --------
+    >>> len(make_story(30, seed=0).attacks)
+    8
+    """
+    students, names = illustration()
+    progress("building the town", 0, 1)
+    released, known = town(n_users, max(n_users // 5, 20), seed=seed)
+    attacks: dict[tuple[str, Method], Evaluation] = {}
+    for weight, method in product(WEIGHTS.values(), METHODS):
+        progress(f"{weight.name}, {method}", len(attacks), len(WEIGHTS) * len(METHODS))
+        attack = match(released, known, weight=weight.name, method=method, seed=seed)
+        attacks[weight.name, method] = evaluate(attack, released, known)
+    return Story(students, names, match(students, names), released, attacks, seed)
+
+
+def tell(story: Story, screen: Console) -> None:
+    """Print the story.
+
+    Examples
+    --------
+    >>> import io
+    >>> page = io.StringIO()
+    >>> tell(make_story(30, seed=0), Console(file=page))
+    >>> "Jill" in page.getvalue()
+    True
+    """
+    n_users, n_places = story.town.n_users, story.town.n_places
+    screen.print("[bold]1. Four students.[/bold] The names are hidden, but somebody knows their habits:\n")
+    screen.print(_students(story.students, story.names, story.solved))
+    screen.print(f"\n[bold]2. A made-up town[/bold] of {n_users} people and {n_places} places (seed {story.seed}).")
+    screen.print("One week is released, the other known. Share of the people identified:\n")
+    screen.print(_bars(story.attacks))
+    best = story.attacks["jensen-shannon", "joint"]
     if best.accuracy is not None and best.accuracy_interval is not None:
         low, high = map(percent, best.accuracy_interval)
         screen.print(
-            f"\nMatching all at once identifies [bold]{percent(best.accuracy)}[/bold] of them "
-            f"(95% interval {low} to {high}), though no name was released.\n"
+            f"\nAll at once, [bold]{percent(best.accuracy)}[/bold] of the people are identified "
+            f"(95% interval {low} to {high}).\n"
             "[dim]On your own data: habitprint match RELEASED KNOWN --truth same-id[/dim]"
         )
 
 
 def _students(released: Histograms, known: Histograms, matching: Matching) -> Table:
     """Return the paper's first table with the last column filled in."""
-    table = Table("released", *released.places.to_list(), "", "is", "known for", title_justify="left")
+    table = Table("released", *released.places.to_list(), "", "is", "known for")
     habits = dict(zip(known.users, known.counts.toarray(), strict=True))
     found = dict(zip(matching.released, matching.known, strict=True))
     for user, counts in zip(released.users, released.counts.toarray(), strict=True):
@@ -91,14 +129,11 @@ def _bars(results: dict[tuple[str, Method], Evaluation]) -> Table:
     return table
 
 
-def _summary(solved: Matching, results: dict[tuple[str, Method], Evaluation], users: int, seed: int) -> dict[str, Any]:
+def _summary(story: Story) -> dict[str, Any]:
+    attacks = [
+        {"weight": weight, "method": method, **asdict(result)} for (weight, method), result in story.attacks.items()
+    ]
     return {
-        "illustration": solved.to_table().to_dicts(),
-        "town": {
-            "n_users": users,
-            "seed": seed,
-            "attacks": [
-                {"weight": weight, "method": method, **asdict(result)} for (weight, method), result in results.items()
-            ],
-        },
+        "illustration": story.solved.to_table().to_dicts(),
+        "town": {"n_users": story.town.n_users, "seed": story.seed, "attacks": attacks},
     }

@@ -27,7 +27,7 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
 
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
-        notes = Console(stderr=True)
+        notes = Console(stderr=True, highlight=False)
         try:
             command(*args, **options)
         except InputError as error:

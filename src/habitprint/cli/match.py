@@ -59,7 +59,7 @@ def match(
 
     habitprint match week1.parquet week2.parquet --truth same-id --size 3750
     """
-    screen, notes = Console(), Console(stderr=True)
+    screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out is not None:
         check_writable(out, overwrite=force)
     with ProgressBar(notes) as progress, warnings.catch_warnings():

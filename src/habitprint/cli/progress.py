@@ -18,7 +18,7 @@ class ProgressBar:
     Examples
     --------
     >>> from rich.console import Console
-    >>> with ProgressBar(Console(stderr=True)) as progress:
+    >>> with ProgressBar(Console(stderr=True, highlight=False)) as progress:
     ...     progress("gains", 1, 2)
     """
 
