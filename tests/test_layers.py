@@ -12,7 +12,7 @@ SOURCE = Path(hp.__file__).parent
 # From left to right: no module imports one of a later layer.
 LAYERS = [
     {"errors", "arrays", "progress"},
-    {"ids", "tables"},
+    {"ids", "tables", "blocks"},
     {"counts"},
     {"histograms"},
     {"ties", "truth", "datasets"},
@@ -26,9 +26,10 @@ LAYERS = [
 ]
 # Within a package of several files, in the same sense.
 PACKAGES = {
-    "weights": ["definitions", "reference", "kernel", "pairs"],
+    "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
-        "certificate", "reference", "state", "events", "kernel", "joint", "one_by_one", "result", "match",
+        "reference", "certificate", "state", "borrowed", "queue", "waiting", "lists", "scan", "flow", "kernel",
+        "sides", "joint", "one_by_one", "result", "match",
     ],
     "datasets": ["illustration", "town"],
     "cli": ["progress", "describe", "ending", "match", "demo", "app"],

@@ -10,11 +10,11 @@ class Progress(Protocol):
     It is called from the thread that started the work, and may raise (``KeyboardInterrupt``, say) to stop it.
     """
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """Take note that `done` of `total` units of `stage` are done."""
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """Take note that `done` of `total` units of `stage` are done, and what else there is to say."""
 
 
-def silent(stage: str, done: int, total: int) -> None:
+def silent(stage: str, done: int, total: int, note: str = "") -> None:
     """Take no note: what library calls do unless told otherwise.
 
     Examples

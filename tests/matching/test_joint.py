@@ -8,7 +8,7 @@ from ortools.graph.python import min_cost_flow
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint.matching import kernel, reference
+from habitprint.matching import joint, reference
 from habitprint.weights import WEIGHTS, WeightName
 from instances import CASES, Case, shuffled, tables
 
@@ -114,12 +114,31 @@ def test_the_order_of_rows_changes_nothing_but_their_order(size: int | None) -> 
 def test_the_work_can_pause_and_grow_at_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = hp.datasets.town(80, 12)
     whole = hp.match(released, known)
-    monkeypatch.setattr("habitprint.matching.joint.STEPS", 3)
-    monkeypatch.setattr("habitprint.matching.joint.FIRST_EVENTS", kernel.ROOM)
-    reports: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(joint, "PAUSE", 3)
+    monkeypatch.setattr(joint, "FIRST_LONG", 1)
+    monkeypatch.setattr(joint, "FIRST_WAITERS", 1)
+    reports: list[tuple[object, ...]] = []
     piecewise = hp.match(released, known, progress=lambda *report: reports.append(report))
     assert piecewise.to_table().equals(whole.to_table())
-    assert reports[-1] == ("matching", 80, 80)
+    stages = list(dict.fromkeys(report[0] for report in reports))
+    assert stages == ["gains", "matching", "proof"]
+    assert ("matching", 80, 80, "gap 0") in reports
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+def test_the_shortest_lists_find_the_same_optimum(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    released, known = case.make(seed=5)
+    whole = hp.match(released, known, size=case.size)
+    monkeypatch.setattr(joint, "SHORT", 1)
+    monkeypatch.setattr(joint, "RESERVE", 2)
+    monkeypatch.setattr(joint, "LEAST_RESERVE", 1)
+    assert hp.match(released, known, size=case.size).total_weight == pytest.approx(whole.total_weight, abs=1e-11)
+
+
+def test_memory_that_does_not_suffice_is_refused_with_what_is_needed() -> None:
+    with pytest.raises(hp.InputError, match=r"needs more than 1e-05 GB .* at least 0\.\d"):
+        hp.match(*hp.datasets.illustration(), max_memory=1e4)
 
 
 def test_equal_users_are_paired_by_the_seed_and_not_by_their_order() -> None:

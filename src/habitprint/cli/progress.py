@@ -29,11 +29,12 @@ class ProgressBar:
             MofNCompleteColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
             disable=not console.is_terminal,
         )
-        self._task = self._bar.add_task("starting", total=None)
+        self._task = self._bar.add_task("starting", total=None, note="")
         self._stage = ""
         # A timer, because the stage that is slow may not report for a while.
         self._timer = Timer(PATIENCE, self._bar.start)
@@ -50,9 +51,9 @@ class ProgressBar:
         self._timer.join()
         self._bar.stop()
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         """Take note that `done` of `total` units of `stage` are done."""
         if stage != self._stage:
             self._stage = stage
             self._bar.reset(self._task, description=stage, total=total or None)
-        self._bar.update(self._task, completed=done)
+        self._bar.update(self._task, completed=done, note=note)

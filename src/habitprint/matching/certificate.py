@@ -6,17 +6,18 @@ optimal, whoever computed it and however.
 """
 
 import math
-from collections.abc import Iterable
-from typing import Any
 
+import numba
 import numpy as np
-from scipy import sparse
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats
+from habitprint.blocks import run_blocks
+from habitprint.progress import Progress, silent
+from habitprint.weights import Weight
+from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
+from habitprint.weights.kernel import make_scratch, row_gains
 
 EXACT = 1e-10  # a result is called exact when its gap is at most this
-
-GainBlock = tuple[Indices, Indices, Floats]
 
 
 def bound(released_potential: Floats, known_potential: Floats, price: float, size: int) -> float:
@@ -42,37 +43,54 @@ def gap(total_gain: float, upper: float) -> float:
 
 
 def raise_to_cover(
-    released_potential: Floats, known_potential: Floats, price: float, gains: sparse.csr_array[Any, tuple[int, int]]
+    released: ShareMatrix,
+    known: ShareMatrix,
+    weight: Weight,
+    potentials: tuple[Floats, Floats],
+    price: float,
+    progress: Progress = silent,
 ) -> Floats:
     """Return the released potentials, raised where a pair was not covered: then they prove something.
 
-    Examples
-    --------
-    >>> raise_to_cover(np.zeros(2), np.zeros(1), 0.25, sparse.csr_array([[1.0], [0.0]]))
-    array([0.75, 0.  ])
-    """
-    needed = np.maximum(released_potential, 0.0)
-    rows = np.repeat(np.arange(gains.shape[0]), np.diff(gains.indptr))
-    np.maximum.at(needed, rows, gains.data - known_potential[gains.indices] - price)
-    return needed
+    Every pair of users is looked at, from the known side and user by user, where the solver works from the released
+    side and on classes of users. Pairs that share no place have no gain and are covered by any potentials.
 
-
-def raise_by_blocks(
-    released_potential: Floats, known_potential: Floats, price: float, blocks: Iterable[GainBlock]
-) -> Floats:
-    """Do the same from blocks of consecutive *known* users, each with the released users it gains with.
+    Parameters
+    ----------
+    released, known
+        Scaled shares over the same places.
+    potentials
+        Those of the released and of the known users.
 
     Examples
     --------
-    >>> block = (np.array([0, 1]), np.array([0]), np.array([1.0]))
-    >>> raise_by_blocks(np.zeros(2), np.zeros(1), 0.25, [block])
-    array([0.75, 0.  ])
+    >>> from scipy import sparse
+    >>> from habitprint.weights import find_weight
+    >>> a, b = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), sparse.csr_array([[1.0, 0.0]])
+    >>> raise_to_cover(a, b, find_weight("l1"), (np.zeros(2), np.zeros(1)), 0.25)
+    array([1.75, 0.  ])
     """
-    needed = np.maximum(released_potential, 0.0)
-    first = 0
-    for starts, users, gains in blocks:
-        n_known = len(starts) - 1
-        potentials = np.repeat(known_potential[first : first + n_known], np.diff(starts))
-        np.maximum.at(needed, users, gains - potentials - price)
-        first += n_known
+    rows, index = make_rows(known), make_index(released)
+
+    def run(first: int, last: int) -> Floats:
+        needed: Floats = _needed(first, last, rows, index, weight.place_gain, potentials[1], price)
+        return needed
+
+    raised = np.maximum(potentials[0], 0.0)
+    for needed in run_blocks(run, work_of_rows(rows, index), "verifying", progress):
+        np.maximum(raised, needed, out=raised)
+    return raised
+
+
+@numba.njit(cache=True, nogil=True)
+def _needed(first: int, last: int, rows: Rows, index: Index, kind: int, row_potential: Floats, price: float) -> Floats:
+    """Return what each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
+    needed = np.zeros(index.n_users)
+    sums, touched, by_share = make_scratch(index)
+    for i in range(first, last):
+        n = row_gains(i, rows, index, kind, sums, touched, by_share)
+        for k in range(n):
+            j = touched[k]
+            needed[j] = max(needed[j], sums[j] - row_potential[i] - price)
+            sums[j] = 0.0
     return needed

@@ -5,188 +5,237 @@ The dual of "the most gain with r pairs" has a potential u ≥ 0 per row, v ≥ 
 u + v + price ≥ g for every pair. The price starts at the largest gain, where the empty matching is optimal, and
 falls to zero. Written U = u + price:
 
-- every free row has U = price, every free column has v = 0, every matched pair has U + v = g;
-- an alternating tree grows from *each* free row at once. As the price falls by δ, the rows in trees lose δ and
+- every row with a free unit has U = price, every column with one has v = 0, every matched pair has U + v = g;
+- an alternating tree grows from *each* such row at once. As the price falls by δ, the rows in trees lose δ and
   the columns in trees gain δ, so that every pair within a tree keeps its slack;
-- a pair (row in a tree, column in none) becomes tight at a moment that is known in advance. If its column is
-  matched, the column and its partner join the tree. If it is free, the path back to the root is flipped: one pair
-  more, optimal for that number of pairs (Ramshaw & Tarjan 2012), and the tree dissolves.
+- a pair (row in a tree, column in none) becomes tight at a moment that is known in advance. If its column has no free
+  unit, the column and the rows paired with it join the tree. If it has one, the path back to the root is flipped: one
+  pair more, optimal for that number of pairs (Ramshaw & Tarjan 2012), and the tree dissolves.
 
 So one run passes the optimum of every size, each with its price: the gain that the last pair added.
 
 The clock counts how far the price has fallen. A row that joined a tree at time t has the constant *key* t + U,
-and its pair with column j becomes tight at time key + v − g. As v ≥ 0 and the pairs of a row are sorted by
-falling gain, key − g of the next pair is a lower bound for all the pairs not yet looked at: rows are read lazily.
+and its pair with column j becomes tight at time key + v − g. Potentials v never fall, which `scan` makes use of.
 """
 
 import numba
+import numpy as np
 
-from habitprint.matching.events import free_event, new_event, pop, push
-from habitprint.matching.state import HEAP_SIZE, N_FREE, N_MATCHED, NONE, Graph, State
+from habitprint.matching.borrowed import borrow_state
+from habitprint.matching.flow import augment
+from habitprint.matching.queue import drop_first, schedule
+from habitprint.matching.scan import free_long_list, look_ahead, refill
+from habitprint.matching.state import (
+    CLOCK,
+    FREE_WAITER,
+    HIGHEST,
+    IS_PLANTED,
+    N_FREE,
+    N_WANTED,
+    NONE,
+    QUEUE_SIZE,
+    WORK,
+    Problem,
+    Scratch,
+    State,
+)
+from habitprint.matching.waiting import first_waiter, stop_waiting, wait
 
-DONE, PAUSED, FULL = 0, 1, 2  # why `advance` came back
-BATCH = 64  # pairs of a row looked at in one go
-ROOM = BATCH + 2  # events that one step may add
-
-
-@numba.njit(cache=True, nogil=True)
-def _wait(s: State, event: int) -> None:
-    """Let an event wait until its column leaves the tree of another row."""
-    column = s.event_column[event]
-    s.event_next[event] = s.column_waiting[column]
-    s.column_waiting[column] = event
-
-
-@numba.njit(cache=True, nogil=True)
-def _join(g: Graph, s: State, row: int, root: int, potential: float, horizon: float) -> None:
-    """Add a row to a tree and schedule the first look at its pairs."""
-    s.root[row] = root
-    s.key[row] = s.clock[0] + potential
-    s.cursor[row] = g.starts[row]
-    s.next_in_tree[row] = NONE
-    if row != root:
-        s.next_in_tree[s.last_in_tree[root]] = row
-    s.last_in_tree[root] = row
-    if g.starts[row] < g.starts[row + 1]:
-        bound = s.key[row] - g.gains[g.starts[row]]
-        if bound <= horizon:
-            push(s, new_event(s, row, NONE, 0.0), bound)
+DONE, PAUSED, MORE_WAITERS, LONGER_LISTS = 0, 1, 2, 3  # why `advance` came back
 
 
 @numba.njit(cache=True, nogil=True)
-def start(g: Graph, s: State, highest: float) -> None:
-    """Make every row the root of its own tree, at the highest price there can be."""
-    for row in range(len(s.partner)):
-        _join(g, s, row, row, highest, highest)
+def _join(s: State, row: int, tree: int, arc: int) -> None:
+    """Add a row to a tree, which reached it by the arc."""
+    r = s.rows[row]
+    r.tree = tree
+    r.key = r.potential + s.clock[CLOCK]
+    r.parent = arc
+    r.cursor = 0
+    r.n_refills = 0
+    r.next = s.rows[tree].first_row
+    s.rows[tree].first_row = row
+    look_ahead(s, row)
 
 
 @numba.njit(cache=True, nogil=True)
-def _look(g: Graph, s: State, event: int, horizon: float) -> None:
-    """Schedule the next pairs of a row, until a later event of another row comes first."""
-    row = s.event_row[event]
-    limit = horizon
-    if s.counters[HEAP_SIZE] > 0:
-        limit = min(limit, s.event_time[s.heap[0]])
-    at, end = s.cursor[row], min(g.starts[row + 1], s.cursor[row] + BATCH)
-    while at < end and s.key[row] - g.gains[at] <= limit:
-        column, gain = g.columns[at], g.gains[at]
-        at += 1
-        if s.column_root[column] == s.root[row]:
-            continue  # in the same tree: never tight before the tree dissolves
-        time = s.key[row] + s.column_potential[column] - gain
-        if s.column_root[column] != NONE:
-            _wait(s, new_event(s, row, column, gain))
-        elif time <= horizon:  # later ones would need a price below zero
-            push(s, new_event(s, row, column, gain), time)
-    s.cursor[row] = at
-    if at < g.starts[row + 1] and s.key[row] - g.gains[at] <= horizon:
-        push(s, event, max(s.key[row] - g.gains[at], s.clock[0]))
-    else:
-        free_event(s, event)
+def _plant(s: State, row: int) -> None:
+    """Make a row with free units the root of a tree."""
+    r = s.rows[row]
+    r.first_row = NONE
+    r.first_column = NONE
+    r.potential = s.clock[HIGHEST] - s.clock[CLOCK]
+    _join(s, row, row, NONE)
 
 
 @numba.njit(cache=True, nogil=True)
-def _dissolve(s: State, root: int) -> None:
-    """Fix the potentials of a tree and let all that waited for its columns go on."""
-    now = s.clock[0]
-    row = root
+def _dissolve(s: State, tree: int) -> None:
+    """Fix the potentials of a tree, and schedule its columns for those who wait for them."""
+    now = s.clock[CLOCK]
+    row = s.rows[tree].first_row
     while row != NONE:
-        s.potential[row] = s.key[row] - now
-        s.root[row] = NONE
-        s.version[row] += 1
-        row = s.next_in_tree[row]
-    row = s.next_in_tree[root]
-    while row != NONE:
-        column = s.partner[row]
-        s.column_potential[column] += now - s.column_joined[column]
-        s.column_root[column] = NONE
-        event = s.column_waiting[column]
-        s.column_waiting[column] = NONE
-        while event != NONE:
-            following = s.event_next[event]
-            waiting = s.event_row[event]
-            if s.event_version[event] == s.version[waiting]:
-                push(s, event, s.key[waiting] + s.column_potential[column] - s.event_gain[event])
-            else:
-                free_event(s, event)
-            event = following
-        row = s.next_in_tree[row]
-
-
-@numba.njit(cache=True, nogil=True)
-def _flip(s: State, column: int) -> None:
-    """Match a free column along the path back to the root of the tree that reached it."""
+        r = s.rows[row]
+        r.potential = r.key - now
+        r.tree = NONE
+        r.version += 1
+        free_long_list(s, row)
+        row = r.next
+        s.counters[WORK] += 1
+    column = s.rows[tree].first_column
     while column != NONE:
-        row = s.column_parent[column]
-        previous = s.partner[row]
-        s.partner[row] = column
-        s.column_partner[column] = row
-        column = previous
-    s.counters[N_MATCHED] += 1
+        s.columns[column].potential += now
+        s.columns[column].tree = NONE
+        column = s.columns[column].next
+    column = s.rows[tree].first_column
+    while column != NONE:
+        a = first_waiter(s, column)
+        if a != NONE:
+            _schedule_column(s, column, s.waiters[a].time + s.columns[column].potential)
+        column = s.columns[column].next
 
 
 @numba.njit(cache=True, nogil=True)
-def _tighten(g: Graph, s: State, event: int, horizon: float) -> None:
-    """Handle a pair whose time has come, unless the column has moved on meanwhile."""
-    row, column = s.event_row[event], s.event_column[event]
-    if s.column_root[column] == s.root[row]:
-        free_event(s, event)
-        return
-    if s.column_root[column] != NONE:
-        _wait(s, event)
-        return
-    time = s.key[row] + s.column_potential[column] - s.event_gain[event]
-    if time > s.event_time[event]:  # the column was in a tree since, and its potential has risen
-        if time <= horizon:
-            push(s, event, time)
+def _schedule_column(s: State, column: int, time: float) -> None:
+    schedule(s, len(s.rows) + column, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
+
+
+@numba.njit(cache=True, nogil=True)
+def _join_other_trees(s: State, tree: int) -> None:
+    """Let rows of a dissolved tree go on in another one.
+
+    A row with several units may be paired with a column that is in another tree. That pair has to stay tight, so the
+    row goes on falling with the column.
+    """
+    row = s.rows[tree].first_row
+    while row != NONE:
+        following = s.rows[row].next
+        a = s.rows[row].first_arc
+        while a != NONE and s.rows[row].tree == NONE:
+            other = s.columns[s.arcs[a].column].tree
+            if other != NONE:
+                _join(s, row, other, a)
+            a = s.arcs[a].next_of_row
+        row = following
+
+
+@numba.njit(cache=True, nogil=True)
+def _tighten(s: State, row: int, column: int) -> bool:
+    """Handle a pair that has become tight: the tree of `row` reaches `column`, which is in no tree.
+
+    Returns
+    -------
+    bool
+        Whether the tree is still there.
+    """
+    if s.columns[column].n_free > 0:
+        root = augment(s, row, column)
+        _dissolve(s, root)
+        if s.rows[root].n_free > 0:
+            s.rows[root].tree = root  # stays a root: it must not join another tree meanwhile
+            _join_other_trees(s, root)
+            _plant(s, root)
         else:
-            free_event(s, event)
-        return
-    free_event(s, event)
-    s.column_parent[column] = row
-    partner = s.column_partner[column]
-    if partner == NONE:
-        _dissolve(s, s.root[row])
-        _flip(s, column)
-    else:
-        s.column_root[column] = s.root[row]
-        s.column_joined[column] = s.clock[0]
-        _join(g, s, partner, s.root[row], s.potential[partner], horizon)
+            _join_other_trees(s, root)
+        return False
+    tree = s.rows[row].tree
+    c = s.columns[column]
+    c.tree = tree
+    c.potential -= s.clock[CLOCK]
+    c.parent = row
+    c.next = s.rows[tree].first_column
+    s.rows[tree].first_column = column
+    a = c.first_arc
+    while a != NONE:
+        partner = s.arcs[a].row
+        if s.rows[partner].tree == NONE:
+            _join(s, partner, tree, a)
+        a = s.arcs[a].next_of_column
+    return True
 
 
 @numba.njit(cache=True, nogil=True)
-def advance(g: Graph, s: State, highest: float, size: int, n_steps: int) -> int:
-    """Let the price fall until `size` pairs are matched, it is zero, or `n_steps` events have been handled.
+def _tight_row(s: State, column: int) -> int:
+    """Return the row whose pair with a column that has left its tree is tight now, or NONE if there is none yet."""
+    a = first_waiter(s, column)
+    if a == NONE:
+        drop_first(s)
+        return NONE
+    time = s.waiters[a].time + s.columns[column].potential
+    if time > s.clock[CLOCK]:
+        _schedule_column(s, column, time)
+        return NONE
+    row = s.waiters[a].row
+    stop_waiting(s, column)
+    drop_first(s)
+    return int(row)
+
+
+@numba.njit(cache=True, nogil=True)
+def _tight_column(s: State, row: int) -> int:
+    """Return the column whose pair with a row is tight now, or NONE if it is not or no longer so."""
+    r = s.rows[row]
+    pair = s.short[row, r.cursor] if r.n_long == NONE else s.long[r.long_start + r.cursor]
+    column = pair.column
+    tree = s.columns[column].tree
+    if tree == NONE:
+        if pair.gain - s.columns[column].potential < pair.offer:  # was in a tree since: not tight yet
+            return NONE
+        r.cursor += 1
+        return int(column)
+    r.cursor += 1
+    if tree != r.tree:
+        wait(s, row, column, r.key - pair.gain)
+    return NONE
+
+
+@numba.njit(cache=True, nogil=True)
+def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
+    """Let the price fall until all pairs wanted are matched, it is zero, or so much work is done.
 
     Returns
     -------
     int
-        `DONE`; `PAUSED`, to be called again; or `FULL`, to be called again with more room for events.
+        `DONE`, or why to call again: `PAUSED`, or for want of room `MORE_WAITERS` or `LONGER_LISTS`.
     """
-    for _ in range(n_steps):
-        if s.counters[N_MATCHED] >= size:
-            return DONE
-        if s.counters[HEAP_SIZE] == 0 or s.event_time[s.heap[0]] > highest:
-            s.clock[0] = highest  # no pair is left that would add to the gain: the price is zero
-            return DONE
-        if s.counters[N_FREE] < ROOM:
-            return FULL
-        event = pop(s)
-        row = s.event_row[event]
-        if s.event_version[event] != s.version[row]:
-            free_event(s, event)
+    s = borrow_state(s)
+    n_rows = len(s.rows)
+    s.counters[WORK] = 0
+    if not s.counters[IS_PLANTED]:
+        s.counters[IS_PLANTED] = 1
+        for row in range(n_rows):
+            _plant(s, row)
+    while s.counters[N_FREE] > 0 and s.counters[N_WANTED] > 0:
+        if s.counters[QUEUE_SIZE] == 0 or s.queue_time[0] == np.inf:
+            s.clock[CLOCK] = s.clock[HIGHEST]  # no pair is left that would add to the gain: the price is zero
+            break
+        if s.counters[WORK] > work:
+            return PAUSED
+        if s.counters[FREE_WAITER] == NONE:
+            return MORE_WAITERS
+        s.counters[WORK] += 1
+        node = s.queue_node[0]
+        column = node - n_rows
+        if (s.rows[node].tree == NONE) if column < 0 else (s.columns[column].tree != NONE):
+            drop_first(s)  # has left or joined a tree since
             continue
-        s.clock[0] = max(s.clock[0], s.event_time[event])
-        if s.event_column[event] == NONE:
-            _look(g, s, event, highest)
+        s.clock[CLOCK] = max(s.clock[CLOCK], s.queue_time[0])
+        if column >= 0:
+            row = _tight_row(s, column)
+            goes_on = False
         else:
-            _tighten(g, s, event, highest)
-    return PAUSED
-
-
-@numba.njit(cache=True, nogil=True)
-def settle(s: State) -> None:
-    """Write the potentials of all that is still in a tree."""
-    for row in range(len(s.partner)):
-        if s.root[row] == row:
+            row = node
+            goes_on = True
+            if s.rows[row].cursor < (s.rows[row].n_short if s.rows[row].n_long == NONE else s.rows[row].n_long):
+                column = _tight_column(s, row)
+            elif refill(s, problem, scratch, row):
+                column = NONE
+            else:
+                return LONGER_LISTS
+        if min(row, column) != NONE:
+            goes_on &= _tighten(s, row, column)
+        if goes_on:
+            look_ahead(s, row)
+    for row in range(n_rows):
+        if s.rows[row].tree == row:
             _dissolve(s, row)
+    return DONE

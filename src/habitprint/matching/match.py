@@ -2,10 +2,9 @@
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import get_args
 
 import numpy as np
-from scipy import sparse
 
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning
@@ -13,10 +12,9 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching.joint import solve_joint
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.result import Direction, Matching, Method
+from habitprint.matching.sides import make_side, pair_up
 from habitprint.progress import Progress, silent
-from habitprint.weights import WeightName, find_weight, positive_gains, scaled_shares, to_weights
-
-GainMatrix = sparse.csr_array[Any, tuple[int, int]]
+from habitprint.weights import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
 
 
 def match(
@@ -28,6 +26,7 @@ def match(
     method: Method = "joint",
     direction: Direction = "released-to-known",
     seed: int = 0,
+    max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> Matching:
     """Find out which released user is which known user.
@@ -51,6 +50,9 @@ def match(
         For one-by-one: who looks for whom.
     seed
         Decides among equally good matchings, and nothing else.
+    max_memory
+        Bytes that the joint solver may use. To stay below, it keeps fewer pairs in memory and computes them again when
+        they are needed.
     progress
         Told now and then how far the work has come.
 
@@ -69,22 +71,17 @@ def match(
     released, known = align(released.in_order(), known.in_order())
     # One stream for each side: with a common one, equal users would meet themselves more often than chance.
     streams = [np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(3)]
-    order = streams[0].permutation(released.n_users), streams[1].permutation(known.n_users)
-    sides = scaled_shares(released, chosen)[order[0]], scaled_shares(known, chosen)[order[1]]
-    if method == "one-by-one" and direction == "known-to-released":
-        sides = sides[::-1]
-    gains = positive_gains(*sides, chosen, progress)
-    if gains.nnz == 0:
+    if method == "joint":
+        found = _jointly(released, known, chosen, size, streams, max_memory, progress)
+    else:
+        found = _one_by_one(released, known, chosen, direction, streams[2], progress)
+    if not found.gains.any():
         warnings.warn(
             "no released user shares a place with any known user: every pair is a guess. "
             "Check that both sets name their places in the same way.",
             NoSharedPlaceWarning,
             stacklevel=2,
         )
-    if method == "joint":
-        found = _jointly(gains, size or min(gains.shape), order, progress)
-    else:
-        found = _one_by_one(gains, direction, order, streams[2])
     sort = np.lexsort((found.columns, found.rows))
     return Matching(
         released=released.users.gather(found.rows[sort]).alias("released"),
@@ -116,37 +113,54 @@ class _Found:
     n_nearest: Indices | None = None
 
 
-def _jointly(gains: GainMatrix, size: int, order: tuple[Indices, Indices], progress: Progress) -> _Found:
-    solution = solve_joint(gains, size, progress)
+def _jointly(
+    released: Histograms,
+    known: Histograms,
+    weight: Weight,
+    size: int | None,
+    streams: list[np.random.Generator],
+    max_memory: float,
+    progress: Progress,
+) -> _Found:
+    sides = make_side(released, weight, streams[0]), make_side(known, weight, streams[1])
+    size = size or min(released.n_users, known.n_users)
+    solution = solve_joint(*sides, weight, size, max_memory=max_memory, progress=progress)
+    rows, columns = pair_up(*sides, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
-    n_guesses = size - len(solution.rows)
-    left_rows = np.setdiff1d(np.arange(gains.shape[0]), solution.rows)[:n_guesses]
-    left_columns = np.setdiff1d(np.arange(gains.shape[1]), solution.columns)[:n_guesses]
-    rows = np.concatenate([solution.rows, left_rows])
-    columns = np.concatenate([solution.columns, left_columns])
+    n_guesses = size - len(rows)
+    rows = np.concatenate([rows, _left_over(rows, released.n_users, streams[0])[:n_guesses]])
+    columns = np.concatenate([columns, _left_over(columns, known.n_users, streams[1])[:n_guesses]])
+    shares = scaled_shares(released, weight), scaled_shares(known, weight)
     return _Found(
-        rows=order[0][rows],
-        columns=order[1][columns],
-        gains=np.asarray(gains[rows, columns], np.float64),
-        released_potential=_unshuffled(solution.row_potential, order[0]),
-        known_potential=_unshuffled(solution.column_potential, order[1]),
+        rows=rows,
+        columns=columns,
+        gains=pair_gains(*shares, rows, columns, weight),
+        released_potential=sides[0].to_users(solution.row_potential),
+        known_potential=sides[1].to_users(solution.column_potential),
         price=solution.price,
     )
 
 
-def _unshuffled(values: Floats, order: Indices) -> Floats:
-    result = np.empty_like(values)
-    result[order] = values
-    return result
+def _left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indices:
+    return random.permutation(np.setdiff1d(np.arange(n_users), used))
 
 
 def _one_by_one(
-    gains: GainMatrix, direction: Direction, order: tuple[Indices, Indices], random: np.random.Generator
+    released: Histograms,
+    known: Histograms,
+    weight: Weight,
+    direction: Direction,
+    random: np.random.Generator,
+    progress: Progress,
 ) -> _Found:
-    nearest = find_nearest(gains, random)
-    seekers, found = np.arange(gains.shape[0]), nearest.columns
-    rows, columns = (seekers, found) if direction == "released-to-known" else (found, seekers)
-    return _Found(order[0][rows], order[1][columns], nearest.gains, n_nearest=nearest.n_nearest)
+    shares = scaled_shares(released, weight), scaled_shares(known, weight)
+    if direction == "released-to-known":
+        nearest = find_nearest(shares[0], shares[1], weight, random, progress)
+        rows, columns = np.arange(released.n_users), nearest.columns
+    else:
+        nearest = find_nearest(shares[1], shares[0], weight, random, progress)
+        rows, columns = nearest.columns, np.arange(known.n_users)
+    return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
 def _check_options(method: str, direction: str, size: int | None, n_released: int, n_known: int) -> None:

@@ -1,12 +1,16 @@
 """Each user matched on its own: to the nearest on the other side, whoever else is nearest to it too."""
 
 from dataclasses import dataclass
-from typing import Any
 
+import numba
 import numpy as np
-from scipy import sparse
 
 from habitprint.arrays import Floats, Indices
+from habitprint.blocks import run_blocks
+from habitprint.progress import Progress, silent
+from habitprint.weights import Weight
+from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
+from habitprint.weights.kernel import make_scratch, row_gains
 
 # Gains this close (relative) are equal up to the rounding of their sums.
 TIE = 1e-13
@@ -21,29 +25,70 @@ class Nearest:
     n_nearest: Indices
 
 
-def find_nearest(gains: sparse.csr_array[Any, tuple[int, int]], random: np.random.Generator) -> Nearest:
-    """Find the column with the largest gain for each row; among equally near ones, draw one.
+def find_nearest(
+    seekers: ShareMatrix, others: ShareMatrix, weight: Weight, random: np.random.Generator, progress: Progress = silent
+) -> Nearest:
+    """Find the nearest of the others for each seeker; among equally near ones, draw one.
 
-    A row without any gain is equally far from every column.
+    A seeker without any gain is equally far from everybody.
+
+    Parameters
+    ----------
+    seekers, others
+        Scaled shares over the same places.
 
     Examples
     --------
-    >>> found = find_nearest(sparse.csr_array([[0.0, 2.0], [1.0, 1.0]]), np.random.default_rng(0))
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.weights import find_weight
+    >>> shares = Histograms.from_strings({1: "ab", 2: "b", 3: "b"}).shares
+    >>> found = find_nearest(shares, shares, find_weight("l1"), np.random.default_rng(0))
     >>> found.n_nearest.tolist(), found.gains.tolist()
-    ([1, 2], [2.0, 1.0])
+    ([1, 2, 2], [2.0, 2.0, 2.0])
     """
-    n_rows, n_columns = gains.shape
-    columns = np.empty(n_rows, np.int64)
-    best = np.zeros(n_rows)
-    n_nearest = np.empty(n_rows, np.int64)
-    for row in range(n_rows):
-        here = slice(gains.indptr[row], gains.indptr[row + 1])
-        values = gains.data[here]
-        if len(values):
-            near = gains.indices[here][values >= values.max() * (1 - TIE)]
-            best[row] = values.max()
+    rows, index = make_rows(seekers), make_index(others)
+    n_rows = seekers.shape[0]
+    found = Nearest(np.empty(n_rows, np.int64), np.empty(n_rows), np.empty(n_rows, np.int64))
+    draws = random.random(n_rows)
+
+    def run(first: int, last: int) -> None:
+        _nearest(first, last, rows, index, weight.place_gain, draws, found.columns, found.gains, found.n_nearest)
+
+    for _ in run_blocks(run, work_of_rows(rows, index), "nearest", progress):
+        pass
+    return found
+
+
+@numba.njit(cache=True, nogil=True)
+def _nearest(
+    first: int,
+    last: int,
+    rows: Rows,
+    index: Index,
+    kind: int,
+    draws: Floats,
+    columns: Indices,
+    gains: Floats,
+    n_nearest: Indices,
+) -> None:
+    """Write the nearest columns of the rows `first` to `last` − 1; `draws` between 0 and 1 decide among equals."""
+    sums, touched, by_share = make_scratch(index)
+    for i in range(first, last):
+        n = row_gains(i, rows, index, kind, sums, touched, by_share)
+        largest = 0.0
+        for k in range(n):
+            largest = max(largest, sums[touched[k]])
+        n_near = 0
+        for k in range(n):
+            j = touched[k]
+            if sums[j] >= largest * (1.0 - TIE):
+                touched[n_near] = j
+                n_near += 1
+            sums[j] = 0.0
+        gains[i] = largest
+        if n_near > 0:
+            n_nearest[i] = n_near
+            columns[i] = touched[int(draws[i] * n_near)]
         else:
-            near = np.arange(n_columns)
-        columns[row] = random.choice(near)
-        n_nearest[row] = len(near)
-    return Nearest(columns, best, n_nearest)
+            n_nearest[i] = index.n_users
+            columns[i] = int(draws[i] * index.n_users)

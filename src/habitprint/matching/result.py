@@ -13,7 +13,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching import certificate
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight, WeightName, find_weight, gain_blocks, scaled_shares
+from habitprint.weights import Weight, WeightName, find_weight, scaled_shares
 
 Method = Literal["joint", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]
@@ -162,9 +162,10 @@ class Matching:
         total_gain = math.fsum(
             _gain_by_definition(weight, released, known, i, j) for i, j in zip(rows, columns, strict=True)
         )
-        blocks = gain_blocks(scaled_shares(known, weight), scaled_shares(released, weight), weight, progress, "proof")
+        shares = scaled_shares(released, weight), scaled_shares(known, weight)
         known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
-        released_potential = certificate.raise_by_blocks(self.released_potential, known_potential, price, blocks)
+        potentials = self.released_potential, known_potential
+        released_potential = certificate.raise_to_cover(*shares, weight, potentials, price, progress)
         upper = certificate.bound(released_potential, known_potential, price, self.size)
         return certificate.gap(total_gain, upper)
 

@@ -1,109 +1,160 @@
-"""What the joint matching knows at a moment: plain arrays, so that compiled code can pause and go on."""
+"""What the joint matching knows at a moment: plain arrays, so that compiled code can pause and go on.
 
-from typing import NamedTuple
+Rows are classes of released users with equal shares, columns classes of known users; a class is one node with as many
+units as it has users. Trees are named by their root, a row with free units.
+"""
+
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices
+from habitprint.weights.index import Index, Rows, SmallIndices
 
-NONE = -1
-N_MATCHED, HEAP_SIZE, FREE_EVENT, N_FREE = 0, 1, 2, 3  # places in `counters`
+Records = npt.NDArray[Any]  # of one of the types below
+
+# Not a plain -1: numba would compile functions that take it once more.
+NONE: int = np.int64(-1)  # type: ignore[assignment]
+I, F = np.int64, np.float64  # noqa: E741  (the paper's letters are used up; these name the types below)
+
+ROW = np.dtype([
+    ("potential", F),    # U = u + price, valid outside trees
+    ("key", F),          # clock + U, constant in a tree
+    ("cut", F),          # no pair outside the short list offers more
+    ("long_cut", F),     # no pair with a column of another tree, outside the long list, offers more
+    ("reserve_cut", F),  # no pair outside the reserve offers more
+    ("n_short", I), ("n_reserve", I),
+    ("long_start", I), ("n_long", I), ("long_class", I),  # n_long is NONE without a long list
+    ("n_refills", I),    # since the row joined its tree
+    ("cursor", I),       # the pair of the short or long list that is next
+    ("tree", I),         # or NONE
+    ("version", I),      # rises when the row leaves a tree: older waiters are void
+    ("parent", I),       # the arc by which the tree reached it, NONE at a root
+    ("next", I),         # rows of a tree form a list, and so do its columns
+    ("first_row", I), ("first_column", I),  # where these lists start, valid at roots
+    ("n_free", I),       # units without a partner
+    ("first_arc", I),
+], align=True)  # fmt: skip
+COLUMN = np.dtype([
+    ("potential", F),    # v; in a tree v − clock, which is constant there
+    ("tree", I), ("next", I),
+    ("parent", I),       # the row that reached it
+    ("n_free", I),
+    ("first_arc", I),
+    ("waiting", I),      # heap of rows of other trees whose pair with this column is due
+], align=True)  # fmt: skip
+# So many units of a row and a column are paired. Arcs of a row and of a column form lists.
+ARC = np.dtype([
+    ("row", I), ("column", I), ("flow", I),
+    ("next_of_row", I), ("last_of_row", I), ("next_of_column", I), ("last_of_column", I),
+], align=True)  # fmt: skip
+# The pair becomes tight when the clock shows time + v, once the column is in no tree.
+WAITER = np.dtype([("time", F), ("row", I), ("version", I), ("child", I), ("sibling", I)], align=True)
+# What a pair offers: gain − v. As v never falls, an offer noted once is an upper bound for ever.
+OFFER = np.dtype([("offer", F), ("gain", F), ("column", I)], align=True)
+
+# Places in `counters`
+(QUEUE_SIZE, N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED) = (
+    range(11)
+)
+CLOCK, HIGHEST, TOTAL_GAIN = range(3)  # places in `clock`
 
 
-class Graph(NamedTuple):
-    """The positive gains of each row, sorted by falling gain."""
+class Problem(NamedTuple):
+    """The two sides: shares of the row classes, index of the column classes, and which gain."""
 
-    starts: Indices
-    columns: Indices
+    released: Rows
+    known: Index
+    kind: int
+
+
+class Scratch(NamedTuple):
+    """Room to compute all pairs of a row in."""
+
+    sums: Floats
+    touched: SmallIndices
+    by_share: Floats
+    columns: SmallIndices
     gains: Floats
+    offers: Floats
+    kept: Floats
+    picks: SmallIndices
 
 
 class State(NamedTuple):
-    """Everything that changes, so that the work can pause and go on."""
+    """Everything that changes."""
 
-    # of rows
-    partner: Indices  # the column, or NONE
-    potential: Floats  # U, valid outside trees
-    key: Floats  # valid in trees
-    root: Indices  # the tree: its free row, or NONE
-    version: Indices  # rises when the row leaves a tree: older events of the row are void
-    cursor: Indices  # the next pair to look at
-    next_in_tree: Indices  # rows of a tree form a list that starts at its root
-    last_in_tree: Indices  # valid at roots
-    # of columns
-    column_partner: Indices
-    column_potential: Floats  # v when it joined its tree, or now if it is in none
-    column_root: Indices
-    column_joined: Floats  # when it joined its tree
-    column_parent: Indices  # the row that reached it
-    column_waiting: Indices  # list of events that wait until the column leaves its tree
-    # of events: "pair (row, column) becomes tight", or with column NONE "look at more pairs of the row"
-    event_time: Floats
-    event_row: Indices
-    event_version: Indices
-    event_column: Indices
-    event_gain: Floats
-    event_next: Indices  # links of free and of waiting events
-    heap: Indices  # events ordered by time
-    # single numbers
+    rows: Records
+    columns: Records
+    arcs: Records
+    waiters: Records
+    short: Records  # per row: the best offers, sorted
+    long: Records  # a pool of longer lists, for rows that need one while they are in a tree
+    long_free: Indices  # unused parts of the pool, by length class
+    reserve_columns: npt.NDArray[np.int32]  # per row: the pairs to make lists from, in no order
+    reserve_gains: Floats
+    queue_time: Floats
+    queue_node: Indices
+    queue_place: Indices  # where a node stands in the queue, or NONE
+    step_price: Floats  # at which price how many pairs were added: the path of all sizes
+    step_flow: Indices
     counters: Indices
     clock: Floats
 
 
-def make_state(n_rows: int, n_columns: int, n_events: int) -> State:
-    """Return the empty matching with an empty forest.
+def make_scratch(index: Index) -> Scratch:
+    """Return room for the pairs of one row.
 
     Examples
     --------
-    >>> make_state(2, 3, 10).column_potential
-    array([0., 0., 0.])
+    >>> from scipy import sparse
+    >>> from habitprint.weights.index import make_index
+    >>> make_scratch(make_index(sparse.csr_array([[1.0]]))).sums
+    array([0.])
     """
-
-    def none(n: int) -> Indices:
-        return np.full(n, NONE, np.int64)
-
-    return State(
-        partner=none(n_rows),
-        potential=np.zeros(n_rows),
-        key=np.zeros(n_rows),
-        root=none(n_rows),
-        version=np.zeros(n_rows, np.int64),
-        cursor=np.zeros(n_rows, np.int64),
-        next_in_tree=none(n_rows),
-        last_in_tree=none(n_rows),
-        column_partner=none(n_columns),
-        column_potential=np.zeros(n_columns),
-        column_root=none(n_columns),
-        column_joined=np.zeros(n_columns),
-        column_parent=none(n_columns),
-        column_waiting=none(n_columns),
-        event_time=np.zeros(n_events),
-        event_row=none(n_events),
-        event_version=none(n_events),
-        event_column=none(n_events),
-        event_gain=np.zeros(n_events),
-        event_next=np.append(np.arange(1, n_events), NONE),
-        heap=none(n_events),
-        counters=np.array([0, 0, 0, n_events]),
-        clock=np.zeros(1),
-    )
+    n = index.n_users
+    most = int(np.diff(index.share_starts).max(initial=0))
+    return Scratch(
+        np.zeros(n), np.empty(n + 1, np.int32), np.empty(most),
+        np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int32),
+    )  # fmt: skip
 
 
-def with_more_events(state: State) -> State:
-    """Return the state with room for twice as many events.
+def records(n: int, dtype: np.dtype[Any], **values: Any) -> Records:
+    """Return `n` records with the given values, zero elsewhere.
 
     Examples
     --------
-    >>> len(with_more_events(make_state(2, 3, 10)).heap)
-    20
+    >>> records(2, WAITER, row=NONE)["row"].tolist()
+    [-1, -1]
     """
-    n = len(state.heap)
-    more = make_state(0, 0, n)
-    grown = {
-        name: np.concatenate([getattr(state, name), getattr(more, name)])
-        for name in ("event_time", "event_row", "event_version", "event_column", "event_gain", "heap")
-    }
-    links = np.concatenate([state.event_next, np.append(np.arange(n + 1, 2 * n), state.counters[FREE_EVENT])])
-    state.counters[FREE_EVENT] = n
-    state.counters[N_FREE] += n
-    return state._replace(event_next=links, **grown)
+    result = np.zeros(n, dtype)
+    for name, value in values.items():
+        result[name] = value
+    return result
+
+
+def linked(n: int, after: int = NONE, first: int = 0) -> Indices:
+    """Return links that chain `n` records from number `first` on, and then go on with `after`.
+
+    Examples
+    --------
+    >>> linked(3).tolist()
+    [1, 2, -1]
+    """
+    return np.append(np.arange(first + 1, first + n), after)
+
+
+def with_more_waiters(state: State) -> State:
+    """Return the state with room for twice as many waiters."""
+    n = len(state.waiters)
+    more = records(n, WAITER, sibling=linked(n, int(state.counters[FREE_WAITER]), n))
+    state.counters[FREE_WAITER] = n
+    return state._replace(waiters=np.concatenate([state.waiters, more]))
+
+
+def with_longer_lists(state: State) -> State:
+    """Return the state with a pool of long lists that has room for what is wanted."""
+    n_more = max(len(state.long), 2 * int(state.counters[LONG_WANTED]))
+    return state._replace(long=np.concatenate([state.long, np.zeros(n_more, OFFER)]))

@@ -2,7 +2,6 @@
 
 from habitprint.weights.definitions import WEIGHTS, Weight, WeightName, find_weight
 from habitprint.weights.pairs import (
-    gain_blocks,
     pair_gains,
     positive_gains,
     scaled_shares,
@@ -15,7 +14,6 @@ __all__ = [
     "Weight",
     "WeightName",
     "find_weight",
-    "gain_blocks",
     "pair_gains",
     "positive_gains",
     "scaled_shares",

@@ -1,16 +1,18 @@
 """The gain of pairs of users, compiled: `reference` with the same names, on an inverted index.
 
-The index lists the known users of each place. A released user's gains are summed into a row of scratch, place
-by place in ascending order, so that a gain is the same to the last bit whatever the blocks and threads.
+A released user's gains are summed into a row of scratch, place by place in ascending order, so that a gain is the same
+to the last bit wherever it is computed, whatever the blocks and threads.
 """
 
 import math
 
 import numba
 import numpy as np
+import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices
 from habitprint.weights.definitions import LOGARITHM, MINIMUM
+from habitprint.weights.index import Index, Rows, SmallIndices
 
 
 @numba.njit(cache=True, nogil=True)
@@ -31,95 +33,90 @@ def place_gain(kind: int, p: float, q: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True)
-def gains(
-    first: int,
-    last: int,
-    row_starts: Indices,
-    row_places: Indices,
-    row_shares: Floats,
-    place_starts: Indices,
-    place_users: Indices,
-    place_shares: Floats,
-    n_known: int,
-    kind: int,
-) -> tuple[Indices, Indices, Floats]:
-    """Return the positive gains of the released users `first` to `last` − 1 as the three arrays of a CSR block.
+def row_gains(
+    i: int, rows: Rows, index: Index, kind: int, sums: Floats, touched: SmallIndices, by_share: Floats
+) -> int:
+    """Add up the gains of released user `i` with every known user who shares a place.
 
     Parameters
     ----------
-    row_starts, row_places, row_shares
-        The (scaled) shares of the released users in CSR form.
-    place_starts, place_users, place_shares
-        The inverted index: the (scaled) shares of the known users in CSC form.
-    n_known
-        The number of known users, N′.
-    kind
-        Which `place_gain`.
+    sums
+        Zero on entry, length N′; the gains on return. Whoever calls puts back the zeros.
+    touched
+        The known users with a gain, on return; length N′ + 1, because the entry after the last is written too.
+    by_share
+        Scratch, as long as the largest number of distinct shares at a place.
+
+    Returns
+    -------
+    int
+        How many users were touched.
+    """
+    n_touched = 0
+    for a in range(rows.starts[i], rows.starts[i + 1]):
+        place, p = rows.places[a], rows.shares[a]
+        first = index.share_starts[place]
+        for k in range(index.share_starts[place + 1] - first):
+            by_share[k] = place_gain(kind, p, index.shares[first + k])
+        for b in range(index.starts[place], index.starts[place + 1]):
+            j = index.users[b]
+            before = sums[j]
+            touched[n_touched] = j  # kept only if the user is new: cheaper than a branch
+            n_touched += before == 0.0
+            sums[j] = before + by_share[index.numbers[b]]
+    return n_touched
+
+
+@numba.njit(cache=True, nogil=True)
+def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
+    """Return the `sums`, `touched` and `by_share` that `row_gains` works with."""
+    most = 0
+    for place in range(len(index.share_starts) - 1):
+        most = max(most, index.share_starts[place + 1] - index.share_starts[place])
+    return np.zeros(index.n_users), np.empty(index.n_users + 1, np.int32), np.empty(most)
+
+
+@numba.njit(cache=True, nogil=True)
+def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
+    """Return the positive gains of the released users `first` to `last` − 1 as the arrays of a CSR block.
 
     Returns
     -------
     tuple
         Row starts (from zero), known users in ascending order within a row, gains.
     """
+    n_visits = 0
+    for a in range(rows.starts[first], rows.starts[last]):
+        n_visits += index.starts[rows.places[a] + 1] - index.starts[rows.places[a]]
     starts = np.zeros(last - first + 1, np.int64)
-    seen = np.full(n_known, -1, np.int64)
+    users = np.empty(n_visits, np.int32)
+    values = np.empty(n_visits, np.float64)
+    sums, touched, by_share = make_scratch(index)
     for i in range(first, last):
-        n_touched = 0
-        for a in range(row_starts[i], row_starts[i + 1]):
-            for b in range(place_starts[row_places[a]], place_starts[row_places[a] + 1]):
-                j = place_users[b]
-                if seen[j] != i:
-                    seen[j] = i
-                    n_touched += 1
-        starts[i - first + 1] = starts[i - first] + n_touched
-
-    users = np.empty(starts[-1], np.int64)
-    values = np.empty(starts[-1], np.float64)
-    row = np.zeros(n_known, np.float64)
-    for i in range(first, last):
-        end = starts[i - first]
-        for a in range(row_starts[i], row_starts[i + 1]):
-            p = row_shares[a]
-            for b in range(place_starts[row_places[a]], place_starts[row_places[a] + 1]):
-                j = place_users[b]
-                if row[j] == 0.0:
-                    users[end] = j
-                    end += 1
-                row[j] += place_gain(kind, p, place_shares[b])
-        touched = users[starts[i - first] : end]
-        touched.sort()
-        for e in range(starts[i - first], end):
-            values[e] = row[users[e]]
-            row[users[e]] = 0.0
-    return starts, users, values
+        n_touched = row_gains(i, rows, index, kind, sums, touched, by_share)
+        start = starts[i - first]
+        users[start : start + n_touched] = np.sort(touched[:n_touched])
+        for e in range(start, start + n_touched):
+            values[e] = sums[users[e]]
+            sums[users[e]] = 0.0
+        starts[i - first + 1] = start + n_touched
+    return starts, users[: starts[-1]].copy(), values[: starts[-1]].copy()
 
 
 @numba.njit(cache=True, nogil=True)
-def pair_gains(
-    rows: Indices,
-    columns: Indices,
-    row_starts: Indices,
-    row_places: Indices,
-    row_shares: Floats,
-    column_starts: Indices,
-    column_places: Indices,
-    column_shares: Floats,
-    kind: int,
-) -> Floats:
-    """Return the gain of each pair (rows[k], columns[k]), the same to the last bit as from `gains`.
-
-    Both sides are in CSR form with places in ascending order.
-    """
-    result = np.zeros(len(rows), np.float64)
-    for k in range(len(rows)):
-        a, a_end = row_starts[rows[k]], row_starts[rows[k] + 1]
-        b, b_end = column_starts[columns[k]], column_starts[columns[k] + 1]
+def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, kind: int) -> Floats:
+    """Return the gain of each pair, the same to the last bit as from `row_gains`."""
+    result = np.zeros(len(pairs_rows), np.float64)
+    for k in range(len(pairs_rows)):
+        i, j = pairs_rows[k], pairs_columns[k]
+        a, a_end = rows.starts[i], rows.starts[i + 1]
+        b, b_end = columns.starts[j], columns.starts[j + 1]
         while a < a_end and b < b_end:
-            if row_places[a] == column_places[b]:
-                result[k] += place_gain(kind, row_shares[a], column_shares[b])
+            if rows.places[a] == columns.places[b]:
+                result[k] += place_gain(kind, rows.shares[a], columns.shares[b])
                 a += 1
                 b += 1
-            elif row_places[a] < column_places[b]:
+            elif rows.places[a] < columns.places[b]:
                 a += 1
             else:
                 b += 1

@@ -1,27 +1,20 @@
 """The gain of every pair of users who share a place, and the dense matrix of weights for small inputs."""
 
-import os
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
-
 import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices
+from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
-from habitprint.progress import Progress, silent
 from habitprint.weights import kernel
 from habitprint.weights.definitions import Weight, WeightName, find_weight
+from habitprint.weights.index import ShareMatrix, SmallIndices, make_index, make_rows, work_of_rows
 
-SharesMatrix = sparse.csr_array[Any, tuple[int, int]]
-
-BLOCK = 256  # released users per call of the kernel: short enough to stop and to report, long enough to pay
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
 
 
-def scaled_shares(histograms: Histograms, weight: Weight) -> SharesMatrix:
+def scaled_shares(histograms: Histograms, weight: Weight) -> ShareMatrix:
     """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
 
     Examples
@@ -37,13 +30,11 @@ def scaled_shares(histograms: Histograms, weight: Weight) -> SharesMatrix:
     return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
 
 
-def positive_gains(
-    released: SharesMatrix, known: SharesMatrix, weight: Weight, progress: Progress = silent
-) -> SharesMatrix:
+def positive_gains(released: ShareMatrix, known: ShareMatrix, weight: Weight) -> ShareMatrix:
     """Return the gains of all pairs that share a place, shape (N, N′), from scaled shares over the same places.
 
-    Cost: one evaluation of g per (released user, known user, shared place), on as many threads as there are
-    cores; the result does not depend on their number.
+    Cost: one visit per (released user, known user, shared place), on as many threads as there are cores; the result
+    does not depend on their number. All gains are kept, so this is for small inputs; `match` never does.
 
     Examples
     --------
@@ -52,42 +43,20 @@ def positive_gains(
     >>> positive_gains(a.shares, b.shares, find_weight("l1")).toarray()
     array([[2., 0.]])
     """
-    blocks = list(gain_blocks(released, known, weight, progress))
+    rows, index = make_rows(released), make_index(known)
+
+    def run(first: int, last: int) -> tuple[Indices, SmallIndices, Floats]:
+        block: tuple[Indices, SmallIndices, Floats] = kernel.gains(first, last, rows, index, weight.place_gain)
+        return block
+
+    blocks = list(run_blocks(run, work_of_rows(rows, index), "gains"))
     starts = np.concatenate([[0], *(np.diff(block[0]) for block in blocks)]).cumsum()
     users = np.concatenate([block[1] for block in blocks])
     gains = np.concatenate([block[2] for block in blocks])
     return sparse.csr_array((gains, users, starts), shape=(released.shape[0], known.shape[0]))
 
 
-def gain_blocks(
-    released: SharesMatrix, known: SharesMatrix, weight: Weight, progress: Progress = silent, stage: str = "gains"
-) -> Iterator[tuple[Indices, Indices, Floats]]:
-    """Yield the gains of consecutive blocks of released users, in order, without keeping them all.
-
-    Examples
-    --------
-    >>> shares = Histograms.from_strings({1: "ab"}).shares
-    >>> [block[2].tolist() for block in gain_blocks(shares, shares, find_weight("l1"))]
-    [[2.0]]
-    """
-    n_released, n_known = released.shape[0], known.shape[0]
-    arrays = (*_csr(released), *_csr(known.tocsc()), n_known, weight.place_gain)
-
-    def run(first: int) -> tuple[Indices, Indices, Floats]:
-        block: tuple[Indices, Indices, Floats] = kernel.gains(first, min(first + BLOCK, n_released), *arrays)
-        return block
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        try:
-            for done, block in enumerate(threads.map(run, range(0, n_released, BLOCK))):
-                progress(stage, min((done + 1) * BLOCK, n_released), n_released)
-                yield block
-        except BaseException:
-            threads.shutdown(cancel_futures=True)
-            raise
-
-
-def pair_gains(released: SharesMatrix, known: SharesMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
+def pair_gains(released: ShareMatrix, known: ShareMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
     """Return the gains of the given pairs, the same to the last bit as in `positive_gains`.
 
     Examples
@@ -96,13 +65,9 @@ def pair_gains(released: SharesMatrix, known: SharesMatrix, rows: Indices, colum
     >>> pair_gains(shares, shares, np.array([0, 0]), np.array([0, 1]), find_weight("l1")).tolist()
     [2.0, 1.0]
     """
-    result: Floats = kernel.pair_gains(rows, columns, *_csr(released), *_csr(known), weight.place_gain)
+    sides = make_rows(released), make_rows(known)
+    result: Floats = kernel.pair_gains(rows.astype(np.int64), columns.astype(np.int64), *sides, weight.place_gain)
     return result
-
-
-def _csr(shares: SharesMatrix | sparse.csc_array[Any]) -> tuple[Indices, Indices, Floats]:
-    # Writable copies and 64-bit indices: one signature, compiled once.
-    return shares.indptr.astype(np.int64), shares.indices.astype(np.int64), np.array(shares.data)
 
 
 def to_weights(gains: Floats, weight: Weight) -> Floats:

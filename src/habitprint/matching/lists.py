@@ -1,0 +1,163 @@
+"""The best offers of a row, compiled: short lists that are sorted, reserves that are not."""
+
+import numba
+import numpy as np
+
+from habitprint.arrays import Floats
+from habitprint.matching.state import Problem, Records, Scratch
+from habitprint.weights.index import SmallIndices
+from habitprint.weights.kernel import row_gains
+
+
+@numba.njit(cache=True, nogil=True)
+def sink_least(offers: Records, n: int, at: int) -> None:
+    """Restore a heap with the least offer on top after the entry `at` has changed."""
+    offer, column = offers[at].offer, offers[at].column
+    while True:
+        below = 2 * at + 1
+        if below >= n:
+            break
+        if below + 1 < n and offers[below + 1].offer < offers[below].offer:
+            below += 1
+        if offers[below].offer >= offer:
+            break
+        offers[at].offer = offers[below].offer
+        offers[at].column = offers[below].column
+        at = below
+    offers[at].offer = offer
+    offers[at].column = column
+
+
+@numba.njit(cache=True, nogil=True)
+def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -> tuple[int, float]:
+    """Sort the largest values into `best`, the largest first, with their names as columns.
+
+    Returns
+    -------
+    tuple
+        How many there are (no more than `best` has room for), and the largest value left out.
+    """
+    n = min(n_values, len(best))
+    for k in range(n):
+        best[k].offer = values[k]
+        best[k].column = names[k]
+    for k in range(n // 2 - 1, -1, -1):
+        sink_least(best, n, k)
+    cut = -np.inf
+    for k in range(n, n_values):
+        if values[k] > best[0].offer:
+            cut = max(cut, best[0].offer)
+            best[0].offer = values[k]
+            best[0].column = names[k]
+            sink_least(best, n, 0)
+        elif values[k] > cut:
+            cut = values[k]
+    for end in range(n - 1, 0, -1):  # heap sort
+        offer, column = best[0].offer, best[0].column
+        best[0].offer = best[end].offer
+        best[0].column = best[end].column
+        best[end].offer = offer
+        best[end].column = column
+        sink_least(best, end, 0)
+    return n, cut
+
+
+@numba.njit(cache=True, nogil=True)
+def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) -> tuple[int, float]:
+    """Move the `n` largest values to the front, in no order, their names with them (Hoare's selection).
+
+    Returns
+    -------
+    tuple
+        How many there are, and the largest value behind them.
+    """
+    if n_values <= n:
+        return n_values, -np.inf
+    low, high = 0, n_values - 1
+    while low < high:
+        a, b, c = values[low], values[(low + high) >> 1], values[high]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while values[i] > pivot:
+                i += 1
+            while values[j] < pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                names[i], names[j] = names[j], names[i]
+                i += 1
+                j -= 1
+        if n - 1 <= j:
+            high = j
+        elif n - 1 >= i:
+            low = i
+        else:
+            break
+    cut = -np.inf
+    for k in range(n, n_values):
+        cut = max(cut, values[k])
+    return n, cut
+
+
+@numba.njit(cache=True, nogil=True)
+def first_lists(
+    first: int,
+    last: int,
+    problem: Problem,
+    rows: Records,
+    short: Records,
+    reserve_columns: SmallIndices,
+    reserve_gains: Floats,
+    scratch: Scratch,
+) -> int:
+    """Fill the lists of the rows `first` to `last` − 1, while no column has a potential: offers are gains.
+
+    Returns
+    -------
+    int
+        The number of pairs that share a place.
+    """
+    n_pairs = 0
+    for i in range(first, last):
+        n = row_gains(i, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+        n_pairs += n
+        for k in range(n):
+            scratch.offers[k] = scratch.sums[scratch.touched[k]]
+            scratch.sums[scratch.touched[k]] = 0.0
+        n, reserve_cut = largest_first(scratch.offers, scratch.touched, n, reserve_columns.shape[1])
+        for k in range(n):
+            reserve_columns[i, k] = scratch.touched[k]
+            reserve_gains[i, k] = scratch.offers[k]
+        rows[i].n_reserve = n
+        rows[i].reserve_cut = reserve_cut
+        n, cut = best_of(scratch.offers, scratch.touched, n, short[i])
+        for k in range(n):
+            short[i, k].gain = short[i, k].offer
+        rows[i].n_short = n
+        rows[i].cut = max(cut, reserve_cut)
+    return n_pairs
+
+
+@numba.njit(cache=True, nogil=True)
+def least_potentials(
+    first: int, last: int, problem: Problem, column_potential: Floats, price: float, result: Floats, scratch: Scratch
+) -> int:
+    """Write the least potentials that cover *every* pair of the rows `first` to `last` − 1: the proof.
+
+    Returns
+    -------
+    int
+        The number of pairs that share a place; all others are covered by any potential.
+    """
+    n_pairs = 0
+    for i in range(first, last):
+        n = row_gains(i, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+        n_pairs += n
+        needed = 0.0
+        for k in range(n):
+            j = scratch.touched[k]
+            needed = max(needed, scratch.sums[j] - column_potential[j] - price)
+            scratch.sums[j] = 0.0
+        result[i] = needed
+    return n_pairs

@@ -1,0 +1,185 @@
+"""The next pair of a row that matters, compiled: lists are read lazily and refilled when they run out.
+
+A list is sorted by offers (gain − v) as they were when noted. As v never falls, an old offer is an upper bound of the
+true one, so only the first pair of a list must be brought up to date before it is used. What is in no list is bounded
+by the cut: when all better offers are used up, the list is made anew, from the row's reserve or from all of its pairs.
+"""
+
+import numba
+import numpy as np
+
+from habitprint.matching.lists import best_of, largest_first
+from habitprint.matching.queue import schedule
+from habitprint.matching.state import (
+    CLOCK,
+    HIGHEST,
+    LONG_END,
+    LONG_WANTED,
+    NONE,
+    WORK,
+    Problem,
+    Records,
+    Scratch,
+    State,
+)
+from habitprint.weights.kernel import row_gains
+
+GROWTH = 4  # how much longer each long list is than the one before
+ROUNDING = 1e-13  # offers this close to the potential of a row are equal to it
+
+
+@numba.njit(cache=True, nogil=True)
+def column_potential(s: State, column: int) -> float:
+    """Return v of a column now."""
+    v: float = s.columns[column].potential
+    return v if s.columns[column].tree == NONE else v + s.clock[CLOCK]
+
+
+@numba.njit(cache=True, nogil=True)
+def _schedule_at(s: State, row: int, offer: float) -> None:
+    time = s.rows[row].key - offer
+    # A pair that is due after the price has reached zero never matters.
+    schedule(s, row, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
+
+
+@numba.njit(cache=True, nogil=True)
+def look_ahead(s: State, row: int) -> None:
+    """Move a row of a tree on to its next pair with a column of no tree or another one, and schedule it."""
+    r = s.rows[row]
+    if r.n_long == NONE:
+        offers, n, cut = s.short[row], r.n_short, r.cut
+    else:
+        offers, n, cut = s.long[r.long_start : r.long_start + r.n_long], r.n_long, r.long_cut
+    at = r.cursor
+    while at < n and offers[at].offer > cut:
+        column, gain = offers[at].column, offers[at].gain
+        if s.columns[column].tree == r.tree:  # leaves the tree only together with this row
+            at += 1
+            continue
+        offer = gain - column_potential(s, column)
+        if offer < offers[at].offer:  # out of date: move it down to where it belongs
+            k = at
+            while k + 1 < n and offers[k + 1].offer > offer:
+                offers[k].offer = offers[k + 1].offer
+                offers[k].gain = offers[k + 1].gain
+                offers[k].column = offers[k + 1].column
+                k += 1
+            offers[k].offer = offer
+            offers[k].gain = gain
+            offers[k].column = column
+            s.counters[WORK] += k - at
+            continue
+        r.cursor = at
+        _schedule_at(s, row, offer)
+        return
+    r.cursor = n
+    _schedule_at(s, row, cut)
+
+
+@numba.njit(cache=True, nogil=True)
+def free_long_list(s: State, row: int) -> None:
+    """Give the long list of a row back to the pool."""
+    r = s.rows[row]
+    if r.n_long != NONE:
+        s.long[r.long_start].column = s.long_free[r.long_class]  # unused parts are linked through their first entry
+        s.long_free[r.long_class] = r.long_start
+        r.n_long = NONE
+
+
+@numba.njit(cache=True, nogil=True)
+def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
+    """Compute all pairs of a row with their offers of now, and make the best of them its reserve."""
+    n = row_gains(row, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+    s.counters[WORK] += 8 * n
+    for k in range(n):
+        j = scratch.touched[k]
+        scratch.columns[k] = j
+        scratch.offers[k] = scratch.sums[j] - column_potential(s, j)
+    n_reserve, cut = largest_first(scratch.offers, scratch.columns, n, s.reserve_columns.shape[1])
+    for k in range(n):
+        j = scratch.columns[k]
+        scratch.gains[k] = scratch.sums[j]
+        scratch.sums[j] = 0.0
+    for k in range(n_reserve):
+        s.reserve_columns[row, k] = scratch.columns[k]
+        s.reserve_gains[row, k] = scratch.gains[k]
+    s.rows[row].n_reserve = n_reserve
+    s.rows[row].reserve_cut = cut
+    return n
+
+
+@numba.njit(cache=True, nogil=True)
+def _read_reserve(s: State, scratch: Scratch, row: int) -> int:
+    """Bring the offers of the reserve up to date."""
+    n = int(s.rows[row].n_reserve)
+    s.counters[WORK] += n
+    for k in range(n):
+        j = s.reserve_columns[row, k]
+        scratch.columns[k] = j
+        scratch.gains[k] = s.reserve_gains[row, k]
+        scratch.offers[k] = scratch.gains[k] - column_potential(s, j)
+    return n
+
+
+@numba.njit(cache=True, nogil=True)
+def _make_list(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
+    """Make a list of the best of `n` pairs in scratch whose columns are not in the tree `without`."""
+    n_kept = 0
+    for k in range(n):
+        if without == NONE or s.columns[scratch.columns[k]].tree != without:
+            scratch.kept[n_kept] = scratch.offers[k]
+            scratch.picks[n_kept] = k
+            n_kept += 1
+    n_best, cut = best_of(scratch.kept, scratch.picks, n_kept, best)
+    for k in range(n_best):
+        pick = best[k].column
+        best[k].gain = scratch.gains[pick]
+        best[k].column = scratch.columns[pick]
+    return n_best, cut
+
+
+@numba.njit(cache=True, nogil=True)
+def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
+    """Make the lists of a row anew, once their offers are used up.
+
+    The short list is valid for ever. A row in a large tree would find little but columns of its own tree there, so it
+    also gets a long list without those, valid while it stays in the tree, and longer each time.
+
+    Returns
+    -------
+    bool
+        False if the pool of long lists is too small; then nothing has changed.
+    """
+    r = s.rows[row]
+    length, length_class = 2 * s.short.shape[1], 0
+    for _ in range(r.n_refills):
+        if length < len(s.columns):
+            length *= GROWTH
+            length_class += 1
+    if s.long_free[length_class] == NONE and s.counters[LONG_END] + length > len(s.long):
+        s.counters[LONG_WANTED] = length
+        return False
+    potential = r.key - s.clock[CLOCK]
+    if r.reserve_cut < potential - ROUNDING:
+        n, rest = _read_reserve(s, scratch, row), r.reserve_cut
+    else:
+        n, rest = _recompute(s, problem, scratch, row), -np.inf
+    short = s.short[row]
+    r.n_short, cut = _make_list(s, scratch, n, NONE, short)
+    r.cut = max(cut, rest)
+    n_useful = 0
+    for k in range(r.n_short):
+        n_useful += s.columns[short[k].column].tree != r.tree
+    free_long_list(s, row)
+    r.cursor = 0
+    r.n_refills += 1
+    if r.n_refills > 1 or 2 * n_useful < r.n_short or r.cut >= potential - ROUNDING:
+        start = s.long_free[length_class]
+        if start != NONE:
+            s.long_free[length_class] = s.long[start].column
+        else:
+            start = s.counters[LONG_END]
+            s.counters[LONG_END] += length
+        r.n_long, cut = _make_list(s, scratch, n, r.tree, s.long[start : start + length])
+        r.long_start, r.long_class, r.long_cut = start, length_class, max(cut, rest)
+    return True

@@ -1,0 +1,118 @@
+"""The two sides of a matching: users with equal shares as one node, in an order that only the seed decides."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from habitprint.arrays import Floats, Indices
+from habitprint.histograms import Histograms
+from habitprint.ties import share_classes
+from habitprint.weights import Weight, scaled_shares
+from habitprint.weights.index import ShareMatrix
+
+
+@dataclass(frozen=True)
+class Side:
+    """Hold the nodes of one side: classes of users with equal shares.
+
+    Parameters
+    ----------
+    shares
+        The scaled shares of each node.
+    members
+        The users, by row of the histograms, node after node.
+    starts
+        Where the members of each node start; one more at the end.
+    """
+
+    shares: ShareMatrix
+    members: Indices
+    starts: Indices
+
+    @property
+    def n_members(self) -> Indices:
+        """Return the number of users in each node."""
+        return np.diff(self.starts)
+
+    def to_users(self, values: Floats) -> Floats:
+        """Return a value per node as a value per user.
+
+        Examples
+        --------
+        >>> from habitprint.weights import find_weight
+        >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
+        >>> side = make_side(habits, find_weight("l1"), np.random.default_rng(0))
+        >>> side.to_users(side.shares.sum(axis=1)).tolist()
+        [1.0, 1.0, 1.0]
+        """
+        result = np.empty(len(self.members))
+        result[self.members] = np.repeat(values, self.n_members)
+        return result
+
+
+def make_side(histograms: Histograms, weight: Weight, random: np.random.Generator) -> Side:
+    """Make the nodes of one side, in random order.
+
+    Where several matchings are equally good, the solver takes what comes first. So the order must say nothing: it is
+    drawn, and for each side on its own. Nodes with the same main place stay together, because they compete for the same
+    partners and memory is faster that way; the order of places, and of nodes within a place, is drawn.
+
+    Examples
+    --------
+    >>> from habitprint.weights import find_weight
+    >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
+    >>> make_side(habits, find_weight("l1"), np.random.default_rng(0)).n_members.tolist()
+    [1, 2]
+    """
+    shares = scaled_shares(histograms, weight)
+    classes = share_classes(histograms)
+    user_rank = random.permutation(histograms.n_users)
+    place_rank = random.permutation(histograms.n_places)
+
+    n_classes = int(classes.max()) + 1
+    first = np.full(n_classes, histograms.n_users)
+    np.minimum.at(first, classes, user_rank)  # the rank of a class is that of its first user
+    leader = np.argsort(user_rank)[first]
+    order = np.lexsort((first, place_rank[_main_places(shares)[leader]]))
+    class_rank = np.empty(n_classes, np.int64)
+    class_rank[order] = np.arange(n_classes)
+
+    members = np.lexsort((user_rank, class_rank[classes]))
+    starts = np.concatenate([[0], np.bincount(class_rank[classes]).cumsum()])
+    return Side(shares[leader[order]], members, starts)
+
+
+def _main_places(shares: ShareMatrix) -> Indices:
+    """Return the place with the largest share of each user; of several, the last."""
+    rows = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
+    largest = np.maximum.reduceat(shares.data, shares.indptr[:-1])
+    is_main = shares.data == largest[rows]
+    main = np.zeros(shares.shape[0], np.int64)
+    main[rows[is_main]] = shares.indices[is_main]
+    return main
+
+
+def pair_up(released: Side, known: Side, rows: Indices, columns: Indices, flows: Indices) -> tuple[Indices, Indices]:
+    """Return pairs of users for pairs of nodes, `flows` of each: members are used in their (random) order.
+
+    Examples
+    --------
+    >>> from habitprint.weights import find_weight
+    >>> habits = Histograms.from_strings({1: "ab", 2: "ab", 3: "ab"})
+    >>> side = make_side(habits, find_weight("l1"), np.random.default_rng(0))
+    >>> [len(users) for users in pair_up(side, side, np.array([0]), np.array([0]), np.array([2]))]
+    [2, 2]
+    """
+    order = np.lexsort((columns, rows))
+    row_units, column_units = (np.repeat(nodes[order], flows[order]) for nodes in (rows, columns))
+    return _use_members(released, row_units), _use_members(known, column_units)
+
+
+def _use_members(side: Side, units: Indices) -> Indices:
+    """Return a member for each unit of a node: the first one, then the second, and so on."""
+    order = np.argsort(units, kind="stable")
+    grouped = units[order]
+    nth = np.arange(len(units)) - np.searchsorted(grouped, grouped)
+    users = np.empty(len(units), np.int64)
+    users[order] = side.members[side.starts[grouped] + nth]
+    return users

@@ -1,0 +1,110 @@
+"""Rows that wait for a column of another tree, compiled: a pairing heap per column, ordered by time.
+
+A row whose pair with a column is due while the column is in another tree can do nothing about it. It waits there, and
+goes on when the column leaves its tree; which row is first then depends on gains and keys, not on how long it took.
+"""
+
+import numba
+
+from habitprint.arrays import Indices
+from habitprint.matching.state import FREE_WAITER, N_WAITERS, NONE, Records, State
+
+
+@numba.njit(cache=True, nogil=True)
+def _merge(waiters: Records, a: int, b: int) -> int:
+    if a == NONE:
+        return b
+    if b == NONE:
+        return a
+    if waiters[b].time < waiters[a].time:
+        a, b = b, a
+    waiters[b].sibling = waiters[a].child
+    waiters[a].child = b
+    return a
+
+
+@numba.njit(cache=True, nogil=True)
+def wait(s: State, row: int, column: int, time: float) -> None:
+    """Let a row wait for a column."""
+    a = s.counters[FREE_WAITER]
+    s.counters[FREE_WAITER] = s.waiters[a].sibling
+    s.counters[N_WAITERS] += 1
+    waiter = s.waiters[a]
+    waiter.row = row
+    waiter.version = s.rows[row].version
+    waiter.time = time
+    waiter.child = NONE
+    waiter.sibling = NONE
+    s.columns[column].waiting = _merge(s.waiters, s.columns[column].waiting, a)
+
+
+@numba.njit(cache=True, nogil=True)
+def _release(s: State, a: int) -> None:
+    s.waiters[a].sibling = s.counters[FREE_WAITER]
+    s.counters[FREE_WAITER] = a
+    s.counters[N_WAITERS] -= 1
+
+
+@numba.njit(cache=True, nogil=True)
+def stop_waiting(s: State, column: int) -> None:
+    """Take out the first waiter of a column: its children are merged in pairs, then all together."""
+    waiters = s.waiters
+    top = s.columns[column].waiting
+    child = waiters[top].child
+    _release(s, top)
+    pairs = NONE
+    while child != NONE:
+        second = waiters[child].sibling
+        waiters[child].sibling = NONE
+        merged = child
+        child = NONE
+        if second != NONE:
+            child = waiters[second].sibling
+            waiters[second].sibling = NONE
+            merged = _merge(waiters, merged, second)
+        waiters[merged].sibling = pairs
+        pairs = merged
+    top = NONE
+    while pairs != NONE:
+        following = waiters[pairs].sibling
+        waiters[pairs].sibling = NONE
+        top = _merge(waiters, top, pairs)
+        pairs = following
+    s.columns[column].waiting = top
+
+
+@numba.njit(cache=True, nogil=True)
+def first_waiter(s: State, column: int) -> int:
+    """Return the first waiter whose row is still in the tree that it was in, or NONE."""
+    while s.columns[column].waiting != NONE:
+        a = s.columns[column].waiting
+        if s.rows[s.waiters[a].row].version == s.waiters[a].version:
+            return int(a)
+        stop_waiting(s, column)
+    return NONE
+
+
+@numba.njit(cache=True, nogil=True)
+def drop_void_waiters(s: State, stack: Indices) -> None:
+    """Free all waiters whose row has left its tree; `stack` is scratch, as long as there are waiters."""
+    waiters = s.waiters
+    for column in range(len(s.columns)):
+        if s.columns[column].waiting == NONE:
+            continue
+        stack[0] = s.columns[column].waiting
+        height = 1
+        top = NONE
+        while height > 0:
+            height -= 1
+            a = stack[height]
+            for linked in (waiters[a].sibling, waiters[a].child):
+                if linked != NONE:
+                    stack[height] = linked
+                    height += 1
+            waiters[a].child = NONE
+            waiters[a].sibling = NONE
+            if s.rows[waiters[a].row].version == waiters[a].version:
+                top = _merge(waiters, top, a)
+            else:
+                _release(s, a)
+        s.columns[column].waiting = top

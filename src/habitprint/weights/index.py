@@ -1,0 +1,81 @@
+"""Who was at a place, and how much: the shares of users, arranged for the kernels."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from habitprint.arrays import Floats, Indices
+
+ShareMatrix = sparse.csr_array[Any, tuple[int, int]]
+SmallIndices = npt.NDArray[np.int32]
+
+
+class Rows(NamedTuple):
+    """The shares of each user: entries ``starts[i]`` to ``starts[i + 1]`` are of user i, places ascending."""
+
+    starts: Indices
+    places: SmallIndices
+    shares: Floats
+
+
+class Index(NamedTuple):
+    """The users of each place: entries ``starts[l]`` to ``starts[l + 1]`` are of place l, users ascending.
+
+    Many users have the same share of a place, so shares are kept once: entry e has share number ``numbers[e]`` of
+    those of its place, which begin at ``share_starts[l]``. A gain is then computed once for all users with that share.
+    """
+
+    starts: Indices
+    users: SmallIndices
+    numbers: SmallIndices
+    share_starts: Indices
+    shares: Floats
+    n_users: int
+
+
+def make_rows(shares: ShareMatrix) -> Rows:
+    """Arrange shares by user.
+
+    Examples
+    --------
+    >>> make_rows(sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])).places.tolist()
+    [0, 1, 1]
+    """
+    return Rows(shares.indptr.astype(np.int64), shares.indices.astype(np.int32), np.array(shares.data))
+
+
+def work_of_rows(rows: Rows, index: Index) -> Floats:
+    """Return how many entries of the index each user of `rows` visits, shape (N,).
+
+    Examples
+    --------
+    >>> shares = sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])
+    >>> work_of_rows(make_rows(shares), make_index(shares)).tolist()
+    [3.0, 2.0]
+    """
+    visits = np.diff(index.starts)[rows.places].astype(np.float64)
+    return np.add.reduceat(visits, rows.starts[:-1])
+
+
+def make_index(shares: ShareMatrix) -> Index:
+    """Arrange shares by place, with each distinct share of a place once.
+
+    Examples
+    --------
+    >>> index = make_index(sparse.csr_array([[0.5, 0.5], [0.0, 1.0], [0.5, 0.5]]))
+    >>> index.users.tolist(), index.numbers.tolist(), index.shares.tolist()
+    ([0, 2, 0, 1, 2], [0, 0, 0, 1, 0], [0.5, 0.5, 1.0])
+    """
+    by_place = shares.tocsc()
+    starts = by_place.indptr.astype(np.int64)
+    places = np.repeat(np.arange(shares.shape[1]), np.diff(starts))
+    order = np.lexsort((by_place.data, places))
+    place, share = places[order], by_place.data[order]
+    is_new = np.ones(len(order), np.bool_)
+    is_new[1:] = (np.diff(place) != 0) | (np.diff(share) != 0)
+    share_starts = np.concatenate([[0], np.bincount(place[is_new], minlength=shares.shape[1]).cumsum()])
+    numbers = np.empty(len(order), np.int32)
+    numbers[order] = is_new.cumsum() - 1 - share_starts[place]
+    return Index(starts, by_place.indices.astype(np.int32), numbers, share_starts, share[is_new], shares.shape[0])
