@@ -13,7 +13,10 @@ from scipy.stats import binomtest
 import habitprint as hp
 from instances import shuffled, tables
 
-pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning"),
+    pytest.mark.filterwarnings("ignore::habitprint.NoCommonUserWarning"),
+]
 
 
 def test_the_paper_s_illustration_is_solved() -> None:
@@ -109,8 +112,9 @@ def test_guesses_count_by_chance_and_not_by_luck() -> None:
 
 def test_a_truth_of_users_who_are_not_there_leaves_rates_undefined() -> None:
     habits = hp.Histograms.from_strings({0: "x", 1: "y"})
-    result = hp.evaluate(hp.match(habits, habits), habits, habits, truth={7: 8})
-    assert (result.n_common, result.expected_correct) == (0, 0)
+    with pytest.warns(hp.NoCommonUserWarning, match="nobody can be identified"):
+        result = hp.evaluate(hp.match(habits, habits), habits, habits, truth={7: 8})
+    assert (result.n_common, result.expected_correct, result.n_ignored) == (0, 0, 1)
     assert (result.accuracy, result.accuracy_interval, result.accuracy_random) == (None, None, None)
     assert result.precision == 0
 
@@ -142,6 +146,12 @@ def test_the_interval_is_scipy_s_wilson_interval(n: int, data: st.DataObject) ->
     correct = data.draw(st.integers(0, n))
     expected = binomtest(correct, n).proportion_ci(0.95, method="wilson")
     assert hp.wilson_interval(correct, n) == pytest.approx((expected.low, expected.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(("correct", "n"), [(0, 0), (5, 3), (-1, 3)])
+def test_impossible_rates_are_refused(correct: int, n: int) -> None:
+    with pytest.raises(hp.InputError, match="at least one trial"):
+        hp.wilson_interval(correct, n)
 
 
 def test_zero_correct_of_72_still_leaves_five_percent_possible() -> None:

@@ -142,6 +142,8 @@ def table_with(**columns: list[object]) -> dict[str, object]:
         (table_with(user=[None, "b"]), "'user' has no value in row 1"),
         (table_with(place=[1.5, 2.0]), "'place' holds Float64"),
         ([1, 2], "a list is not a table"),
+        (table_with(user=[1, "b"]), "cannot be read as a table"),
+        (table_with(user=["a"]), "equally long"),
     ],
 )
 def test_bad_input_says_what_why_and_how_to_fix_it(table: object, message: str) -> None:
@@ -167,6 +169,23 @@ def test_bad_input_says_what_why_and_how_to_fix_it(table: object, message: str) 
 def test_impossible_matrices_are_refused(counts: object, users: list[object], places: list[str], message: str) -> None:
     with pytest.raises(hp.InputError, match=message):
         hp.Histograms(sparse.csr_array(np.array(counts)), users, places)  # type: ignore[arg-type]
+
+
+def test_whole_and_other_numbers_may_stand_in_one_list() -> None:
+    assert hp.Histograms.from_table(table_with(count=[1, 0.5])).totals.tolist() == [1, 0.5]
+
+
+def test_misspelt_options_are_refused() -> None:
+    with pytest.raises(hp.InputError, match="no duplicates 'SUM'"):
+        hp.Histograms.from_table(LONG, duplicates="SUM")  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match="no empty 'skip'"):
+        hp.Histograms.from_table(LONG).select(places=["x"], empty="skip")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("strings", [{"a": 5}, ["ab"]])
+def test_what_is_no_data_string_is_refused(strings: object) -> None:
+    with pytest.raises(hp.InputError, match="not data strings"):
+        hp.Histograms.from_strings(strings)  # type: ignore[arg-type]
 
 
 def test_an_empty_data_string_is_refused() -> None:

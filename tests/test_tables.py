@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from habitprint.errors import InputError
-from habitprint.tables import check_writable, read_table, write_table
+from habitprint.tables import check_writable, read_table, require_columns, write_table
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 
@@ -63,6 +63,29 @@ def test_a_folder_is_not_a_table(tmp_path: Path) -> None:
     (tmp_path / "t.csv").mkdir()
     with pytest.raises(InputError, match="it is a folder"):
         read_table(tmp_path / "t.csv")
+
+
+def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(InputError, match="it is a folder"):
+        write_table(FRAME, tmp_path / "t.csv", overwrite=True)
+
+
+def test_what_the_system_refuses_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot write"):
+        write_table(FRAME, tmp_path / f"{'x' * 300}.csv", overwrite=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_empty_lines_say_nothing(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("user,count\na,1\n\n\n")
+    assert read_table(tmp_path / "t.csv").height == 1
+
+
+def test_a_column_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("user,count,count\na,1,2\n")
+    with pytest.raises(InputError, match="several columns 'count'"):
+        require_columns(read_table(tmp_path / "t.csv"), ["user", "count"], source="it")
 
 
 def test_a_missing_folder_is_told_before_any_work(tmp_path: Path) -> None:

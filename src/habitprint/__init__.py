@@ -8,7 +8,7 @@
 """
 
 from habitprint import datasets
-from habitprint.errors import HabitprintError, InputError, NoSharedPlaceWarning
+from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.matching import Matching, match
@@ -23,6 +23,7 @@ __all__ = [
     "Histograms",
     "InputError",
     "Matching",
+    "NoCommonUserWarning",
     "NoSharedPlaceWarning",
     "Weight",
     "align",

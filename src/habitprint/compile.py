@@ -24,7 +24,7 @@ def compile_kernels() -> float:
     released, known = illustration()
     matching = match(released, known)
     matching.verify(released, known)
-    evaluate(match(released, known, method="one-by-one"), released, known)
+    evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
     return time.perf_counter() - start
 
 

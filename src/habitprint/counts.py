@@ -1,12 +1,12 @@
 """Which counts may enter a histogram, and how a long table becomes a sparse matrix of them."""
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.errors import InputError, first_few
+from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import to_ids
 from habitprint.tables import require_columns, to_frame
 
@@ -32,6 +32,7 @@ def counts_from_table(
     >>> counts.toarray()
     array([[3]])
     """
+    require_option("duplicates", duplicates, get_args(Duplicates))
     frame = to_frame(table)
     require_columns(frame, [user, place, count], source="the table")
     if frame.height == 0:
@@ -91,16 +92,16 @@ def _to_numbers(values: pl.Series, column: str) -> pl.Series:
 def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
     counts = long["count"]
     faults = {
-        "no value": counts.is_null(),
-        "not a number (NaN)": counts.cast(pl.Float64).is_nan(),
-        "infinite": counts.cast(pl.Float64).is_infinite(),
-        "negative": counts < 0,
+        "has no value": counts.is_null(),
+        "is not a number (NaN)": counts.cast(pl.Float64).is_nan(),
+        "is infinite": counts.cast(pl.Float64).is_infinite(),
+        "is negative": counts < 0,
     }
     for fault, is_faulty in faults.items():
         rows = (is_faulty.fill_null(value=False).arg_true() + 1).to_list()
         if rows:
             raise InputError(
-                f"column '{column}' is {fault} in row {first_few(rows)} (counted without the header)",
+                f"column '{column}' {fault} in row {first_few(rows)} (counted without the header)",
                 why="a count is a finite number of zero or more",
                 fix="correct these rows or leave them out",
             )
@@ -155,7 +156,7 @@ def _check_ids(matrix: CountMatrix, users: pl.Series, places: pl.Series) -> None
             raise InputError(
                 f"the {kind} id {first_few(ids.filter(ids.is_duplicated()).unique().to_list(), 3)} occurs twice",
                 why=f"each {kind} has one {'row' if kind == 'user' else 'column'}",
-                fix="merge them, or use from_table(..., duplicates='sum')",
+                fix="give each id once; from_table(..., duplicates='sum') adds up the rows of a table",
             )
 
 

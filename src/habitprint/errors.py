@@ -1,6 +1,7 @@
 """What goes wrong, why, and how to fix it."""
 
 from collections.abc import Iterable
+from numbers import Integral
 
 
 class HabitprintError(Exception):
@@ -37,6 +38,37 @@ class InputError(HabitprintError, ValueError):
 
 class NoSharedPlaceWarning(UserWarning):
     """Say that the two sets have no place in common, so that every pair is a guess."""
+
+
+class NoCommonUserWarning(UserWarning):
+    """Say that nobody is on both sides according to the truth, so that no rate means anything."""
+
+
+def require_option(name: str, value: object, allowed: Iterable[str]) -> None:
+    """Raise `InputError` unless the value of an option is one of those there are.
+
+    Examples
+    --------
+    >>> require_option("method", "joint", ["joint", "one-by-one"])
+    """
+    choices = list(allowed)
+    if value not in choices:
+        raise InputError(
+            f"there is no {name} {value!r}",
+            why=f"{name} is one of {', '.join(choices)}",
+            fix="use one of these, spelled like this",
+        )
+
+
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number by type.
+
+    Examples
+    --------
+    >>> is_whole(3), is_whole(3.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def first_few(items: Iterable[object], limit: int = 5) -> str:

@@ -1,9 +1,11 @@
 """How many users an attack identifies, and how sure that is."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from habitprint.errors import InputError, NoCommonUserWarning
 from habitprint.expectation import expect_joint, expect_one_by_one
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
@@ -28,6 +30,8 @@ class Evaluation:
         Pairs given out.
     n_guesses
         Pairs among them that share no place.
+    n_ignored
+        Rows of the truth about users who are not on both sides.
     accuracy
         Correct pairs / common users.
     precision
@@ -53,6 +57,7 @@ class Evaluation:
     n_common: int
     size: int
     n_guesses: int
+    n_ignored: int
     accuracy: float | None
     accuracy_interval: Interval | None
     accuracy_random: float | None
@@ -73,8 +78,14 @@ def wilson_interval(correct: float, n: int) -> Interval:
     >>> low, round(high, 3)
     (0.0, 0.051)
     """
+    if n < 1 or not 0 <= correct <= n * (1 + 1e-12):
+        raise InputError(
+            f"{correct} correct of {n}",
+            why="a rate has at least one trial, and no more successes than trials",
+            fix="give 0 ≤ correct ≤ n with n ≥ 1",
+        )
     z = 1.959963984540054  # the 97.5% quantile of the normal distribution
-    rate = correct / n
+    rate = min(correct / n, 1.0)
     middle = rate + z * z / (2 * n)
     half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
     low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
@@ -110,15 +121,23 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
     (1.0, [0.51, 1.0], 0.25)
     """
     common = common_users(truth, released, known)
+    if common.n == 0:
+        warnings.warn(
+            "the truth names no user who is on both sides, so nobody can be identified. "
+            "Check that it spells ids as the histograms do.",
+            NoCommonUserWarning,
+            stacklevel=2,
+        )
     expect = expect_joint if matching.method == "joint" else expect_one_by_one
     expected = expect(matching, released, known, common)
-    n_common = len(common[0])
+    n_common = common.n
     n_pairs = released.n_users * known.n_users
     return Evaluation(
         expected_correct=expected.correct,
         n_common=n_common,
         size=matching.size,
         n_guesses=matching.n_guesses,
+        n_ignored=common.n_ignored,
         **_rate("accuracy", expected.correct, n_common, matching.size * n_common / n_pairs),
         **_rate("precision", expected.correct, matching.size, matching.size * n_common / n_pairs),
         **_rate("cluster_accuracy", expected.clustered, n_common, matching.size * expected.n_alike / n_pairs),

@@ -18,6 +18,7 @@ from habitprint.ids import positions
 from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
 from habitprint.ties import share_classes
+from habitprint.truth import CommonUsers
 from habitprint.weights import find_weight, pair_gains, scaled_shares
 
 
@@ -34,9 +35,7 @@ class Expected:
     n_alike: int
 
 
-def expect_joint(
-    matching: Matching, released: Histograms, known: Histograms, common: tuple[Indices, Indices]
-) -> Expected:
+def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
     """Expect the correct pairs of a joint matching: Σ f(A, B)·c(A, B) / (|A|·|B|), and chance for guesses.
 
     Over classes A and B of equal shares, f counts the pairs given out between them and c the common users. Guesses
@@ -49,13 +48,14 @@ def expect_joint(
     matching, released, known
         The pairs given out, and what was matched.
     common
-        The rows of the common users on both sides.
+        Who is on both sides.
 
     Examples
     --------
     >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_joint(hp.match(a, b), a, b, (np.array([0, 1]), np.array([0, 1])))
+    >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a, b))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     of_row, of_column = share_classes(released), share_classes(known)
@@ -66,7 +66,7 @@ def expect_joint(
     sure_columns = of_column[rows_of(matching.known, known, "known")[is_sure]]
     given = Counter((sure_rows * n_columns + sure_columns).tolist())
 
-    keys, n_common = np.unique(of_row[common[0]] * n_columns + of_column[common[1]], return_counts=True)
+    keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
     row_classes, column_classes = keys // n_columns, keys % n_columns
     n_given = np.array([given[key] for key in keys.tolist()], np.float64)
 
@@ -77,12 +77,10 @@ def expect_joint(
 
     clustered = n_common * (n_given + n_guessed) / column_sizes[column_classes]
     correct = clustered / row_sizes[row_classes]
-    return Expected(math.fsum(correct), math.fsum(clustered), int(row_sizes[of_row[common[0]]].sum()))
+    return Expected(math.fsum(correct), math.fsum(clustered), int(row_sizes[of_row[common.released]].sum()))
 
 
-def expect_one_by_one(
-    matching: Matching, released: Histograms, known: Histograms, common: tuple[Indices, Indices]
-) -> Expected:
+def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
     """Expect the correct pairs of a one-by-one attack.
 
     For each common user, that is one over the number of equally near users if the right one is among them, and nothing
@@ -91,27 +89,28 @@ def expect_one_by_one(
     Examples
     --------
     >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, (np.array([0, 1]), np.array([0, 1])))
+    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a, b))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
     from_released = matching.direction == "released-to-known"
     if from_released:
-        seekers, seeking = rows_of(matching.released, released, "released"), common[0]
+        seekers, seeking = rows_of(matching.released, released, "released"), common.released
     else:
-        seekers, seeking = rows_of(matching.known, known, "known"), common[1]
+        seekers, seeking = rows_of(matching.known, known, "known"), common.known
     pair = np.argsort(seekers)[seeking]
 
     weight = find_weight(matching.weight_name)
     a, b = align(released, known)
-    true_gains = pair_gains(scaled_shares(a, weight), scaled_shares(b, weight), *common, weight)
+    true_gains = pair_gains(scaled_shares(a, weight), scaled_shares(b, weight), common.released, common.known, weight)
     correct = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
 
     # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
     of_row = share_classes(released)
-    counted = of_row[common[0]] if from_released else of_row
-    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common[0]]]
+    counted = of_row[common.released] if from_released else of_row
+    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
     return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from habitprint.arrays import Floats, Indices
 from habitprint.counts import Duplicates, checked_counts, counts_from_table
-from habitprint.errors import InputError, first_few
+from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.tables import read_table
 
@@ -131,7 +131,14 @@ class Histograms:
         >>> Histograms.from_strings({"Jill": "abba"}).to_table().rows()
         [('Jill', 'a', 2), ('Jill', 'b', 2)]
         """
-        visits = {user: Counter(string) for user, string in strings.items()}
+        try:
+            visits = {user: Counter(string) for user, string in strings.items()}
+        except (AttributeError, TypeError) as error:
+            raise InputError(
+                "these are not data strings",
+                why="each user has a sequence of places, one for each visit",
+                fix="give a mapping such as {'Jill': ['dorm', 'library', 'dorm']}",
+            ) from error
         silent = [user for user, counter in visits.items() if not counter]
         if silent:
             raise InputError(
@@ -182,6 +189,7 @@ class Histograms:
         >>> habits.select(places=["a"], empty="drop")
         Histograms(1 users × 1 places, 1 counts above zero)
         """
+        require_option("empty", empty, ("error", "drop"))
         rows = np.arange(self.n_users) if users is None else _find(users, self.users, "user")
         columns = np.arange(self.n_places) if places is None else _find(places, self.places, "place")
         counts = self.counts[rows][:, columns]

@@ -3,7 +3,8 @@
 import difflib
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,15 @@ from habitprint.errors import InputError
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False),
+    # Lines with nothing in them, as editors leave them at the end, say nothing.
+    ".csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False).filter(
+        ~pl.all_horizontal(pl.all().is_null())
+    ),
     ".parquet": lambda path: pl.read_parquet(path, glob=False),
+}
+ADVICE = {
+    ".csv": "look at its first lines: a CSV table has a header line, commas between columns, and is saved as UTF-8",
+    ".parquet": "check that the file is complete, for example by copying it again",
 }
 WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
     ".csv": lambda frame, path: frame.write_csv(path),
@@ -37,21 +45,22 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     ('007', 'dorm', '3')
     """
     path = Path(path)
-    read = READERS[known_ending(path, "read")]
-    if path.is_dir() or not path.exists():
+    if not path.is_file():
+        fault = "there is no such file" if not path.exists() else "it is a folder" if path.is_dir() else "it is no file"
         raise InputError(
-            f"cannot read {path}: {'it is a folder' if path.is_dir() else 'there is no such file'}",
+            f"cannot read {path}: {fault}",
             why="a table is one CSV or Parquet file",
             fix="check the path for typing mistakes",
         )
+    read = READERS[known_ending(path, "read")]
     try:
         return read(path)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).strip().splitlines()
         raise InputError(
             f"cannot read {path}: {reason[0] if reason else type(error).__name__}",
-            why=f"its content is not that of a {path.suffix.lower()} table (or it may not be opened)",
-            fix="open the file and look at its first lines; a CSV table is UTF-8 text with a header line",
+            why=f"its content is not that of a {path.suffix.lower()} table, or it may not be opened",
+            fix=ADVICE[path.suffix.lower()],
         ) from error
 
 
@@ -71,15 +80,29 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite:
     """
     path = Path(path)
     check_writable(path, overwrite=overwrite)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
+    with _telling_of(path):
+        handle, name = tempfile.mkstemp(prefix=".habitprint-", dir=path.parent)
+        os.close(handle)
+        temporary = Path(name)
+        try:
+            WRITERS[known_ending(path, "write")](frame, temporary)
+            temporary.chmod(0o666 & ~_umask())
+            _move(temporary, path, overwrite=overwrite)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _telling_of(path: Path) -> Iterator[None]:
+    """Turn what the system says into an error for people."""
     try:
-        WRITERS[known_ending(path, "write")](frame, temporary)
-        temporary.chmod(0o666 & ~_umask())
-        _move(temporary, path, overwrite=overwrite)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"cannot write {path}: {error}",
+            why="the system refused it; nothing was written",
+            fix="choose another place, or make room there",
+        ) from error
 
 
 def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -97,7 +120,15 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
             why="the result is written into an existing folder",
             fix=f"make it first: mkdir -p '{path.parent}'",
         )
-    if path.exists() and not overwrite:
+    with _telling_of(path):
+        is_there = path.exists()
+    if path.is_dir():
+        raise InputError(
+            f"cannot write {path}: it is a folder",
+            why="the result is one file",
+            fix="give the name of a file, such as pairs.csv",
+        )
+    if is_there and not overwrite:
         raise _already_there(path)
     if not os.access(path.parent, os.W_OK):
         raise InputError(
@@ -111,7 +142,7 @@ def _already_there(path: Path) -> InputError:
     return InputError(
         f"{path} exists already",
         why="nothing is overwritten without being asked",
-        fix="choose another name, or allow it: --force on the command line, overwrite=True in Python",
+        fix="choose another name, or allow it with --force",
     )
 
 
@@ -167,12 +198,26 @@ def to_frame(table: Any) -> pl.DataFrame:
     if isinstance(table, pl.LazyFrame):
         return table.collect()
     if isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__"):
-        return pl.DataFrame(table)
+        try:
+            return pl.DataFrame({k: _as_floats(v) for k, v in table.items()} if isinstance(table, Mapping) else table)
+        except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
+            raise InputError(
+                f"this {type(table).__name__} cannot be read as a table: {str(error).splitlines()[0]}",
+                why="each column holds values of one type, and all columns are equally long",
+                fix="convert the columns first: ids to all text or all integers, counts to floats",
+            ) from error
     raise InputError(
         f"a {type(table).__name__} is not a table",
         why="habitprint reads frames that speak Arrow (polars, pandas, pyarrow, DuckDB, …) and mappings of columns",
         fix="convert it to one of these; for a file use habitprint.read_histograms(path)",
     )
+
+
+def _as_floats(column: Any) -> Any:
+    """Return a list of whole and other numbers as numbers of one type, and anything else as it is."""
+    if isinstance(column, list) and any(isinstance(value, float) for value in column):
+        return [float(value) if isinstance(value, int) else value for value in column]
+    return column
 
 
 def require_columns(frame: pl.DataFrame, columns: Sequence[str], *, source: str) -> None:
@@ -183,9 +228,16 @@ def require_columns(frame: pl.DataFrame, columns: Sequence[str], *, source: str)
     >>> require_columns(pl.DataFrame({"user": [1]}), ["user"], source="the table")
     """
     missing = [column for column in columns if column not in frame.columns]
+    twice = [column for column in columns if f"{column}_duplicated_0" in frame.columns]
+    if twice:
+        raise InputError(
+            f"{source} has several columns {', '.join(map(repr, twice))}",
+            why="it is not said which of them counts",
+            fix="keep one of them",
+        )
     if not missing:
         return
-    found = ", ".join(f"'{name}'" for name in frame.columns) or "none"
+    found = ", ".join(map(repr, frame.columns)) or "none"
     hints = [
         f"rename '{near[0]}' to '{column}'"
         for column in missing
@@ -196,5 +248,5 @@ def require_columns(frame: pl.DataFrame, columns: Sequence[str], *, source: str)
     raise InputError(
         f"{source} has no column {' and no column '.join(repr(column) for column in missing)}",
         why=f"it needs the columns {', '.join(columns)}; it has {found}",
-        fix="; ".join(hints) or "rename the columns, or say which ones to use",
+        fix="; ".join(hints) or "rename the columns (in Python, from_table also takes other names)",
     )

@@ -1,6 +1,7 @@
 """Which released user really is which known user: needed to say how many an attack got right."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,29 +16,44 @@ from habitprint.tables import require_columns, to_frame
 SAME_ID = "same-id"
 
 
-def common_users(truth: Any, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
-    """Return the rows of the users that are on both sides, according to the truth.
+@dataclass(frozen=True)
+class CommonUsers:
+    """Hold the rows of the users who are on both sides, and how much of the truth says nothing about anybody here."""
+
+    released: Indices
+    known: Indices
+    n_ignored: int
+
+    @property
+    def n(self) -> int:
+        """Return the number of common users."""
+        return len(self.released)
+
+
+def common_users(truth: Any, released: Histograms, known: Histograms) -> CommonUsers:
+    """Find the users that are on both sides, according to the truth.
 
     Parameters
     ----------
     truth
         ``"same-id"``: a user has the same id on both sides. Or a mapping from released to known ids, or a table with
-        the columns ``released, known``. Rows about users who are not in the histograms do not count.
+        the columns ``released, known``. Rows about users who are not in the histograms are ignored, and counted.
 
     Examples
     --------
     >>> a, b = Histograms.from_strings({"p": "x", "q": "y"}), Histograms.from_strings({"Jo": "x"})
-    >>> [rows.tolist() for rows in common_users({"p": "Jo"}, a, b)]
-    [[0], [0]]
+    >>> common_users({"p": "Jo", "r": "Al"}, a, b)
+    CommonUsers(released=array([0]), known=array([0]), n_ignored=1)
     """
     if isinstance(truth, str) and truth == SAME_ID:
         rows, columns = np.arange(released.n_users), positions(released.users, known.users)
-    else:
-        table = _truth_table(truth)
-        rows = positions(table["released"], released.users)
-        columns = positions(table["known"], known.users)
-    common = (rows >= 0) & (columns >= 0)
-    return rows[common], columns[common]
+        is_common = columns >= 0
+        return CommonUsers(rows[is_common], columns[is_common], n_ignored=0)
+    table = _truth_table(truth)
+    rows = positions(table["released"], released.users)
+    columns = positions(table["known"], known.users)
+    is_common = (rows >= 0) & (columns >= 0)
+    return CommonUsers(rows[is_common], columns[is_common], int(np.count_nonzero(~is_common)))
 
 
 def _truth_table(truth: Any) -> pl.DataFrame:
@@ -45,9 +61,9 @@ def _truth_table(truth: Any) -> pl.DataFrame:
         raise InputError(
             f"'{truth}' is not a truth",
             why="the truth says which released user is which known user",
-            fix=f"give '{SAME_ID}', a mapping from released to known ids, or a table with columns released, known",
+            fix=f"give '{SAME_ID}', spelled like this, or a mapping or table from released to known ids",
         )
-    if isinstance(truth, Mapping) and set(truth) != {"released", "known"}:
+    if isinstance(truth, Mapping) and set(truth) != {"released", "known"}:  # else it is a mapping of columns
         truth = {"released": list(truth.keys()), "known": list(truth.values())}
     frame = to_frame(truth)
     require_columns(frame, ["released", "known"], source="the truth")

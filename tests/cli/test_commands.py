@@ -1,6 +1,7 @@
 """The command line as a person or a script meets it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def test_match_says_how_many_are_identified_and_that_it_is_optimal(
 ) -> None:
     assert run(monkeypatch, "match", *town, "--truth", "same-id") == 0
     text = capsys.readouterr().out
-    for words in ("optimal", "of 50 common users", "95% interval", "by chance 2%", "The surest pairs"):
+    for words in ("optimal", "of 50 common users", "95% interval", "by chance 2%", "The smallest weights"):
         assert words in text
 
 
@@ -96,6 +97,56 @@ def test_no_shared_place_is_allowed_and_said(
     shown = capsys.readouterr()
     assert "no place in common" in shown.err
     assert "1 of them guesses" in shown.out
+
+
+def test_few_shared_places_and_equal_tables_are_said(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "other.csv"
+    table = hp.read_histograms(town[1]).to_table()
+    table.with_columns(pl.col("place").str.replace("place-1", "PLACE-1").str.replace("place-0[1-9]", "x")).group_by(
+        "user", "place"
+    ).sum().write_csv(file)
+    assert run(monkeypatch, "match", town[0], str(file)) == 0
+    assert "only 1 of " in capsys.readouterr().err
+    assert run(monkeypatch, "match", town[0], town[0]) == 0
+    assert "both tables are the same" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", ["released,known\n", "released,known\nzoe,zoe\n"])
+def test_a_truth_about_nobody_is_refused_and_not_taken_for_safety(
+    town: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    content: str,
+) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text(content)
+    assert run(monkeypatch, "match", *town, "--truth", str(truth)) == 2
+    assert "no user is in both tables" in capsys.readouterr().err
+
+
+def test_ignored_rows_of_the_truth_are_counted(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = tmp_path / "truth.csv"
+    truth.write_text("released,known\nzoe,zoe\nperson-01,person-01\n")
+    assert run(monkeypatch, "match", *town, "--truth", str(truth)) == 0
+    assert "1 rows of the truth" in capsys.readouterr().err
+
+
+def test_an_input_is_never_overwritten(town: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Path(town[0]).read_bytes()
+    assert run(monkeypatch, "match", *town, "--out", town[0], "--force") == 2
+    assert Path(town[0]).read_bytes() == before
+
+
+def test_a_terminal_that_lacks_letters_is_no_reason_to_fail() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "habitprint", "demo", "--users", "20"]
+    done = subprocess.run(command, capture_output=True, check=True, env=environment)
+    assert b"Four students" in done.stdout
 
 
 def test_duplicates_are_an_error_unless_summed(

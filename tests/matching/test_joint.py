@@ -151,7 +151,7 @@ def test_equal_users_are_paired_by_the_seed_and_not_by_their_order() -> None:
     assert 0.3 < np.mean(hits) < 2.0
 
 
-@pytest.mark.parametrize("size", [0, -1, 26])
+@pytest.mark.parametrize("size", [0, -1, 26, 1.0, "1"])
 def test_a_size_out_of_range_is_refused(size: int) -> None:
     released, known = CASES[-1].make(seed=0)
     with pytest.raises(hp.InputError, match="1 to 20 pairs"):

@@ -9,7 +9,10 @@ from habitprint.matching import reference
 from habitprint.weights import WEIGHTS, WeightName
 from instances import tables
 
-pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning"),
+    pytest.mark.filterwarnings("ignore::habitprint.NoCommonUserWarning"),
+]
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)
@@ -59,6 +62,25 @@ def test_a_size_does_not_go_with_one_by_one() -> None:
     habits = hp.Histograms.from_strings({0: "x"})
     with pytest.raises(hp.InputError, match="does not go with"):
         hp.match(habits, habits, method="one-by-one", size=1)
+
+
+def test_a_direction_does_not_go_with_joint() -> None:
+    habits = hp.Histograms.from_strings({0: "x"})
+    with pytest.raises(hp.InputError, match="does not go with"):
+        hp.match(habits, habits, direction="known-to-released")
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, None, "a"])
+def test_a_seed_is_a_whole_number(seed: object) -> None:
+    habits = hp.Histograms.from_strings({0: "x"})
+    with pytest.raises(hp.InputError, match="not a whole number"):
+        hp.match(habits, habits, seed=seed)  # type: ignore[arg-type]
+
+
+def test_only_histograms_are_matched() -> None:
+    habits = hp.Histograms.from_strings({0: "x"})
+    with pytest.raises(hp.InputError, match="known is a str, not Histograms"):
+        hp.match(habits, "known.csv")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("option", "value"), [("method", "greedy"), ("direction", "up"), ("weight", "l7")])

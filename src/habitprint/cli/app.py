@@ -1,5 +1,7 @@
 """The command `habitprint` and its subcommands."""
 
+import io
+import sys
 from typing import Annotated
 
 import typer
@@ -44,10 +46,13 @@ def habitprint_command(
 
     [bold]Try it:[/bold] habitprint demo
 
-    [bold]Exit codes:[/bold] 0 all went well · 2 the input cannot be used · 3 a fault of habitprint itself
+    [bold]Exit codes:[/bold] 0 all went well · 2 the input cannot be used · 3 a fault of habitprint itself · 130 stopped
     """
 
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
     app()

@@ -41,6 +41,17 @@ def rate_with_interval(rate: float | None, interval: tuple[float, float] | None,
     return f"{percent(rate)}  (95% interval {low} to {high}; by chance {percent(by_chance)})"
 
 
+def printable(value: object) -> str:
+    r"""Return an id as text that cannot move the cursor or break a line.
+
+    Examples
+    --------
+    >>> printable("a\nb"), printable(7)
+    ('a\\nb', '7')
+    """
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
+
+
 def number(value: float) -> str:
     """Return a number of users with a decimal only where it is not whole.
 
@@ -69,7 +80,7 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def describe_matching(
-    matching: Matching, released: Histograms, known: Histograms, result: Evaluation | None = None
+    matching: Matching, released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None = None
 ) -> RenderableType:
     """Return what was matched, how, what is proven about it, and how many users it identifies.
 
@@ -77,7 +88,7 @@ def describe_matching(
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.illustration()
-    >>> describe_matching(hp.match(released, known), released, known).row_count
+    >>> describe_matching(hp.match(released, known), released, known, 3).row_count
     5
     """
     guesses = f", {matching.n_guesses:,} of them guesses: they share no place" if matching.n_guesses else ""
@@ -90,7 +101,7 @@ def describe_matching(
         proof = f"{proof}: no {matching.size:,} pairs gain more than {matching.bound:.10g} (gap {matching.gap:.1g})"
     return facts(
         [
-            ("released", f"{released.n_users:,} users, {released.n_places:,} places"),
+            ("released", f"{released.n_users:,} users, {released.n_places:,} places, {n_shared:,} of them known"),
             ("known", f"{known.n_users:,} users, {known.n_places:,} places"),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
@@ -115,7 +126,7 @@ def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
 
 
 def describe_pairs(matching: Matching) -> RenderableType:
-    """Return the surest pairs as a table, and say how many there are in all.
+    """Return the pairs with the smallest weights as a table, and say how many there are in all.
 
     Examples
     --------
@@ -124,11 +135,11 @@ def describe_pairs(matching: Matching) -> RenderableType:
     4
     """
     pairs = matching.to_table().sort("weight", "released", maintain_order=True)
-    table = Table(title="The surest pairs", title_justify="left", title_style="bold")
+    table = Table(title="The smallest weights", title_justify="left", title_style="bold")
     table.add_column("released")
     table.add_column("known")
     table.add_column("weight", justify="right")
     for released, known, weight, _, is_guess in pairs.head(FIRST).iter_rows():
-        table.add_row(Text(str(released)), Text(str(known)), "guess" if is_guess else f"{weight:.4f}")
+        table.add_row(Text(printable(released)), Text(printable(known)), "guess" if is_guess else f"{weight:.4f}")
     more = matching.size - FIRST
     return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))

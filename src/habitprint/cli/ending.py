@@ -36,6 +36,12 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
         except KeyboardInterrupt as error:
             notes.print("stopped: nothing was written")
             raise typer.Exit(INTERRUPTED) from error
+        except MemoryError as error:
+            notes.print("[bold red]error:[/] there is not enough memory for tables of this size")
+            notes.print("  fix: allow less with --max-memory, close other programs, or match fewer users")
+            raise typer.Exit(BAD_INPUT) from error
+        except BrokenPipeError:
+            raise  # whoever read the output has left: not worth a word
         except Exception as error:
             traceback.print_exc()
             notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")

@@ -12,7 +12,7 @@ from rich.console import Console
 from habitprint.cli.describe import describe_matching, describe_pairs
 from habitprint.cli.progress import ProgressBar
 from habitprint.counts import Duplicates
-from habitprint.errors import NoSharedPlaceWarning
+from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.ids import positions
@@ -62,6 +62,7 @@ def match(
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out is not None:
         check_writable(out, overwrite=force)
+        _keep_inputs(out, released, known, truth)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         progress("reading", 0, 2)
@@ -84,31 +85,79 @@ def match(
             progress("writing", 0, 1)
             write_table(matching.to_table(), out, overwrite=force)
     n_shared = int((positions(hidden.places, owned.places) >= 0).sum())
-    if n_shared == 0:
-        notes.print(
-            "[yellow]note:[/yellow] the two tables have no place in common, so every pair is a guess. "
-            "Check that both name their places in the same way."
-        )
+    for note in _notes(hidden, owned, n_shared, result):
+        notes.print(f"[yellow]note:[/yellow] {note}", soft_wrap=True)
     if as_json:
         typer.echo(json.dumps(_summary(matching, hidden, owned, n_shared, result, out), ensure_ascii=False))
         return
-    screen.print(describe_matching(matching, hidden, owned, result))
+    screen.print(describe_matching(matching, hidden, owned, n_shared, result))
     if result is None:
         screen.print("[dim]No accuracy: --truth says who really is whom.[/dim]")
     if out is None:
         screen.print()
         screen.print(describe_pairs(matching))
     else:
-        screen.print(f"[bold]{matching.size:,}[/bold] pairs written to", str(out), soft_wrap=True)
+        screen.print(f"{matching.size:,} pairs written to {out}", soft_wrap=True, markup=False)
 
 
 def _read_truth(truth: str | None, released: Histograms, known: Histograms) -> Any:
     """Return the truth as `evaluate` takes it; read and check it before the long work."""
-    if truth is None or truth == SAME_ID:
+    if truth is None:
+        return None
+    if truth == SAME_ID:
+        _require_common(common_users(truth, released, known).n, "equal ids")
         return truth
-    table = read_table(truth)
-    common_users(table, released, known)
+    try:
+        table = read_table(truth)
+        common = common_users(table, released, known)
+    except InputError as error:
+        fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
+        raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
+    _require_common(common.n, f"{truth} ({table.height:,} rows)")
     return table
+
+
+def _require_common(n_common: int, source: str) -> None:
+    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
+    if n_common == 0:
+        raise InputError(
+            f"--truth: according to {source}, no user is in both tables",
+            why="then nobody could be identified, however good the attack",
+            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
+        )
+
+
+def _keep_inputs(out: Path, *inputs: Path | str | None) -> None:
+    for path in inputs:
+        if path is not None and Path(path).exists() and out.exists() and out.samefile(path):
+            raise InputError(
+                f"--out {out} is one of the inputs",
+                why="it would be lost",
+                fix="choose another name",
+            )
+
+
+def _notes(released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None) -> list[str]:
+    """Return what a person should know before believing the numbers."""
+    notes = []
+    fewer = min(released.n_places, known.n_places)
+    if n_shared == 0:
+        notes.append(
+            "the two tables have no place in common, so every pair is a guess. "
+            "Check that both name their places in the same way."
+        )
+    elif n_shared < fewer / 2:
+        notes.append(
+            f"only {n_shared:,} of {fewer:,} places are in both tables. "
+            "Check that both name their places in the same way (case, spaces, leading zeros)."
+        )
+    if released.to_table().equals(known.to_table()):
+        notes.append("both tables are the same. An attack knows another period; this says nothing about it.")
+    if result is not None and result.n_ignored:
+        notes.append(
+            f"{result.n_ignored:,} rows of the truth name users who are not in both tables; they were ignored."
+        )
+    return notes
 
 
 def _summary(

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.errors import InputError, NoSharedPlaceWarning
+from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.matching.joint import solve_joint
 from habitprint.matching.one_by_one import find_nearest
@@ -67,10 +67,10 @@ def match(
     ('?2', 'John')
     """
     chosen = find_weight(weight)
+    _check_sides(released, known)
     _check_options(method, direction, size, released.n_users, known.n_users)
+    streams = _streams(seed)
     released, known = align(released.in_order(), known.in_order())
-    # One stream for each side: with a common one, equal users would meet themselves more often than chance.
-    streams = [np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(3)]
     if method == "joint":
         found = _jointly(released, known, chosen, size, streams, max_memory, progress)
     else:
@@ -163,17 +163,25 @@ def _one_by_one(
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
-def _check_options(method: str, direction: str, size: int | None, n_released: int, n_known: int) -> None:
-    for option, value, allowed in (
-        ("method", method, get_args(Method)),
-        ("direction", direction, get_args(Direction)),
-    ):
-        if value not in allowed:
+def _check_sides(released: Histograms, known: Histograms) -> None:
+    for side, value in (("released", released), ("known", known)):
+        if not isinstance(value, Histograms):
             raise InputError(
-                f"there is no {option} '{value}'",
-                why=f"the {option} says how users are matched",
-                fix=f"use one of {', '.join(allowed)}",
+                f"{side} is a {type(value).__name__}, not Histograms",
+                why="matching compares the histograms of users",
+                fix="make them with Histograms.from_table(table) or read_histograms(path)",
             )
+
+
+def _check_options(method: str, direction: str, size: int | None, n_released: int, n_known: int) -> None:
+    require_option("method", method, get_args(Method))
+    require_option("direction", direction, get_args(Direction))
+    if method == "joint" and direction != "released-to-known":
+        raise InputError(
+            f"direction '{direction}' does not go with method 'joint'",
+            why="jointly, both sides look for each other at once",
+            fix="leave out the direction, or use the method 'one-by-one'",
+        )
     if size is None:
         return
     if method != "joint":
@@ -182,9 +190,23 @@ def _check_options(method: str, direction: str, size: int | None, n_released: in
             why="one by one, each user gets exactly one pair",
             fix="leave out the size, or use the method 'joint'",
         )
-    if not 1 <= size <= min(n_released, n_known):
+    if not is_whole(size) or not 1 <= size <= min(n_released, n_known):
         raise InputError(
-            f"size {size} is out of range",
+            f"size {size!r} is out of range",
             why=f"{n_released} released and {n_known} known users make 1 to {min(n_released, n_known)} pairs",
-            fix="give a size within that range, or none for as many pairs as possible",
+            fix="give a whole number within that range, or none for as many pairs as possible",
         )
+
+
+def _streams(seed: int) -> list[np.random.Generator]:
+    """Return one stream for each side, and one for draws.
+
+    With a common stream for both sides, equal users would meet themselves more often than chance.
+    """
+    if not is_whole(seed) or seed < 0:
+        raise InputError(
+            f"seed {seed!r} is not a whole number of zero or more",
+            why="it makes the choice among equally good matchings repeatable",
+            fix="use 0, 1, 2, …",
+        )
+    return [np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(3)]
