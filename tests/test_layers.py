@@ -19,7 +19,7 @@ LAYERS = [
     {"weights"},
     {"matching"},
     {"expectation"},
-    {"evaluation"},
+    {"evaluation", "charts"},
     {"__init__", "compile"},
     {"cli"},
     {"__main__"},
@@ -28,11 +28,11 @@ LAYERS = [
 PACKAGES = {
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
-        "reference", "certificate", "state", "borrowed", "queue", "waiting", "lists", "scan", "flow", "kernel",
-        "sides", "joint", "one_by_one", "result", "match",
+        "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",
+        "sides", "joint", "approximate", "one_by_one", "result", "match", "path",
     ],
     "datasets": ["illustration", "town"],
-    "cli": ["progress", "describe", "ending", "match", "demo", "app"],
+    "cli": ["options", "progress", "describe", "ending", "match", "path", "demo", "app"],
 }  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 

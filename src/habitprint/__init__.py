@@ -8,10 +8,11 @@
 """
 
 from habitprint import datasets
+from habitprint.charts import plot_path, save_chart
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
 from habitprint.histograms import Histograms, align, read_histograms
-from habitprint.matching import Matching, match
+from habitprint.matching import Matching, MatchingPath, match, matching_path
 from habitprint.weights import WEIGHTS, Weight, weights
 
 __version__ = "0.1.0"
@@ -23,6 +24,7 @@ __all__ = [
     "Histograms",
     "InputError",
     "Matching",
+    "MatchingPath",
     "NoCommonUserWarning",
     "NoSharedPlaceWarning",
     "Weight",
@@ -30,7 +32,10 @@ __all__ = [
     "datasets",
     "evaluate",
     "match",
+    "matching_path",
+    "plot_path",
     "read_histograms",
+    "save_chart",
     "weights",
     "wilson_interval",
 ]

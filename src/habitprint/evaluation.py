@@ -128,7 +128,7 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
             NoCommonUserWarning,
             stacklevel=2,
         )
-    expect = expect_joint if matching.method == "joint" else expect_one_by_one
+    expect = expect_one_by_one if matching.method == "one-by-one" else expect_joint
     expected = expect(matching, released, known, common)
     n_common = common.n
     n_pairs = released.n_users * known.n_users

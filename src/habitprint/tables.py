@@ -80,12 +80,27 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite:
     """
     path = Path(path)
     check_writable(path, overwrite=overwrite)
+    write = WRITERS[known_ending(path, "write")]
+    write_whole(path, lambda target: write(frame, target), overwrite=overwrite)
+
+
+def write_whole(path: Path, write: Callable[[Path], object], *, overwrite: bool) -> None:
+    """Let `write` fill a temporary file beside `path`, and move it into place once complete.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "note.txt", lambda target: target.write_text("hello"), overwrite=False)
+    ...     os.listdir(folder)
+    ['note.txt']
+    """
     with _telling_of(path):
         handle, name = tempfile.mkstemp(prefix=".habitprint-", dir=path.parent)
         os.close(handle)
         temporary = Path(name)
         try:
-            WRITERS[known_ending(path, "write")](frame, temporary)
+            write(temporary)
             temporary.chmod(0o666 & ~_umask())
             _move(temporary, path, overwrite=overwrite)
         finally:
@@ -112,8 +127,17 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     --------
     >>> check_writable("pairs.parquet")
     """
-    path = Path(path)
-    known_ending(path, "write")
+    known_ending(Path(path), "write")
+    check_target(Path(path), overwrite=overwrite)
+
+
+def check_target(path: Path, *, overwrite: bool) -> None:
+    """Raise `InputError` unless a file could be written to `path`, whatever its format.
+
+    Examples
+    --------
+    >>> check_target(Path("notes.txt"), overwrite=False)
+    """
     if not path.parent.is_dir():
         raise InputError(
             f"cannot write {path}: the folder {path.parent} does not exist",

@@ -10,6 +10,7 @@ import habitprint
 from habitprint.cli.demo import demo
 from habitprint.cli.ending import ending_well
 from habitprint.cli.match import match
+from habitprint.cli.path import path
 
 app = typer.Typer(
     name="habitprint",
@@ -19,7 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (match, demo):
+for command in (match, path, demo):
     app.command()(ending_well(command))
 
 

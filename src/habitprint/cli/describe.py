@@ -97,7 +97,7 @@ def describe_matching(
         proof = "none: one by one optimises no total"
     else:
         how = matching.method
-        proof = "optimal" if matching.is_exact else "not optimal"
+        proof = "optimal" if matching.is_exact else f"at least {percent(1 - matching.gap)} of the best gain"
         proof = f"{proof}: no {matching.size:,} pairs gain more than {matching.bound:.10g} (gap {matching.gap:.1g})"
     return facts(
         [

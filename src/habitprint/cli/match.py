@@ -10,8 +10,18 @@ import typer
 from rich.console import Console
 
 from habitprint.cli.describe import describe_matching, describe_pairs
+from habitprint.cli.options import (
+    DuplicatesOption,
+    ForceOption,
+    JsonOption,
+    KnownFile,
+    MemoryOption,
+    ReleasedFile,
+    SeedOption,
+    WeightOption,
+    to_bytes,
+)
 from habitprint.cli.progress import ProgressBar
-from habitprint.counts import Duplicates
 from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms, read_histograms
@@ -20,19 +30,21 @@ from habitprint.matching import Direction, Matching, Method
 from habitprint.matching import match as match_histograms
 from habitprint.tables import check_writable, read_table, write_table
 from habitprint.truth import SAME_ID, common_users
-from habitprint.weights import WeightName
 
 
 def match(
-    released: Annotated[
-        Path, typer.Argument(help="Histograms whose owners are hidden: CSV or Parquet.", metavar="RELEASED")
-    ],
-    known: Annotated[Path, typer.Argument(help="Histograms whose owners are known: CSV or Parquet.", metavar="KNOWN")],
-    weight: Annotated[WeightName, typer.Option(help="What pairing two users costs.")] = "jensen-shannon",
+    released: ReleasedFile,
+    known: KnownFile,
+    weight: WeightOption = "jensen-shannon",
     size: Annotated[
         int | None, typer.Option(help="Give out exactly this many pairs; without it, as many as there can be.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="All users at once, or each user on its own.")] = "joint",
+    method: Annotated[
+        Method, typer.Option(help="All users at once, exactly or approximately, or each on its own.")
+    ] = "joint",
+    epsilon: Annotated[
+        float | None, typer.Option(help="Approximate only: the share of the gain that may be missing, such as 0.01.")
+    ] = None,
     direction: Annotated[Direction, typer.Option(help="One by one only: who looks for whom.")] = "released-to-known",
     truth: Annotated[
         str | None,
@@ -43,10 +55,11 @@ def match(
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file of --out.")] = False,
-    duplicates: Annotated[Duplicates, typer.Option(help="What several rows for one user and place mean.")] = "error",
-    seed: Annotated[int, typer.Option(min=0, help="Decides among equally good matchings.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    force: ForceOption = False,
+    duplicates: DuplicatesOption = "error",
+    seed: SeedOption = 0,
+    max_memory: MemoryOption = "4GB",
+    as_json: JsonOption = False,
 ) -> None:
     """Find out who is whom in two tables of histograms.
 
@@ -77,7 +90,9 @@ def match(
             size=size,
             method=method,
             direction=direction,
+            epsilon=epsilon,
             seed=seed,
+            max_memory=to_bytes(max_memory),
             progress=progress,
         )
         result = None if who_is_whom is None else evaluate(matching, hidden, owned, who_is_whom)
@@ -175,6 +190,7 @@ def _summary(
         "weight": matching.weight_name,
         "method": matching.method,
         "direction": matching.direction if matching.method == "one-by-one" else None,
+        "epsilon": matching.epsilon,
         "seed": matching.seed,
         "size": matching.size,
         "n_guesses": matching.n_guesses,

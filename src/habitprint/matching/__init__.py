@@ -1,6 +1,7 @@
 """Find out who is whom: the best matching of released with known users."""
 
 from habitprint.matching.match import match
+from habitprint.matching.path import MatchingPath, matching_path
 from habitprint.matching.result import Direction, Matching, Method
 
-__all__ = ["Direction", "Matching", "Method", "match"]
+__all__ = ["Direction", "Matching", "MatchingPath", "Method", "match", "matching_path"]

@@ -2,7 +2,8 @@
 
 import numba
 
-from habitprint.matching.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, NONE, TOTAL_GAIN, State
+from habitprint.matching.queue import NONE
+from habitprint.matching.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, TOTAL_GAIN, State
 
 
 @numba.njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.matching import kernel, lists
 from habitprint.matching import state as st
+from habitprint.matching.queue import NONE, make_queue
 from habitprint.matching.sides import Side
 from habitprint.matching.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
@@ -57,6 +58,7 @@ def solve_joint(
     weight: Weight,
     size: int,
     *,
+    epsilon: float = 0.0,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> Solution:
@@ -71,6 +73,8 @@ def solve_joint(
         The nodes of both sides.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′).
+    epsilon
+        Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
     max_memory
         Bytes that the solver may use.
 
@@ -88,11 +92,12 @@ def solve_joint(
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), weight.place_gain)
     work = work_of_rows(problem.released, problem.known)
     state, n_pairs = _first_state(problem, released, known, size, max_memory, work, progress)
+    state.clock[st.EPSILON] = epsilon
     state = _run(state, problem, size, max_memory, progress)
 
     price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
     column_potential = np.maximum(state.columns["potential"], 0.0)
-    if size == min(len(released.members), len(known.members)):
+    if state.counters[st.N_WANTED] == 0 and size == min(len(released.members), len(known.members)):
         # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
         # the rows follow from the rest in any case.
         if state.counters[st.N_FREE] > 0:
@@ -125,29 +130,25 @@ def _first_state(
 ) -> tuple[st.State, int]:
     """Return the empty matching, with the lists of all rows filled, and the number of pairs that share a place."""
     n_rows, n_columns = released.shares.shape[0], known.shares.shape[0]
-    n_nodes = n_rows + n_columns
     n_units = min(len(released.members), len(known.members))
     n_waiters = FIRST_WAITERS
-    none = st.NONE
     state = st.State(
-        rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=none, n_long=none, parent=none, first_arc=none),
+        rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
         columns=st.records(
-            n_columns, st.COLUMN, n_free=known.n_members, tree=none, parent=none, first_arc=none, waiting=none
+            n_columns, st.COLUMN, n_free=known.n_members, tree=NONE, parent=NONE, first_arc=NONE, waiting=NONE
         ),
         arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
         waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
         short=np.zeros((n_rows, SHORT), st.OFFER),
         long=np.zeros(FIRST_LONG, st.OFFER),
-        long_free=np.full(64, none),
+        long_free=np.full(64, NONE),
         reserve_columns=np.zeros((0, 0), np.int32),
         reserve_gains=np.zeros((0, 0)),
-        queue_time=np.empty(n_nodes),
-        queue_node=np.empty(n_nodes, np.int64),
-        queue_place=np.full(n_nodes, none),
+        queue=make_queue(n_rows + n_columns),
         step_price=np.empty(n_units + 1),
         step_flow=np.empty(n_units + 1, np.int64),
-        counters=np.zeros(11, np.int64),
-        clock=np.zeros(3),
+        counters=np.zeros(10, np.int64),
+        clock=np.zeros(4),
     )
     n_reserve = _affordable_reserve(state, problem, n_rows, max_memory)
     state = state._replace(

@@ -21,19 +21,18 @@ and its pair with column j becomes tight at time key + v − g. Potentials v nev
 import numba
 import numpy as np
 
-from habitprint.matching.borrowed import borrow_state
 from habitprint.matching.flow import augment
-from habitprint.matching.queue import drop_first, schedule
+from habitprint.matching.queue import NONE, drop_first, schedule
 from habitprint.matching.scan import free_long_list, look_ahead, refill
 from habitprint.matching.state import (
     CLOCK,
+    EPSILON,
     FREE_WAITER,
     HIGHEST,
     IS_PLANTED,
     N_FREE,
     N_WANTED,
-    NONE,
-    QUEUE_SIZE,
+    TOTAL_GAIN,
     WORK,
     Problem,
     Scratch,
@@ -96,7 +95,7 @@ def _dissolve(s: State, tree: int) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _schedule_column(s: State, column: int, time: float) -> None:
-    schedule(s, len(s.rows) + column, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
+    schedule(s.queue, len(s.rows) + column, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -158,7 +157,7 @@ def _tight_row(s: State, column: int) -> int:
     """Return the row whose pair with a column that has left its tree is tight now, or NONE if there is none yet."""
     a = first_waiter(s, column)
     if a == NONE:
-        drop_first(s)
+        drop_first(s.queue)
         return NONE
     time = s.waiters[a].time + s.columns[column].potential
     if time > s.clock[CLOCK]:
@@ -166,7 +165,7 @@ def _tight_row(s: State, column: int) -> int:
         return NONE
     row = s.waiters[a].row
     stop_waiting(s, column)
-    drop_first(s)
+    drop_first(s.queue)
     return int(row)
 
 
@@ -190,14 +189,13 @@ def _tight_column(s: State, row: int) -> int:
 
 @numba.njit(cache=True, nogil=True)
 def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
-    """Let the price fall until all pairs wanted are matched, it is zero, or so much work is done.
+    """Let the price fall until all pairs wanted are matched or the gain still missing is small enough.
 
     Returns
     -------
     int
-        `DONE`, or why to call again: `PAUSED`, or for want of room `MORE_WAITERS` or `LONGER_LISTS`.
+        `DONE`, or why to call again: `PAUSED` after so much work, or for want of room `MORE_WAITERS` or `LONGER_LISTS`.
     """
-    s = borrow_state(s)
     n_rows = len(s.rows)
     s.counters[WORK] = 0
     if not s.counters[IS_PLANTED]:
@@ -205,7 +203,10 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
         for row in range(n_rows):
             _plant(s, row)
     while s.counters[N_FREE] > 0 and s.counters[N_WANTED] > 0:
-        if s.counters[QUEUE_SIZE] == 0 or s.queue_time[0] == np.inf:
+        to_come = s.counters[N_WANTED] * (s.clock[HIGHEST] - s.clock[CLOCK])  # no pair more adds more than the price
+        if to_come <= s.clock[EPSILON] * (s.clock[TOTAL_GAIN] + to_come):
+            break
+        if s.queue.size[0] == 0 or s.queue.time[0] == np.inf:
             s.clock[CLOCK] = s.clock[HIGHEST]  # no pair is left that would add to the gain: the price is zero
             break
         if s.counters[WORK] > work:
@@ -213,12 +214,12 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
         if s.counters[FREE_WAITER] == NONE:
             return MORE_WAITERS
         s.counters[WORK] += 1
-        node = s.queue_node[0]
+        node = s.queue.node[0]
         column = node - n_rows
         if (s.rows[node].tree == NONE) if column < 0 else (s.columns[column].tree != NONE):
-            drop_first(s)  # has left or joined a tree since
+            drop_first(s.queue)  # has left or joined a tree since
             continue
-        s.clock[CLOCK] = max(s.clock[CLOCK], s.queue_time[0])
+        s.clock[CLOCK] = max(s.clock[CLOCK], s.queue.time[0])
         if column >= 0:
             row = _tight_row(s, column)
             goes_on = False

@@ -9,6 +9,7 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_option
 from habitprint.histograms import Histograms, align
+from habitprint.matching.approximate import solve_approximately
 from habitprint.matching.joint import solve_joint
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.result import Direction, Matching, Method
@@ -25,6 +26,7 @@ def match(
     size: int | None = None,
     method: Method = "joint",
     direction: Direction = "released-to-known",
+    epsilon: float | None = None,
     seed: int = 0,
     max_memory: float = 4e9,
     progress: Progress = silent,
@@ -45,9 +47,12 @@ def match(
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method
-        ``"joint"``, or ``"one-by-one"``: each user takes the nearest on the other side.
+        ``"joint"``; ``"approximate"``: jointly, with at least (1 − ε) of the gain, in a part of the time; or
+        ``"one-by-one"``: each user takes the nearest on the other side.
     direction
         For one-by-one: who looks for whom.
+    epsilon
+        For approximate: the share of the gain that may be missing, above 0 and below 1.
     seed
         Decides among equally good matchings, and nothing else.
     max_memory
@@ -68,13 +73,14 @@ def match(
     """
     chosen = find_weight(weight)
     _check_sides(released, known)
-    _check_options(method, direction, size, released.n_users, known.n_users)
-    streams = _streams(seed)
+    _check_options(method, direction, epsilon)
+    _check_size(size, method, released.n_users, known.n_users)
+    streams = seed_streams(seed)
     released, known = align(released.in_order(), known.in_order())
-    if method == "joint":
-        found = _jointly(released, known, chosen, size, streams, max_memory, progress)
-    else:
+    if method == "one-by-one":
         found = _one_by_one(released, known, chosen, direction, streams[2], progress)
+    else:
+        found = _jointly(released, known, chosen, size, epsilon, streams, max_memory, progress)
     if not found.gains.any():
         warnings.warn(
             "no released user shares a place with any known user: every pair is a guess. "
@@ -95,6 +101,7 @@ def match(
         size=len(sort),
         method=method,
         direction=direction,
+        epsilon=epsilon,
         weight_name=weight,
         seed=seed,
     )
@@ -118,13 +125,17 @@ def _jointly(
     known: Histograms,
     weight: Weight,
     size: int | None,
+    epsilon: float | None,
     streams: list[np.random.Generator],
     max_memory: float,
     progress: Progress,
 ) -> _Found:
     sides = make_side(released, weight, streams[0]), make_side(known, weight, streams[1])
     size = size or min(released.n_users, known.n_users)
-    solution = solve_joint(*sides, weight, size, max_memory=max_memory, progress=progress)
+    if epsilon is None:
+        solution = solve_joint(*sides, weight, size, max_memory=max_memory, progress=progress)
+    else:
+        solution = solve_approximately(*sides, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
     rows, columns = pair_up(*sides, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)
@@ -173,18 +184,27 @@ def _check_sides(released: Histograms, known: Histograms) -> None:
             )
 
 
-def _check_options(method: str, direction: str, size: int | None, n_released: int, n_known: int) -> None:
+def _check_options(method: str, direction: str, epsilon: float | None) -> None:
     require_option("method", method, get_args(Method))
     require_option("direction", direction, get_args(Direction))
-    if method == "joint" and direction != "released-to-known":
+    if method != "one-by-one" and direction != "released-to-known":
         raise InputError(
-            f"direction '{direction}' does not go with method 'joint'",
+            f"direction '{direction}' does not go with method '{method}'",
             why="jointly, both sides look for each other at once",
             fix="leave out the direction, or use the method 'one-by-one'",
         )
+    if (method == "approximate") != (epsilon is not None) or (epsilon is not None and not 0 < epsilon < 1):
+        raise InputError(
+            f"epsilon {epsilon!r} does not go with method '{method}'",
+            why="the approximate method, and no other, may miss this share of the gain",
+            fix="use epsilon=0.01, say, with the method 'approximate', and none with the others",
+        )
+
+
+def _check_size(size: int | None, method: str, n_released: int, n_known: int) -> None:
     if size is None:
         return
-    if method != "joint":
+    if method == "one-by-one":
         raise InputError(
             f"size={size} does not go with method '{method}'",
             why="one by one, each user gets exactly one pair",
@@ -198,10 +218,15 @@ def _check_options(method: str, direction: str, size: int | None, n_released: in
         )
 
 
-def _streams(seed: int) -> list[np.random.Generator]:
+def seed_streams(seed: int) -> list[np.random.Generator]:
     """Return one stream for each side, and one for draws.
 
     With a common stream for both sides, equal users would meet themselves more often than chance.
+
+    Examples
+    --------
+    >>> len(seed_streams(7))
+    3
     """
     if not is_whole(seed) or seed < 0:
         raise InputError(

@@ -3,66 +3,92 @@
 Nodes are rows, and after them columns. A four-way heap, with the place of each node noted so that it can be moved.
 """
 
+from typing import NamedTuple
+
 import numba
 import numpy as np
 
-from habitprint.matching.state import NONE, QUEUE_SIZE, State
+from habitprint.arrays import Floats, Indices
+
+# Not a plain -1: numba would compile functions that take it once more.
+NONE: int = np.int64(-1)  # type: ignore[assignment]
+FIRST: int = np.int64(0)  # type: ignore[assignment]
+
+
+class Queue(NamedTuple):
+    """The nodes in the order of a heap, and where each node stands in it (or NONE)."""
+
+    time: Floats
+    node: Indices
+    place: Indices
+    size: Indices  # a single number
+
+
+def make_queue(n_nodes: int) -> Queue:
+    """Return an empty queue.
+
+    Examples
+    --------
+    >>> make_queue(3).place
+    array([-1, -1, -1])
+    """
+    return Queue(np.empty(n_nodes), np.empty(n_nodes, np.int64), np.full(n_nodes, NONE), np.zeros(1, np.int64))
 
 
 @numba.njit(cache=True, nogil=True)
-def _rise(s: State, at: int, time: float, node: int) -> None:
+def _rise(queue: Queue, at: int, time: float, node: int) -> None:
     while at > 0:
         above = (at - 1) >> 2
-        if s.queue_time[above] <= time:
+        if queue.time[above] <= time:
             break
-        _put(s, at, s.queue_time[above], s.queue_node[above])
+        _put(queue, at, queue.time[above], queue.node[above])
         at = above
-    _put(s, at, time, node)
+    _put(queue, at, time, node)
 
 
 @numba.njit(cache=True, nogil=True)
-def _sink(s: State, at: int, time: float, node: int) -> None:
-    size = s.counters[QUEUE_SIZE]
+def _sink(queue: Queue, at: int, time: float, node: int) -> None:
+    size = queue.size[0]
     while True:
         below = 4 * at + 1
         if below >= size:
             break
         for other in range(below + 1, min(below + 4, size)):
-            if s.queue_time[other] < s.queue_time[below]:
+            if queue.time[other] < queue.time[below]:
                 below = other
-        if s.queue_time[below] >= time:
+        if queue.time[below] >= time:
             break
-        _put(s, at, s.queue_time[below], s.queue_node[below])
+        _put(queue, at, queue.time[below], queue.node[below])
         at = below
-    _put(s, at, time, node)
+    _put(queue, at, time, node)
 
 
 @numba.njit(cache=True, nogil=True)
-def _put(s: State, at: int, time: float, node: int) -> None:
-    s.queue_time[at] = time
-    s.queue_node[at] = node
-    s.queue_place[node] = at
+def _put(queue: Queue, at: int, time: float, node: int) -> None:
+    queue.time[at] = time
+    queue.node[at] = node
+    queue.place[node] = at
 
 
 @numba.njit(cache=True, nogil=True)
-def schedule(s: State, node: int, time: float) -> None:
+def schedule(queue: Queue, node: int, time: float) -> None:
     """Set the time of a node; infinity is never, but keeps a place that may be moved."""
-    at = s.queue_place[node]
+    at = queue.place[node]
     if at != NONE:
-        if time < s.queue_time[at]:
-            _rise(s, at, time, node)
+        if time < queue.time[at]:
+            _rise(queue, at, time, node)
         else:
-            _sink(s, at, time, node)
+            _sink(queue, at, time, node)
     elif time < np.inf:
-        s.counters[QUEUE_SIZE] += 1
-        _rise(s, s.counters[QUEUE_SIZE] - 1, time, node)
+        queue.size[0] += 1
+        _rise(queue, queue.size[0] - 1, time, node)
 
 
 @numba.njit(cache=True, nogil=True)
-def drop_first(s: State) -> None:
+def drop_first(queue: Queue) -> None:
     """Take the first node out of the queue."""
-    s.queue_place[s.queue_node[0]] = NONE
-    s.counters[QUEUE_SIZE] -= 1
-    last = s.counters[QUEUE_SIZE]
+    queue.place[queue.node[0]] = NONE
+    queue.size[0] -= 1
+    last = queue.size[0]
     if last > 0:
-        _sink(s, 0, s.queue_time[last], s.queue_node[last])
+        _sink(queue, FIRST, queue.time[last], queue.node[last])

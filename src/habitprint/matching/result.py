@@ -15,7 +15,7 @@ from habitprint.matching import certificate
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight, WeightName, find_weight, scaled_shares
 
-Method = Literal["joint", "one-by-one"]
+Method = Literal["joint", "approximate", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]
 
 
@@ -38,8 +38,8 @@ class Matching:
         For one-by-one: how many users were equally near for each pair. None for joint.
     size
         The number of pairs.
-    method, direction, weight_name, seed
-        How the pairs were found.
+    method, direction, epsilon, weight_name, seed
+        How the pairs were found; `epsilon` is None unless the method is approximate.
 
     Examples
     --------
@@ -62,6 +62,7 @@ class Matching:
     size: int
     method: Method
     direction: Direction
+    epsilon: float | None
     weight_name: WeightName
     seed: int
 
@@ -153,7 +154,7 @@ class Matching:
             raise InputError(
                 f"a {self.method} matching has no proof to verify",
                 why="each user is matched on its own, which optimises no total",
-                fix="use method='joint'",
+                fix="use method='joint' or 'approximate'",
             )
         released, known = align(released.in_order(), known.in_order())
         rows = self._pair_rows(self.released, released, "released", len(self.released_potential))
@@ -182,7 +183,7 @@ class Matching:
         if len(np.unique(rows)) < self.size or len(rows) != self.size:
             raise InputError(
                 f"these are not {self.size} pairs of distinct {side} users",
-                why="a joint matching uses each user at most once",
+                why="such a matching uses each user at most once",
                 fix="make the matching with habitprint.match",
             )
         return rows

@@ -8,14 +8,14 @@ by the cut: when all better offers are used up, the list is made anew, from the 
 import numba
 import numpy as np
 
+from habitprint.arrays import Floats
 from habitprint.matching.lists import best_of, largest_first
-from habitprint.matching.queue import schedule
+from habitprint.matching.queue import NONE, Queue, schedule
 from habitprint.matching.state import (
     CLOCK,
     HIGHEST,
     LONG_END,
     LONG_WANTED,
-    NONE,
     WORK,
     Problem,
     Records,
@@ -29,17 +29,16 @@ ROUNDING = 1e-13  # offers this close to the potential of a row are equal to it
 
 
 @numba.njit(cache=True, nogil=True)
-def column_potential(s: State, column: int) -> float:
+def column_potential(columns: Records, clock: Floats, column: int) -> float:
     """Return v of a column now."""
-    v: float = s.columns[column].potential
-    return v if s.columns[column].tree == NONE else v + s.clock[CLOCK]
+    v: float = columns[column].potential
+    return v if columns[column].tree == NONE else v + clock[CLOCK]
 
 
 @numba.njit(cache=True, nogil=True)
-def _schedule_at(s: State, row: int, offer: float) -> None:
-    time = s.rows[row].key - offer
+def _schedule_at(queue: Queue, clock: Floats, row: int, time: float) -> None:
     # A pair that is due after the price has reached zero never matters.
-    schedule(s, row, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
+    schedule(queue, row, max(time, clock[CLOCK]) if time < clock[HIGHEST] else np.inf)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -56,7 +55,7 @@ def look_ahead(s: State, row: int) -> None:
         if s.columns[column].tree == r.tree:  # leaves the tree only together with this row
             at += 1
             continue
-        offer = gain - column_potential(s, column)
+        offer = gain - column_potential(s.columns, s.clock, column)
         if offer < offers[at].offer:  # out of date: move it down to where it belongs
             k = at
             while k + 1 < n and offers[k + 1].offer > offer:
@@ -70,10 +69,10 @@ def look_ahead(s: State, row: int) -> None:
             s.counters[WORK] += k - at
             continue
         r.cursor = at
-        _schedule_at(s, row, offer)
+        _schedule_at(s.queue, s.clock, row, r.key - offer)
         return
     r.cursor = n
-    _schedule_at(s, row, cut)
+    _schedule_at(s.queue, s.clock, row, r.key - cut)
 
 
 @numba.njit(cache=True, nogil=True)
@@ -92,9 +91,9 @@ def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     n = row_gains(row, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
     s.counters[WORK] += 8 * n
     for k in range(n):
-        j = scratch.touched[k]
+        j = int(scratch.touched[k])
         scratch.columns[k] = j
-        scratch.offers[k] = scratch.sums[j] - column_potential(s, j)
+        scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
     n_reserve, cut = largest_first(scratch.offers, scratch.columns, n, s.reserve_columns.shape[1])
     for k in range(n):
         j = scratch.columns[k]
@@ -114,10 +113,10 @@ def _read_reserve(s: State, scratch: Scratch, row: int) -> int:
     n = int(s.rows[row].n_reserve)
     s.counters[WORK] += n
     for k in range(n):
-        j = s.reserve_columns[row, k]
+        j = int(s.reserve_columns[row, k])
         scratch.columns[k] = j
         scratch.gains[k] = s.reserve_gains[row, k]
-        scratch.offers[k] = scratch.gains[k] - column_potential(s, j)
+        scratch.offers[k] = scratch.gains[k] - column_potential(s.columns, s.clock, j)
     return n
 
 

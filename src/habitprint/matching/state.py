@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices
+from habitprint.matching.queue import NONE, Queue
 from habitprint.weights.index import Index, Rows, SmallIndices
 
 Records = npt.NDArray[Any]  # of one of the types below
 
-# Not a plain -1: numba would compile functions that take it once more.
-NONE: int = np.int64(-1)  # type: ignore[assignment]
 I, F = np.int64, np.float64  # noqa: E741  (the paper's letters are used up; these name the types below)
 
 ROW = np.dtype([
@@ -55,10 +54,8 @@ WAITER = np.dtype([("time", F), ("row", I), ("version", I), ("child", I), ("sibl
 OFFER = np.dtype([("offer", F), ("gain", F), ("column", I)], align=True)
 
 # Places in `counters`
-(QUEUE_SIZE, N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED) = (
-    range(11)
-)
-CLOCK, HIGHEST, TOTAL_GAIN = range(3)  # places in `clock`
+N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED = range(10)
+CLOCK, HIGHEST, TOTAL_GAIN, EPSILON = range(4)  # places in `clock`
 
 
 class Problem(NamedTuple):
@@ -94,9 +91,7 @@ class State(NamedTuple):
     long_free: Indices  # unused parts of the pool, by length class
     reserve_columns: npt.NDArray[np.int32]  # per row: the pairs to make lists from, in no order
     reserve_gains: Floats
-    queue_time: Floats
-    queue_node: Indices
-    queue_place: Indices  # where a node stands in the queue, or NONE
+    queue: Queue  # of rows, and after them columns
     step_price: Floats  # at which price how many pairs were added: the path of all sizes
     step_flow: Indices
     counters: Indices
@@ -108,10 +103,10 @@ def make_scratch(index: Index) -> Scratch:
 
     Examples
     --------
-    >>> from scipy import sparse
-    >>> from habitprint.weights.index import make_index
-    >>> make_scratch(make_index(sparse.csr_array([[1.0]]))).sums
-    array([0.])
+        >>> from scipy import sparse
+        >>> from habitprint.weights.index import make_index
+        >>> make_scratch(make_index(sparse.csr_array([[1.0]]))).sums
+        array([0.])
     """
     n = index.n_users
     most = int(np.diff(index.share_starts).max(initial=0))

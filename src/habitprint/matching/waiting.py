@@ -7,7 +7,8 @@ goes on when the column leaves its tree; which row is first then depends on gain
 import numba
 
 from habitprint.arrays import Indices
-from habitprint.matching.state import FREE_WAITER, N_WAITERS, NONE, Records, State
+from habitprint.matching.queue import NONE
+from habitprint.matching.state import FREE_WAITER, N_WAITERS, Records, State
 
 
 @numba.njit(cache=True, nogil=True)
