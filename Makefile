@@ -1,16 +1,19 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
+# make bench  measures time and memory against rivals (an hour) and rewrites docs/performance.md
 # make picture  draws docs/demo.svg anew
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
+INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
+KERNELS := $(wildcard src/habitprint/*.py src/habitprint/weights/*.py src/habitprint/matching/*.py)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format picture clean
+.PHONY: help setup demo test check lint format bench picture clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -22,10 +25,15 @@ $(BIN)/python:
 	  || { echo "Python's venv module is missing: install the package python3-venv, then run make again."; exit 1; }; \
 	  $(PYTHON) -m venv $(VENV); }
 
-# The last step compiles the kernels once, so that no first command waits for the compiler.
-$(READY): pyproject.toml constraints.txt | $(BIN)/python
+$(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install --quiet --constraint constraints.txt pip
 	PIP_CONSTRAINT=constraints.txt $(PIP) install --quiet --editable . --group test --group lint
+	@touch $@
+
+# Compile the kernels once, so that no first command waits for the compiler; and again when one of the files that they
+# are made of has changed, which numba does not always notice.
+$(READY): $(INSTALLED) $(KERNELS)
+	@find src -name '*.nb[ic]' -delete
 	$(BIN)/python -m habitprint.compile
 	@touch $@
 
@@ -48,6 +56,10 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+bench: $(READY)
+	$(PIP) install --quiet --constraint constraints.txt --group bench
+	$(BIN)/python benchmarks/run.py
 
 picture: $(READY)
 	$(BIN)/python scripts/picture.py

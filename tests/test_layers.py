@@ -11,7 +11,7 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From left to right: no module imports one of a later layer.
 LAYERS = [
-    {"errors", "arrays", "progress"},
+    {"errors", "arrays", "progress", "compiled"},
     {"ids", "tables", "blocks"},
     {"counts"},
     {"histograms"},

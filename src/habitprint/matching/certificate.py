@@ -7,11 +7,11 @@ optimal, whoever computed it and however.
 
 import math
 
-import numba
 import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.blocks import run_blocks
+from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight
 from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
@@ -82,7 +82,7 @@ def raise_to_cover(
     return raised
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _needed(first: int, last: int, rows: Rows, index: Index, kind: int, row_potential: Floats, price: float) -> Floats:
     """Return what each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
     needed = np.zeros(index.n_users)

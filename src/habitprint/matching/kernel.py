@@ -18,9 +18,9 @@ The clock counts how far the price has fallen. A row that joined a tree at time 
 and its pair with column j becomes tight at time key + v − g. Potentials v never fall, which `scan` makes use of.
 """
 
-import numba
 import numpy as np
 
+from habitprint.compiled import inner, kernel
 from habitprint.matching.flow import augment
 from habitprint.matching.queue import NONE, drop_first, schedule
 from habitprint.matching.scan import free_long_list, look_ahead, refill
@@ -43,81 +43,86 @@ from habitprint.matching.waiting import first_waiter, stop_waiting, wait
 DONE, PAUSED, MORE_WAITERS, LONGER_LISTS = 0, 1, 2, 3  # why `advance` came back
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _join(s: State, row: int, tree: int, arc: int) -> None:
     """Add a row to a tree, which reached it by the arc."""
-    r = s.rows[row]
+    rows = s.rows
+    r = rows[row]
     r.tree = tree
     r.key = r.potential + s.clock[CLOCK]
     r.parent = arc
     r.cursor = 0
     r.n_refills = 0
-    r.next = s.rows[tree].first_row
-    s.rows[tree].first_row = row
+    r.next = rows[tree].first_row
+    rows[tree].first_row = row
     look_ahead(s, row)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _plant(s: State, row: int) -> None:
     """Make a row with free units the root of a tree."""
+    clock = s.clock
     r = s.rows[row]
     r.first_row = NONE
     r.first_column = NONE
-    r.potential = s.clock[HIGHEST] - s.clock[CLOCK]
+    r.potential = clock[HIGHEST] - clock[CLOCK]
     _join(s, row, row, NONE)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _dissolve(s: State, tree: int) -> None:
     """Fix the potentials of a tree, and schedule its columns for those who wait for them."""
+    rows, columns = s.rows, s.columns
     now = s.clock[CLOCK]
-    row = s.rows[tree].first_row
+    row = rows[tree].first_row
     while row != NONE:
-        r = s.rows[row]
+        r = rows[row]
         r.potential = r.key - now
         r.tree = NONE
         r.version += 1
         free_long_list(s, row)
         row = r.next
         s.counters[WORK] += 1
-    column = s.rows[tree].first_column
+    column = rows[tree].first_column
     while column != NONE:
-        s.columns[column].potential += now
-        s.columns[column].tree = NONE
-        column = s.columns[column].next
-    column = s.rows[tree].first_column
+        columns[column].potential += now
+        columns[column].tree = NONE
+        column = columns[column].next
+    column = rows[tree].first_column
     while column != NONE:
         a = first_waiter(s, column)
         if a != NONE:
-            _schedule_column(s, column, s.waiters[a].time + s.columns[column].potential)
-        column = s.columns[column].next
+            _schedule_column(s, column, s.waiters[a].time + columns[column].potential)
+        column = columns[column].next
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _schedule_column(s: State, column: int, time: float) -> None:
-    schedule(s.queue, len(s.rows) + column, max(time, s.clock[CLOCK]) if time < s.clock[HIGHEST] else np.inf)
+    clock = s.clock
+    schedule(s.queue, len(s.rows) + column, max(time, clock[CLOCK]) if time < clock[HIGHEST] else np.inf)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _join_other_trees(s: State, tree: int) -> None:
     """Let rows of a dissolved tree go on in another one.
 
     A row with several units may be paired with a column that is in another tree. That pair has to stay tight, so the
     row goes on falling with the column.
     """
-    row = s.rows[tree].first_row
+    rows, arcs = s.rows, s.arcs
+    row = rows[tree].first_row
     while row != NONE:
-        following = s.rows[row].next
-        a = s.rows[row].first_arc
-        while a != NONE and s.rows[row].tree == NONE:
-            other = s.columns[s.arcs[a].column].tree
+        following = rows[row].next
+        a = rows[row].first_arc
+        while a != NONE and rows[row].tree == NONE:
+            other = s.columns[arcs[a].column].tree
             if other != NONE:
                 _join(s, row, other, a)
-            a = s.arcs[a].next_of_row
+            a = arcs[a].next_of_row
         row = following
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _tighten(s: State, row: int, column: int) -> bool:
     """Handle a pair that has become tight: the tree of `row` reaches `column`, which is in no tree.
 
@@ -126,58 +131,61 @@ def _tighten(s: State, row: int, column: int) -> bool:
     bool
         Whether the tree is still there.
     """
-    if s.columns[column].n_free > 0:
+    rows, columns, arcs = s.rows, s.columns, s.arcs
+    if columns[column].n_free > 0:
         root = augment(s, row, column)
         _dissolve(s, root)
-        if s.rows[root].n_free > 0:
-            s.rows[root].tree = root  # stays a root: it must not join another tree meanwhile
+        if rows[root].n_free > 0:
+            rows[root].tree = root  # stays a root: it must not join another tree meanwhile
             _join_other_trees(s, root)
             _plant(s, root)
         else:
             _join_other_trees(s, root)
         return False
-    tree = s.rows[row].tree
-    c = s.columns[column]
+    tree = rows[row].tree
+    c = columns[column]
     c.tree = tree
     c.potential -= s.clock[CLOCK]
     c.parent = row
-    c.next = s.rows[tree].first_column
-    s.rows[tree].first_column = column
+    c.next = rows[tree].first_column
+    rows[tree].first_column = column
     a = c.first_arc
     while a != NONE:
-        partner = s.arcs[a].row
-        if s.rows[partner].tree == NONE:
+        partner = arcs[a].row
+        if rows[partner].tree == NONE:
             _join(s, partner, tree, a)
-        a = s.arcs[a].next_of_column
+        a = arcs[a].next_of_column
     return True
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _tight_row(s: State, column: int) -> int:
     """Return the row whose pair with a column that has left its tree is tight now, or NONE if there is none yet."""
+    waiters, queue = s.waiters, s.queue
     a = first_waiter(s, column)
     if a == NONE:
-        drop_first(s.queue)
+        drop_first(queue)
         return NONE
-    time = s.waiters[a].time + s.columns[column].potential
+    time = waiters[a].time + s.columns[column].potential
     if time > s.clock[CLOCK]:
         _schedule_column(s, column, time)
         return NONE
-    row = s.waiters[a].row
+    row = waiters[a].row
     stop_waiting(s, column)
-    drop_first(s.queue)
+    drop_first(queue)
     return int(row)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _tight_column(s: State, row: int) -> int:
     """Return the column whose pair with a row is tight now, or NONE if it is not or no longer so."""
+    columns = s.columns
     r = s.rows[row]
     pair = s.short[row, r.cursor] if r.n_long == NONE else s.long[r.long_start + r.cursor]
     column = pair.column
-    tree = s.columns[column].tree
+    tree = columns[column].tree
     if tree == NONE:
-        if pair.gain - s.columns[column].potential < pair.offer:  # was in a tree since: not tight yet
+        if pair.gain - columns[column].potential < pair.offer:  # was in a tree since: not tight yet
             return NONE
         r.cursor += 1
         return int(column)
@@ -187,7 +195,7 @@ def _tight_column(s: State, row: int) -> int:
     return NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
     """Let the price fall until all pairs wanted are matched or the gain still missing is small enough.
 
@@ -196,37 +204,38 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
     int
         `DONE`, or why to call again: `PAUSED` after so much work, or for want of room `MORE_WAITERS` or `LONGER_LISTS`.
     """
-    n_rows = len(s.rows)
-    s.counters[WORK] = 0
-    if not s.counters[IS_PLANTED]:
-        s.counters[IS_PLANTED] = 1
+    rows, counters, clock, queue = s.rows, s.counters, s.clock, s.queue
+    n_rows = len(rows)
+    counters[WORK] = 0
+    if not counters[IS_PLANTED]:
+        counters[IS_PLANTED] = 1
         for row in range(n_rows):
             _plant(s, row)
-    while s.counters[N_FREE] > 0 and s.counters[N_WANTED] > 0:
-        to_come = s.counters[N_WANTED] * (s.clock[HIGHEST] - s.clock[CLOCK])  # no pair more adds more than the price
-        if to_come <= s.clock[EPSILON] * (s.clock[TOTAL_GAIN] + to_come):
+    while counters[N_FREE] > 0 and counters[N_WANTED] > 0:
+        to_come = counters[N_WANTED] * (clock[HIGHEST] - clock[CLOCK])  # no pair more adds more than the price
+        if to_come <= clock[EPSILON] * (clock[TOTAL_GAIN] + to_come):
             break
-        if s.queue.size[0] == 0 or s.queue.time[0] == np.inf:
-            s.clock[CLOCK] = s.clock[HIGHEST]  # no pair is left that would add to the gain: the price is zero
+        if queue.size[0] == 0 or queue.time[0] == np.inf:
+            clock[CLOCK] = clock[HIGHEST]  # no pair is left that would add to the gain: the price is zero
             break
-        if s.counters[WORK] > work:
+        if counters[WORK] > work:
             return PAUSED
-        if s.counters[FREE_WAITER] == NONE:
+        if counters[FREE_WAITER] == NONE:
             return MORE_WAITERS
-        s.counters[WORK] += 1
-        node = s.queue.node[0]
+        counters[WORK] += 1
+        node = queue.node[0]
         column = node - n_rows
-        if (s.rows[node].tree == NONE) if column < 0 else (s.columns[column].tree != NONE):
-            drop_first(s.queue)  # has left or joined a tree since
+        if (rows[node].tree == NONE) if column < 0 else (s.columns[column].tree != NONE):
+            drop_first(queue)  # has left or joined a tree since
             continue
-        s.clock[CLOCK] = max(s.clock[CLOCK], s.queue.time[0])
+        clock[CLOCK] = max(clock[CLOCK], queue.time[0])
         if column >= 0:
             row = _tight_row(s, column)
             goes_on = False
         else:
             row = node
             goes_on = True
-            if s.rows[row].cursor < (s.rows[row].n_short if s.rows[row].n_long == NONE else s.rows[row].n_long):
+            if rows[row].cursor < (rows[row].n_short if rows[row].n_long == NONE else rows[row].n_long):
                 column = _tight_column(s, row)
             elif refill(s, problem, scratch, row):
                 column = NONE
@@ -237,6 +246,6 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
         if goes_on:
             look_ahead(s, row)
     for row in range(n_rows):
-        if s.rows[row].tree == row:
+        if rows[row].tree == row:
             _dissolve(s, row)
     return DONE

@@ -1,15 +1,16 @@
 """The best offers of a row, compiled: short lists that are sorted, reserves that are not."""
 
-import numba
 import numpy as np
 
 from habitprint.arrays import Floats
+from habitprint.compiled import inner, kernel
+from habitprint.matching.queue import FIRST
 from habitprint.matching.state import Problem, Records, Scratch
 from habitprint.weights.index import SmallIndices
 from habitprint.weights.kernel import row_gains
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def sink_least(offers: Records, n: int, at: int) -> None:
     """Restore a heap with the least offer on top after the entry `at` has changed."""
     offer, column = offers[at].offer, offers[at].column
@@ -28,7 +29,7 @@ def sink_least(offers: Records, n: int, at: int) -> None:
     offers[at].column = column
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -> tuple[int, float]:
     """Sort the largest values into `best`, the largest first, with their names as columns.
 
@@ -49,7 +50,7 @@ def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -
             cut = max(cut, best[0].offer)
             best[0].offer = values[k]
             best[0].column = names[k]
-            sink_least(best, n, 0)
+            sink_least(best, n, FIRST)
         elif values[k] > cut:
             cut = values[k]
     for end in range(n - 1, 0, -1):  # heap sort
@@ -58,11 +59,11 @@ def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -
         best[0].column = best[end].column
         best[end].offer = offer
         best[end].column = column
-        sink_least(best, end, 0)
+        sink_least(best, end, FIRST)
     return n, cut
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) -> tuple[int, float]:
     """Move the `n` largest values to the front, in no order, their names with them (Hoare's selection).
 
@@ -100,7 +101,7 @@ def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) ->
     return n, cut
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def first_lists(
     first: int,
     last: int,
@@ -139,7 +140,7 @@ def first_lists(
     return n_pairs
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def least_potentials(
     first: int, last: int, problem: Problem, column_potential: Floats, price: float, result: Floats, scratch: Scratch
 ) -> int:

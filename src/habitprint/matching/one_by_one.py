@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.blocks import run_blocks
+from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight
 from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
@@ -59,7 +59,7 @@ def find_nearest(
     return found
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def _nearest(
     first: int,
     last: int,

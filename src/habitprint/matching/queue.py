@@ -5,10 +5,10 @@ Nodes are rows, and after them columns. A four-way heap, with the place of each 
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
+from habitprint.compiled import inner
 
 # Not a plain -1: numba would compile functions that take it once more.
 NONE: int = np.int64(-1)  # type: ignore[assignment]
@@ -35,7 +35,7 @@ def make_queue(n_nodes: int) -> Queue:
     return Queue(np.empty(n_nodes), np.empty(n_nodes, np.int64), np.full(n_nodes, NONE), np.zeros(1, np.int64))
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _rise(queue: Queue, at: int, time: float, node: int) -> None:
     while at > 0:
         above = (at - 1) >> 2
@@ -46,7 +46,7 @@ def _rise(queue: Queue, at: int, time: float, node: int) -> None:
     _put(queue, at, time, node)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _sink(queue: Queue, at: int, time: float, node: int) -> None:
     size = queue.size[0]
     while True:
@@ -63,14 +63,14 @@ def _sink(queue: Queue, at: int, time: float, node: int) -> None:
     _put(queue, at, time, node)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _put(queue: Queue, at: int, time: float, node: int) -> None:
     queue.time[at] = time
     queue.node[at] = node
     queue.place[node] = at
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def schedule(queue: Queue, node: int, time: float) -> None:
     """Set the time of a node; infinity is never, but keeps a place that may be moved."""
     at = queue.place[node]
@@ -84,7 +84,7 @@ def schedule(queue: Queue, node: int, time: float) -> None:
         _rise(queue, queue.size[0] - 1, time, node)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def drop_first(queue: Queue) -> None:
     """Take the first node out of the queue."""
     queue.place[queue.node[0]] = NONE

@@ -5,10 +5,10 @@ true one, so only the first pair of a list must be brought up to date before it 
 by the cut: when all better offers are used up, the list is made anew, from the row's reserve or from all of its pairs.
 """
 
-import numba
 import numpy as np
 
 from habitprint.arrays import Floats
+from habitprint.compiled import inner
 from habitprint.matching.lists import best_of, largest_first
 from habitprint.matching.queue import NONE, Queue, schedule
 from habitprint.matching.state import (
@@ -28,22 +28,23 @@ GROWTH = 4  # how much longer each long list is than the one before
 ROUNDING = 1e-13  # offers this close to the potential of a row are equal to it
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def column_potential(columns: Records, clock: Floats, column: int) -> float:
     """Return v of a column now."""
     v: float = columns[column].potential
     return v if columns[column].tree == NONE else v + clock[CLOCK]
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _schedule_at(queue: Queue, clock: Floats, row: int, time: float) -> None:
     # A pair that is due after the price has reached zero never matters.
     schedule(queue, row, max(time, clock[CLOCK]) if time < clock[HIGHEST] else np.inf)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def look_ahead(s: State, row: int) -> None:
     """Move a row of a tree on to its next pair with a column of no tree or another one, and schedule it."""
+    columns, clock, queue = s.columns, s.clock, s.queue
     r = s.rows[row]
     if r.n_long == NONE:
         offers, n, cut = s.short[row], r.n_short, r.cut
@@ -52,10 +53,10 @@ def look_ahead(s: State, row: int) -> None:
     at = r.cursor
     while at < n and offers[at].offer > cut:
         column, gain = offers[at].column, offers[at].gain
-        if s.columns[column].tree == r.tree:  # leaves the tree only together with this row
+        if columns[column].tree == r.tree:  # leaves the tree only together with this row
             at += 1
             continue
-        offer = gain - column_potential(s.columns, s.clock, column)
+        offer = gain - column_potential(columns, clock, column)
         if offer < offers[at].offer:  # out of date: move it down to where it belongs
             k = at
             while k + 1 < n and offers[k + 1].offer > offer:
@@ -69,61 +70,63 @@ def look_ahead(s: State, row: int) -> None:
             s.counters[WORK] += k - at
             continue
         r.cursor = at
-        _schedule_at(s.queue, s.clock, row, r.key - offer)
+        _schedule_at(queue, clock, row, r.key - offer)
         return
     r.cursor = n
-    _schedule_at(s.queue, s.clock, row, r.key - cut)
+    _schedule_at(queue, clock, row, r.key - cut)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def free_long_list(s: State, row: int) -> None:
     """Give the long list of a row back to the pool."""
+    long_free = s.long_free
     r = s.rows[row]
     if r.n_long != NONE:
-        s.long[r.long_start].column = s.long_free[r.long_class]  # unused parts are linked through their first entry
-        s.long_free[r.long_class] = r.long_start
+        s.long[r.long_start].column = long_free[r.long_class]  # unused parts are linked through their first entry
+        long_free[r.long_class] = r.long_start
         r.n_long = NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     """Compute all pairs of a row with their offers of now, and make the best of them its reserve."""
+    rows, reserve_columns = s.rows, s.reserve_columns
     n = row_gains(row, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
     s.counters[WORK] += 8 * n
     for k in range(n):
-        j = int(scratch.touched[k])
+        j = np.int64(scratch.touched[k])
         scratch.columns[k] = j
         scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
-    n_reserve, cut = largest_first(scratch.offers, scratch.columns, n, s.reserve_columns.shape[1])
+    n_reserve, cut = largest_first(scratch.offers, scratch.columns, n, reserve_columns.shape[1])
     for k in range(n):
         j = scratch.columns[k]
         scratch.gains[k] = scratch.sums[j]
         scratch.sums[j] = 0.0
     for k in range(n_reserve):
-        s.reserve_columns[row, k] = scratch.columns[k]
+        reserve_columns[row, k] = scratch.columns[k]
         s.reserve_gains[row, k] = scratch.gains[k]
-    s.rows[row].n_reserve = n_reserve
-    s.rows[row].reserve_cut = cut
-    return n
+    rows[row].n_reserve = n_reserve
+    rows[row].reserve_cut = cut
+    return int(n)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _read_reserve(s: State, scratch: Scratch, row: int) -> int:
     """Bring the offers of the reserve up to date."""
     n = int(s.rows[row].n_reserve)
     s.counters[WORK] += n
     for k in range(n):
-        j = int(s.reserve_columns[row, k])
+        j = np.int64(s.reserve_columns[row, k])
         scratch.columns[k] = j
         scratch.gains[k] = s.reserve_gains[row, k]
         scratch.offers[k] = scratch.gains[k] - column_potential(s.columns, s.clock, j)
     return n
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _make_list(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
     """Make a list of the best of `n` pairs in scratch whose columns are not in the tree `without`."""
-    n_kept = 0
+    n_kept = np.int64(0)  # not a plain 0: numba would compile `best_of` once more
     for k in range(n):
         if without == NONE or s.columns[scratch.columns[k]].tree != without:
             scratch.kept[n_kept] = scratch.offers[k]
@@ -137,7 +140,7 @@ def _make_list(s: State, scratch: Scratch, n: int, without: int, best: Records) 
     return n_best, cut
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     """Make the lists of a row anew, once their offers are used up.
 
@@ -149,14 +152,15 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     bool
         False if the pool of long lists is too small; then nothing has changed.
     """
+    columns, counters, long, long_free = s.columns, s.counters, s.long, s.long_free
     r = s.rows[row]
     length, length_class = 2 * s.short.shape[1], 0
     for _ in range(r.n_refills):
-        if length < len(s.columns):
+        if length < len(columns):
             length *= GROWTH
             length_class += 1
-    if s.long_free[length_class] == NONE and s.counters[LONG_END] + length > len(s.long):
-        s.counters[LONG_WANTED] = length
+    if long_free[length_class] == NONE and counters[LONG_END] + length > len(long):
+        counters[LONG_WANTED] = length
         return False
     potential = r.key - s.clock[CLOCK]
     if r.reserve_cut < potential - ROUNDING:
@@ -168,17 +172,17 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     r.cut = max(cut, rest)
     n_useful = 0
     for k in range(r.n_short):
-        n_useful += s.columns[short[k].column].tree != r.tree
+        n_useful += columns[short[k].column].tree != r.tree
     free_long_list(s, row)
     r.cursor = 0
     r.n_refills += 1
     if r.n_refills > 1 or 2 * n_useful < r.n_short or r.cut >= potential - ROUNDING:
-        start = s.long_free[length_class]
+        start = long_free[length_class]
         if start != NONE:
-            s.long_free[length_class] = s.long[start].column
+            long_free[length_class] = long[start].column
         else:
-            start = s.counters[LONG_END]
-            s.counters[LONG_END] += length
-        r.n_long, cut = _make_list(s, scratch, n, r.tree, s.long[start : start + length])
+            start = counters[LONG_END]
+            counters[LONG_END] += length
+        r.n_long, cut = _make_list(s, scratch, n, r.tree, long[start : start + length])
         r.long_start, r.long_class, r.long_cut = start, length_class, max(cut, rest)
     return True

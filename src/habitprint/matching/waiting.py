@@ -4,14 +4,13 @@ A row whose pair with a column is due while the column is in another tree can do
 goes on when the column leaves its tree; which row is first then depends on gains and keys, not on how long it took.
 """
 
-import numba
-
 from habitprint.arrays import Indices
+from habitprint.compiled import inner, kernel
 from habitprint.matching.queue import NONE
 from habitprint.matching.state import FREE_WAITER, N_WAITERS, Records, State
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _merge(waiters: Records, a: int, b: int) -> int:
     if a == NONE:
         return b
@@ -24,33 +23,36 @@ def _merge(waiters: Records, a: int, b: int) -> int:
     return a
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def wait(s: State, row: int, column: int, time: float) -> None:
     """Let a row wait for a column."""
-    a = s.counters[FREE_WAITER]
-    s.counters[FREE_WAITER] = s.waiters[a].sibling
-    s.counters[N_WAITERS] += 1
-    waiter = s.waiters[a]
+    columns, waiters, counters = s.columns, s.waiters, s.counters
+    a = counters[FREE_WAITER]
+    counters[FREE_WAITER] = waiters[a].sibling
+    counters[N_WAITERS] += 1
+    waiter = waiters[a]
     waiter.row = row
     waiter.version = s.rows[row].version
     waiter.time = time
     waiter.child = NONE
     waiter.sibling = NONE
-    s.columns[column].waiting = _merge(s.waiters, s.columns[column].waiting, a)
+    columns[column].waiting = _merge(waiters, columns[column].waiting, a)
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def _release(s: State, a: int) -> None:
-    s.waiters[a].sibling = s.counters[FREE_WAITER]
-    s.counters[FREE_WAITER] = a
-    s.counters[N_WAITERS] -= 1
+    counters = s.counters
+    s.waiters[a].sibling = counters[FREE_WAITER]
+    counters[FREE_WAITER] = a
+    counters[N_WAITERS] -= 1
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def stop_waiting(s: State, column: int) -> None:
     """Take out the first waiter of a column: its children are merged in pairs, then all together."""
+    columns = s.columns
     waiters = s.waiters
-    top = s.columns[column].waiting
+    top = columns[column].waiting
     child = waiters[top].child
     _release(s, top)
     pairs = NONE
@@ -71,28 +73,30 @@ def stop_waiting(s: State, column: int) -> None:
         waiters[pairs].sibling = NONE
         top = _merge(waiters, top, pairs)
         pairs = following
-    s.columns[column].waiting = top
+    columns[column].waiting = top
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def first_waiter(s: State, column: int) -> int:
     """Return the first waiter whose row is still in the tree that it was in, or NONE."""
-    while s.columns[column].waiting != NONE:
-        a = s.columns[column].waiting
-        if s.rows[s.waiters[a].row].version == s.waiters[a].version:
+    columns, waiters = s.columns, s.waiters
+    while columns[column].waiting != NONE:
+        a = columns[column].waiting
+        if s.rows[waiters[a].row].version == waiters[a].version:
             return int(a)
         stop_waiting(s, column)
     return NONE
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def drop_void_waiters(s: State, stack: Indices) -> None:
     """Free all waiters whose row has left its tree; `stack` is scratch, as long as there are waiters."""
+    columns = s.columns
     waiters = s.waiters
-    for column in range(len(s.columns)):
-        if s.columns[column].waiting == NONE:
+    for column in range(len(columns)):
+        if columns[column].waiting == NONE:
             continue
-        stack[0] = s.columns[column].waiting
+        stack[0] = columns[column].waiting
         height = 1
         top = NONE
         while height > 0:
@@ -108,4 +112,4 @@ def drop_void_waiters(s: State, stack: Indices) -> None:
                 top = _merge(waiters, top, a)
             else:
                 _release(s, a)
-        s.columns[column].waiting = top
+        columns[column].waiting = top

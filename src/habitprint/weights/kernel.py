@@ -6,16 +6,16 @@ to the last bit wherever it is computed, whatever the blocks and threads.
 
 import math
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices
+from habitprint.compiled import inner, kernel
 from habitprint.weights.definitions import LOGARITHM, MINIMUM
 from habitprint.weights.index import Index, Rows, SmallIndices
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def place_gain(kind: int, p: float, q: float) -> float:
     """Return what one shared place adds to the gain of a pair; p and q are positive.
 
@@ -32,7 +32,7 @@ def place_gain(kind: int, p: float, q: float) -> float:
     return p * q
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def row_gains(
     i: int, rows: Rows, index: Index, kind: int, sums: Floats, touched: SmallIndices, by_share: Floats
 ) -> int:
@@ -67,7 +67,7 @@ def row_gains(
     return n_touched
 
 
-@numba.njit(cache=True, nogil=True)
+@inner
 def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
     """Return the `sums`, `touched` and `by_share` that `row_gains` works with."""
     most = 0
@@ -76,7 +76,7 @@ def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
     return np.zeros(index.n_users), np.empty(index.n_users + 1, np.int32), np.empty(most)
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
     """Return the positive gains of the released users `first` to `last` − 1 as the arrays of a CSR block.
 
@@ -103,7 +103,7 @@ def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[I
     return starts, users[: starts[-1]].copy(), values[: starts[-1]].copy()
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel
 def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, kind: int) -> Floats:
     """Return the gain of each pair, the same to the last bit as from `row_gains`."""
     result = np.zeros(len(pairs_rows), np.float64)
