@@ -1,0 +1,175 @@
+"""Measure everything and write docs/performance.md: ``make bench`` (about an hour on two cores).
+
+python benchmarks/run.py            # everything
+python benchmarks/run.py --quick    # up to 20,000 users, a minute; writes nothing
+"""
+
+import argparse
+import json
+import math
+import os
+import platform
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "performance.md"
+Result = dict[str, Any]
+
+GROWTH = [5_000, 10_000, 20_000, 46_986, 100_000, 200_000]
+
+
+def measure(who: str, shape: str, n_users: int, *options: str) -> Result:
+    """Run one measurement in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "measure.py"), who, shape, str(n_users), *options]
+    print("…", *command[2:], flush=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603  (our own script)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["killed"])[-1]
+        print("  failed:", reason)
+        return {"who": who, "shape": shape, "n_users": n_users, "failed": reason}
+    result: Result = json.loads(done.stdout)
+    print(f"  {result['seconds']:.1f} s, {result['memory_gb']:.2f} GB, gap {result.get('gap')}", flush=True)
+    return result
+
+
+def compile_times() -> tuple[float, float]:
+    """Return the seconds of the very first compilation of all kernels, and of loading them afterwards."""
+    for pattern in ("*.nbi", "*.nbc"):
+        for file in (ROOT / "src").rglob(pattern):
+            file.unlink()
+    times = []
+    for _ in range(2):
+        command = [sys.executable, "-c", "from habitprint.compile import *; print(compile_kernels())"]
+        times.append(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout))  # noqa: S603
+    return times[0], times[1]
+
+
+def row(name: str, result: Result) -> str:
+    """Return a line of the table of large cases."""
+    if "failed" in result:
+        return f"| {name} | – | – | failed: {result['failed']} | | |"
+    stages = result["stages"]
+    parts = " + ".join(f"{stages.get(stage, 0):.1f}" for stage in ("gains", "matching", "proof"))
+    return (
+        f"| {name} | {result['n_pairs'] / 1e6:,.0f} million | {result['seconds']:.1f} s | {parts} "
+        f"| {result['memory_gb']:.2f} GB | {result['gap']:.1g} |"
+    )
+
+
+def rival_rows(sizes: list[int]) -> list[str]:
+    """Measure the rivals beside us at the same sizes, and return their lines."""
+    lines = []
+    for n_users in sizes:
+        mine = measure("ours", "paper", n_users)
+        for who in ("scipy", "lapx", "ortools"):
+            result = measure(who, "paper", n_users)
+            if "failed" in result:
+                lines.append(f"| {n_users:,} | {who} | failed | | | |")
+                continue
+            ratio = result["seconds"] / mine["seconds"]
+            loss = 1 - result["total_gain"] / mine["total_gain"]
+            lines.append(
+                f"| {n_users:,} | {who} | {result['seconds']:.1f} s | {mine['seconds']:.2f} s | **{ratio:.0f}×** "
+                f"| {0 if abs(loss) < 1e-9 else loss:.2g} |"  # noqa: PLR2004  (rounding)
+            )
+    return lines
+
+
+def fitted_exponent(results: list[Result], value: str) -> float:
+    """Return the slope of the logarithm of a value against that of the number of users (least squares)."""
+    points = [(math.log(r["n_users"]), math.log(r[value])) for r in results if "failed" not in r]
+    mean = [sum(axis) / len(points) for axis in zip(*points, strict=True)]
+    over = sum((x - mean[0]) * (y - mean[1]) for x, y in points)
+    return float(over) / sum((x - mean[0]) ** 2 for x, _ in points)
+
+
+def growth_rows(sizes: list[int]) -> list[str]:
+    """Measure how time and memory grow with the users, places in proportion, and return the lines."""
+    results = [measure("ours", "proportional", n) for n in sizes]
+    lines = [
+        f"| {r['n_users']:,} | {r['n_places']:,} | {r['n_pairs'] / 1e6:,.1f} million | {r['seconds']:.1f} s "
+        f"| {r['memory_gb']:.2f} GB | {r['gap']:.1g} |"
+        for r in results
+        if "failed" not in r
+    ]
+    time_exponent = fitted_exponent(results, "seconds")
+    memory_exponent = fitted_exponent([r for r in results if r["n_users"] >= GROWTH[2]], "memory_gb")
+    return [
+        *lines,
+        "",
+        f"Fitted: time grows as N^{time_exponent:.2f}, memory (from 20,000 users on) as N^{memory_exponent:.2f}.",
+    ]
+
+
+def approximate_rows(n_users: int) -> list[str]:
+    """Compare the approximate with the exact matching, and return the lines."""
+    exact = measure("ours", "paper", n_users)
+    lines = [f"| exact | {exact['seconds']:.1f} s | 1× | {exact['gap']:.1g} | 0 | {100 * exact['accuracy']:.2f}% |"]
+    for epsilon in ("0.001", "0.01", "0.05", "0.2"):
+        result = measure("ours", "paper", n_users, "--epsilon", epsilon)
+        lines.append(
+            f"| ε = {epsilon} | {result['seconds']:.1f} s | {exact['seconds'] / result['seconds']:.1f}× "
+            f"| {result['gap']:.2g} | {1 - result['total_gain'] / exact['total_gain']:.2g} "
+            f"| {100 * result['accuracy']:.2f}% |"
+        )
+    return lines
+
+
+def write_page(started: float) -> None:
+    """Measure all and write the page."""
+    first, again = compile_times()
+    large = [
+        row("46,986 users, 1,211 places: the paper's shape", measure("ours", "paper", 46_986)),
+        row("the same, exactly 30,000 pairs (A2)", measure("ours", "paper", 46_986, "--size", "30000")),
+        row("46,986 users, 237 places", measure("ours", "sub-prefectures", 46_986)),
+        row("46,986 users, 1,211 places, one visited by everybody", measure("ours", "everybody", 46_986)),
+        row("200,000 users, 5,155 places", measure("ours", "proportional", 200_000)),
+        row(
+            "1,000,000 users, 25,774 places, ε = 0.01",
+            measure("ours", "proportional", 1_000_000, "--epsilon", "0.01", "--max-memory", "12e9"),
+        ),
+    ]
+    sections = {
+        "LARGE": large,
+        "RIVALS": rival_rows([5_000, 10_000, 20_000]),
+        "GROWTH": growth_rows(GROWTH),
+        "APPROXIMATE": approximate_rows(46_986),
+    }
+    text = (ROOT / "benchmarks" / "performance.md.in").read_text()
+    for name, lines in sections.items():
+        text = text.replace(f"@{name}@", "\n".join(lines))
+    facts = {
+        "FIRST": f"{first:.1f} s",
+        "AGAIN": f"{again:.1f} s",
+        "MACHINE": f"{os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}, Python "
+        f"{platform.python_version()}",
+        "DATE": datetime.now(UTC).date().isoformat(),
+        "MINUTES": f"{(time.time() - started) / 60:.0f}",
+    }
+    for name, value in facts.items():
+        text = text.replace(f"@{name}@", value)
+    PAGE.write_text(text)
+    print("written to", PAGE)
+
+
+def _memory_gb() -> float:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+
+
+def main() -> None:
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true")
+    if parser.parse_args().quick:
+        print("\n".join(rival_rows([5_000, 10_000]) + growth_rows(GROWTH[:3])))
+    else:
+        write_page(time.time())
+
+
+if __name__ == "__main__":
+    main()
