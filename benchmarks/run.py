@@ -85,7 +85,8 @@ def fitted_exponent(results: list[Result], value: str) -> float:
     points = [(math.log(r["n_users"]), math.log(r[value])) for r in results if "failed" not in r]
     mean = [sum(axis) / len(points) for axis in zip(*points, strict=True)]
     over = sum((x - mean[0]) * (y - mean[1]) for x, y in points)
-    return float(over) / sum((x - mean[0]) ** 2 for x, _ in points)
+    slope: float = over / sum((x - mean[0]) ** 2 for x, _ in points)
+    return slope
 
 
 def growth_rows(sizes: list[int]) -> list[str]:

@@ -1,10 +1,26 @@
 """Compile the kernels once and keep them on disk: ``python -m habitprint.compile``."""
 
 import time
+from pathlib import Path
 
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.matching import match
+from habitprint.matching.kernel import advance
+
+
+def is_compiled() -> bool:
+    """Return whether the kernels seem to be compiled on this machine.
+
+    Examples
+    --------
+    >>> _ = compile_kernels()
+    >>> is_compiled()
+    True
+    """
+    # Numba has no public way to ask.
+    folder = Path(advance._cache.cache_path)  # type: ignore[attr-defined]  # noqa: SLF001
+    return any(folder.glob("kernel.advance-*.nbi"))
 
 
 def compile_kernels() -> float:

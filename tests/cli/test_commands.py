@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import polars as pl
@@ -240,6 +242,47 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
     assert "nothing was written" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path) -> None:
+    files = []
+    for name, side in zip(("released", "known"), hp.datasets.town(4000, 250), strict=True):
+        files.append(str(tmp_path / f"{name}.parquet"))
+        hp.tables.write_table(side.to_table(), files[-1])
+    before = set(tmp_path.iterdir())
+    command = [sys.executable, "-m", "habitprint", "match", *files, "--out", str(tmp_path / "pairs.csv")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        time.sleep(4)  # in the middle of it on most machines; at any other moment the law holds too
+        process.send_signal(signal.SIGINT)
+        _, message = process.communicate(timeout=120)
+    if process.returncode != 0:  # it may have been done already
+        assert process.returncode == INTERRUPTED
+        assert "nothing was written" in message
+        assert set(tmp_path.iterdir()) == before
+
+
+def test_the_path_is_written_and_drawn(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, plot = tmp_path / "path.csv", tmp_path / "path.svg"
+    assert run(monkeypatch, "path", *town, "--out", str(out), "--plot", str(plot)) == 0
+    assert "50 pairs" in capsys.readouterr().out
+    assert pl.read_csv(out).height == 50
+    assert plot.read_text().startswith("<svg")
+    assert run(monkeypatch, "path", *town, "--plot", str(plot)) == 2
+    assert run(monkeypatch, "path", *town, "--plot", "path.gif") == 2
+    assert run(monkeypatch, "path", *town, "--json") == 0
+    assert len(json.loads(capsys.readouterr().out)["path"]["size"]) == 50
+
+
+def test_the_approximate_method_says_what_it_reached(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "match", *town, "--method", "approximate", "--epsilon", "0.1") == 0
+    assert "of the best gain" in capsys.readouterr().out
+    assert run(monkeypatch, "match", *town, "--method", "approximate") == 2
+    assert run(monkeypatch, "match", *town, "--max-memory", "plenty") == 2
+    assert run(monkeypatch, "match", *town, "--max-memory", "10kB") == 2
 
 
 def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from habitprint.compile import is_compiled
 from habitprint.errors import InputError
 
 P = ParamSpec("P")
@@ -28,6 +29,8 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
         notes = Console(stderr=True, highlight=False)
+        if not is_compiled():
+            notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
         try:
             command(*args, **options)
         except InputError as error:
