@@ -25,7 +25,7 @@ from habitprint.matching.state import (
 from habitprint.weights.kernel import row_gains
 
 GROWTH = 4  # how much longer each long list is than the one before
-ROUNDING = 1e-13  # offers this close to the potential of a row are equal to it
+ROUNDING = 1e-13  # offers this close to the potential of a row, relative to the largest gain, are equal to it
 
 
 @inner
@@ -162,8 +162,8 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     if long_free[length_class] == NONE and counters[LONG_END] + length > len(long):
         counters[LONG_WANTED] = length
         return False
-    potential = r.key - s.clock[CLOCK]
-    if r.reserve_cut < potential - ROUNDING:
+    least = r.key - s.clock[CLOCK] - ROUNDING * s.clock[HIGHEST]  # offers of at least this are due
+    if r.reserve_cut < least:
         n, rest = _read_reserve(s, scratch, row), r.reserve_cut
     else:
         n, rest = _recompute(s, problem, scratch, row), -np.inf
@@ -176,7 +176,7 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     free_long_list(s, row)
     r.cursor = 0
     r.n_refills += 1
-    if r.n_refills > 1 or 2 * n_useful < r.n_short or r.cut >= potential - ROUNDING:
+    if r.n_refills > 1 or 2 * n_useful < r.n_short or r.cut >= least:
         start = long_free[length_class]
         if start != NONE:
             long_free[length_class] = long[start].column
