@@ -27,7 +27,8 @@ $(BIN)/python:
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) install --quiet --constraint constraints.txt pip
-	PIP_CONSTRAINT=constraints.txt $(PIP) install --quiet --editable . --group test --group lint
+	$(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt \
+	  --editable . --group test --group lint
 	@touch $@
 
 # Compile the kernels once, so that no first command waits for the compiler; and again when one of the files that they

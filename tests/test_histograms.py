@@ -138,7 +138,10 @@ def table_with(**columns: list[object]) -> dict[str, object]:
         (table_with(count=["1", "many"]), "not numbers: 'many'"),
         (table_with(count=[1, 0]), "all counts of user 'b' are zero"),
         (table_with(count=[True, False]), "not numbers"),
-        (table_with(count=[2**60, 1]), r"more than 2\^53"),
+        (table_with(count=[2**60, 1]), r"above 2\^53"),
+        (table_with(user=[2**64, 1]), "do not fit into 64 bits"),
+        (table_with(user=[2**63, -1]), "do not fit into 64 bits"),
+        (pl.LazyFrame(table_with()).select("nobody"), "cannot be read as a table"),
         (table_with(user=[None, "b"]), "'user' has no value in row 1"),
         (table_with(place=[1.5, 2.0]), "'place' holds Float64"),
         ([1, 2], "a list is not a table"),
@@ -163,7 +166,7 @@ def test_bad_input_says_what_why_and_how_to_fix_it(table: object, message: str) 
         ([[np.inf]], ["a"], ["x"], "infinite"),
         ([[1.0, 1e-160]], ["a"], ["x", "y"], "below 1e-150"),
         (np.empty((0, 0)), [], [], "no users"),
-        ([[1], [1]], ["a", 7], ["x"], "several types"),
+        ([[1], [1]], ["a", 7], ["x"], "not all text or all integers"),
     ],
 )
 def test_impossible_matrices_are_refused(counts: object, users: list[object], places: list[str], message: str) -> None:
@@ -173,6 +176,17 @@ def test_impossible_matrices_are_refused(counts: object, users: list[object], pl
 
 def test_whole_and_other_numbers_may_stand_in_one_list() -> None:
     assert hp.Histograms.from_table(table_with(count=[1, 0.5])).totals.tolist() == [1, 0.5]
+
+
+def test_a_place_that_nobody_visits_is_no_place() -> None:
+    table = {"user": ["a", "a"], "place": ["x", "y"], "count": [1, 0]}
+    assert hp.Histograms.from_table(table).places.to_list() == ["x"]
+
+
+def test_sums_do_not_overflow() -> None:
+    table = {"user": ["a"] * 1025, "place": ["x"] * 1024 + ["y"], "count": [2**53] * 1024 + [1]}
+    with pytest.raises(hp.InputError, match="add up to more than"):
+        hp.Histograms.from_table(table, duplicates="sum")
 
 
 def test_misspelt_options_are_refused() -> None:
@@ -186,6 +200,11 @@ def test_misspelt_options_are_refused() -> None:
 def test_what_is_no_data_string_is_refused(strings: object) -> None:
     with pytest.raises(hp.InputError, match="not data strings"):
         hp.Histograms.from_strings(strings)  # type: ignore[arg-type]
+
+
+def test_what_is_no_matrix_of_numbers_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="not a matrix of numbers"):
+        hp.Histograms(np.array([["many"]]), pl.Series(["a"]), pl.Series(["x"]))  # type: ignore[arg-type]
 
 
 def test_an_empty_data_string_is_refused() -> None:

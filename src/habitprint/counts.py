@@ -6,22 +6,23 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import to_ids
 from habitprint.tables import require_columns, to_frame
 
 Duplicates = Literal["error", "sum"]
-CountMatrix = sparse.csr_array[Any, tuple[int, int]]
 
 # Whole numbers are exact in a float up to here, so that equal shares are equal to the last bit.
 LARGEST_TOTAL = 2.0**53
+LARGEST_SUM = 2.0**62  # of all users: no sum of whole numbers overflows
 # The product of two shares of at least this size is still above zero.
 SMALLEST_SHARE = 1e-150
 
 
 def counts_from_table(
     table: Any, user: str, place: str, count: str, duplicates: Duplicates
-) -> tuple[CountMatrix, pl.Series, pl.Series]:
+) -> tuple[SparseMatrix, pl.Series, pl.Series]:
     """Return counts, users and places of a long table; users and places in ascending order.
 
     Examples
@@ -51,6 +52,12 @@ def counts_from_table(
     _refuse_impossible(long, count)
     # Sorted by count too: then a sum of duplicates is taken in the same order whatever the order of the rows.
     long = long.sort("user", "place", "count")
+    if long["count"].cast(pl.Float64).sum() > LARGEST_SUM:
+        raise InputError(
+            f"the values of column '{count}' add up to more than 2^62",
+            why="such sums cannot be computed exactly",
+            fix="divide all counts by a common factor",
+        )
     repeated = long.select(pl.struct("user", "place").is_duplicated()).to_series()
     if duplicates == "error" and repeated.any():
         pairs = long.filter(repeated).select("user", "place").unique(maintain_order=True).rows()
@@ -59,7 +66,10 @@ def counts_from_table(
             why="it is not said whether they add up or one replaces the other",
             fix="remove the repeated rows, or add them up: --duplicates sum (duplicates='sum' in Python)",
         )
-    users, places = long["user"].unique().sort(), long["place"].unique().sort()
+    # A count of zero says the same as no row, and a place that nobody visits is no place; but a user is a user.
+    users = long["user"].unique().sort()
+    long = long.filter(pl.col("count") > 0)
+    places = long["place"].unique().sort()
     entries = (
         long["count"].to_numpy(),
         (users.search_sorted(long["user"]).to_numpy(), places.search_sorted(long["place"]).to_numpy()),
@@ -96,6 +106,7 @@ def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
         "is not a number (NaN)": counts.cast(pl.Float64).is_nan(),
         "is infinite": counts.cast(pl.Float64).is_infinite(),
         "is negative": counts < 0,
+        "is above 2^53, which cannot be added up exactly,": counts.cast(pl.Float64) > LARGEST_TOTAL,
     }
     for fault, is_faulty in faults.items():
         rows = (is_faulty.fill_null(value=False).arg_true() + 1).to_list()
@@ -107,7 +118,7 @@ def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
             )
 
 
-def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> CountMatrix:
+def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMatrix:
     """Return counts as a read-only canonical CSR array, refusing what cannot be a set of histograms.
 
     Examples
@@ -115,7 +126,14 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> CountMat
     >>> checked_counts(np.array([[0, 2]]), pl.Series(["a"]), pl.Series(["x", "y"])).nnz
     1
     """
-    matrix = sparse.csr_array(counts, copy=True)
+    try:
+        matrix = sparse.csr_array(counts, copy=True)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"the counts are not a matrix of numbers: {error}",
+            why="counts have a row for each user and a column for each place",
+            fix="give a scipy sparse array or a numpy array of numbers",
+        ) from error
     _check_ids(matrix, users, places)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
@@ -127,10 +145,10 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> CountMat
             why="a count is a finite number of zero or more",
             fix="correct or remove them",
         )
-    silent = np.diff(matrix.indptr) == 0
-    if silent.any():
+    has_none = np.diff(matrix.indptr) == 0
+    if has_none.any():
         raise InputError(
-            f"all counts of user {first_few(users.filter(silent).to_list())} are zero",
+            f"all counts of user {first_few(users.filter(has_none).to_list())} are zero",
             why="shares of nothing are not defined, so these users cannot be compared with anybody",
             fix="leave these users out",
         )
@@ -140,7 +158,7 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> CountMat
     return matrix
 
 
-def _check_ids(matrix: CountMatrix, users: pl.Series, places: pl.Series) -> None:
+def _check_ids(matrix: SparseMatrix, users: pl.Series, places: pl.Series) -> None:
     if matrix.shape != (users.len(), places.len()):
         raise InputError(
             f"counts of shape {matrix.shape} do not fit {users.len()} users and {places.len()} places",
@@ -160,7 +178,7 @@ def _check_ids(matrix: CountMatrix, users: pl.Series, places: pl.Series) -> None
             )
 
 
-def _check_range(matrix: CountMatrix, users: pl.Series) -> None:
+def _check_range(matrix: SparseMatrix, users: pl.Series) -> None:
     counts = matrix.data.astype(np.float64)
     with np.errstate(over="ignore"):
         totals = np.add.reduceat(counts, matrix.indptr[:-1])

@@ -71,6 +71,21 @@ def is_whole(value: object) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
+def require_seed(seed: object) -> None:
+    """Raise `InputError` unless a seed is a whole number of zero or more.
+
+    Examples
+    --------
+    >>> require_seed(7)
+    """
+    if not is_whole(seed) or int(str(seed)) < 0:
+        raise InputError(
+            f"seed {seed!r} is not a whole number of zero or more",
+            why="it makes random choices repeatable",
+            fix="use 0, 1, 2, …",
+        )
+
+
 def first_few(items: Iterable[object], limit: int = 5) -> str:
     """List the first few items for a message, and say when there are more.
 

@@ -38,7 +38,7 @@ class Evaluation:
         Correct pairs / pairs given out: the paper's "percentage accuracy".
     cluster_accuracy
         Pairs whose known user belongs to a released user with the very same shares as the one paired / common users:
-        the paper's cluster-level accuracy.
+        the paper's cluster-level accuracy. One by one from released to known, only pairs of common users count.
     accuracy_interval, precision_interval, cluster_accuracy_interval
         95% Wilson score intervals.
     accuracy_random, precision_random, cluster_accuracy_random

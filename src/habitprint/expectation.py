@@ -9,12 +9,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
-from habitprint.arrays import Indices
-from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
-from habitprint.ids import positions
 from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
 from habitprint.ties import share_classes
@@ -62,8 +58,8 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
     n_columns = len(column_sizes)
     is_sure = ~matching.is_guess
-    sure_rows = of_row[rows_of(matching.released, released, "released")[is_sure]]
-    sure_columns = of_column[rows_of(matching.known, known, "known")[is_sure]]
+    rows, columns = matching.rows_in(released, known)
+    sure_rows, sure_columns = of_row[rows[is_sure]], of_column[columns[is_sure]]
     given = Counter((sure_rows * n_columns + sure_columns).tolist())
 
     keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
@@ -96,11 +92,9 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     """
     assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
     from_released = matching.direction == "released-to-known"
-    if from_released:
-        seekers, seeking = rows_of(matching.released, released, "released"), common.released
-    else:
-        seekers, seeking = rows_of(matching.known, known, "known"), common.known
-    pair = np.argsort(seekers)[seeking]
+    rows, columns = matching.rows_in(released, known)
+    # Every seeker has one pair: the order that sorts the seekers tells which.
+    pair = np.argsort(rows)[common.released] if from_released else np.argsort(columns)[common.known]
 
     weight = find_weight(matching.weight_name)
     a, b = align(released, known)
@@ -112,22 +106,3 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     counted = of_row[common.released] if from_released else of_row
     alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
     return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
-
-
-def rows_of(ids: pl.Series, histograms: Histograms, side: str) -> Indices:
-    """Return the rows of the paired users, refusing histograms that lack one of them.
-
-    Examples
-    --------
-    >>> rows_of(pl.Series(["b"]), Histograms.from_strings({"a": "x", "b": "y"}), "released").tolist()
-    [1]
-    """
-    rows = positions(ids, histograms.users)
-    strangers = ids.filter(rows < 0).to_list()
-    if strangers:
-        raise InputError(
-            f"the matching pairs the {side} user {first_few(strangers, 3)}, who is not in these histograms",
-            why="a matching is evaluated with the two sets that were matched",
-            fix="give the same histograms as to match, in the same order",
-        )
-    return rows

@@ -1,17 +1,19 @@
 """How often each user was at each place."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.counts import Duplicates, checked_counts, counts_from_table
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
@@ -43,7 +45,7 @@ class Histograms:
     [3.0, 1.0]
     """
 
-    counts: sparse.csr_array[Any, tuple[int, int]]
+    counts: SparseMatrix
     users: pl.Series
     places: pl.Series
 
@@ -70,13 +72,18 @@ class Histograms:
     @cached_property
     def totals(self) -> Floats:
         """Return each user's number of counts, T, shape (N,)."""
-        # Row by row and place by place, in the stored order: the sum never depends on threads.
-        totals = np.add.reduceat(self.counts.data.astype(np.float64), self.counts.indptr[:-1])
+        counts = self.counts
+        if counts.data.dtype.kind == "f":
+            # Rounded once, so that shares do not depend on the order of places.
+            rows = (counts.data[a:b] for a, b in pairwise(counts.indptr))
+            totals = np.array([math.fsum(row) for row in rows])
+        else:
+            totals = np.add.reduceat(counts.data, counts.indptr[:-1]).astype(np.float64)
         totals.setflags(write=False)
         return totals
 
     @cached_property
-    def shares(self) -> sparse.csr_array[Any, tuple[int, int]]:
+    def shares(self) -> SparseMatrix:
         """Return each row divided by its total: the paper's Γ (eq. 1), shape (N, K), every row sums to one.
 
         Examples
@@ -139,10 +146,10 @@ class Histograms:
                 why="each user has a sequence of places, one for each visit",
                 fix="give a mapping such as {'Jill': ['dorm', 'library', 'dorm']}",
             ) from error
-        silent = [user for user, counter in visits.items() if not counter]
-        if silent:
+        empty = [user for user, counter in visits.items() if not counter]
+        if empty:
             raise InputError(
-                f"the data string of user {first_few(silent)} is empty",
+                f"the data string of user {first_few(empty)} is empty",
                 why="a histogram of nothing is not defined",
                 fix="leave these users out",
             )

@@ -31,7 +31,7 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
     if isinstance(ids.dtype, (pl.Categorical, pl.Enum)):
         ids = ids.cast(pl.String)
     if ids.dtype.is_integer():
-        ids = ids.cast(pl.UInt64 if ids.len() and _maximum(ids) > np.iinfo(np.int64).max else pl.Int64)
+        ids = _to_64_bits(ids, column)
     elif ids.dtype == pl.Null and ids.len() == 0:
         ids = ids.cast(pl.String)
     if ids.null_count():
@@ -50,19 +50,26 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
     return ids
 
 
-def _maximum(ids: pl.Series) -> int:
-    largest = ids.max()
-    return largest if isinstance(largest, int) else 0
+def _to_64_bits(ids: pl.Series, column: str) -> pl.Series:
+    for kind in (pl.Int64, pl.UInt64):
+        converted = ids.cast(kind, strict=False)
+        if converted.null_count() == ids.null_count():
+            return converted
+    raise InputError(
+        f"the ids of '{column}' do not fit into 64 bits, such as {first_few([ids.max()])}",
+        why="integer ids are kept as 64-bit numbers",
+        fix="convert them to text",
+    )
 
 
 def _to_series(values: Iterable[object], column: str) -> pl.Series:
     listed = values.tolist() if isinstance(values, np.ndarray) else list(values)
     try:
         return pl.Series(column, listed, strict=True)
-    except (TypeError, pl.exceptions.PolarsError) as error:
+    except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(
-            f"the ids of '{column}' are of several types, such as {first_few(listed, 3)}",
-            why="ids are all text or all integers, so that their order is defined",
+            f"the ids of '{column}' are not all text or all integers, such as {first_few(listed, 3)}",
+            why="only then is their order defined",
             fix="convert them all to text",
         ) from error
 

@@ -219,10 +219,10 @@ def to_frame(table: Any) -> pl.DataFrame:
     """
     if isinstance(table, pl.DataFrame):
         return table
-    if isinstance(table, pl.LazyFrame):
-        return table.collect()
-    if isinstance(table, Mapping) or hasattr(table, "__arrow_c_stream__"):
+    if isinstance(table, (Mapping, pl.LazyFrame)) or hasattr(table, "__arrow_c_stream__"):
         try:
+            if isinstance(table, pl.LazyFrame):
+                return table.collect()
             return pl.DataFrame({k: _as_floats(v) for k, v in table.items()} if isinstance(table, Mapping) else table)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise InputError(

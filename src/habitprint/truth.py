@@ -63,7 +63,7 @@ def _truth_table(truth: Any) -> pl.DataFrame:
             why="the truth says which released user is which known user",
             fix=f"give '{SAME_ID}', spelled like this, or a mapping or table from released to known ids",
         )
-    if isinstance(truth, Mapping) and set(truth) != {"released", "known"}:  # else it is a mapping of columns
+    if isinstance(truth, Mapping) and (not truth or any(isinstance(known, (str, int)) for known in truth.values())):
         truth = {"released": list(truth.keys()), "known": list(truth.values())}
     frame = to_frame(truth)
     require_columns(frame, ["released", "known"], source="the truth")

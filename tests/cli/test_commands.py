@@ -101,6 +101,16 @@ def test_no_shared_place_is_allowed_and_said(
     assert "1 of them guesses" in shown.out
 
 
+def test_a_place_without_counts_is_not_shared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "r.csv", tmp_path / "k.csv"]
+    files[0].write_text("user,place,count\na,x,1\na,z,0\n")
+    files[1].write_text("user,place,count\na,y,1\na,x,0\n")
+    assert run(monkeypatch, "match", *map(str, files)) == 0
+    assert "no place in common" in capsys.readouterr().err
+
+
 def test_few_shared_places_and_equal_tables_are_said(
     town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,7 +250,7 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     monkeypatch.setattr("habitprint.cli.match.match_histograms", interrupt)
     out = tmp_path / "pairs.csv"
     assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
-    assert "nothing was written" in capsys.readouterr().err
+    assert "stopped" in capsys.readouterr().err
     assert not out.exists()
 
 
@@ -257,7 +267,7 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path) 
         _, message = process.communicate(timeout=120)
     if process.returncode != 0:  # it may have been done already
         assert process.returncode == INTERRUPTED
-        assert "nothing was written" in message
+        assert "stopped" in message
         assert set(tmp_path.iterdir()) == before
 
 

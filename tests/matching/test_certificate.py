@@ -67,10 +67,35 @@ def test_every_size_costs_as_much_more_as_its_price_says(town: tuple[hp.Histogra
         assert hp.match(*town, size=size).price == pytest.approx(gain, abs=1e-9)
 
 
+@pytest.mark.parametrize("field", ["released_potential", "known_potential", "price"])
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_a_proof_that_is_not_a_number_proves_nothing(
+    town: tuple[hp.Histograms, hp.Histograms], field: str, wrong: float
+) -> None:
+    matching = hp.match(*town)
+    value = wrong if field == "price" else np.append(np.zeros(39), wrong)
+    broken = replace(matching, **{field: value})  # type: ignore[arg-type]
+    assert not broken.is_exact
+    with pytest.raises(hp.InputError, match="not all finite"):
+        broken.verify(*town)
+
+
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
+def test_a_tiny_total_gain_is_verified_as_well(weight: str) -> None:
+    released = hp.Histograms.from_table({"user": [1, 1], "place": ["x", "y"], "count": [10**7, 1]})
+    known = hp.Histograms.from_table({"user": [1, 1], "place": ["x", "y"], "count": [1, 10**7]})
+    assert hp.match(released, known, weight=weight).verify(released, known) <= 1e-10  # type: ignore[arg-type]
+
+
+def test_a_result_cannot_be_changed_afterwards(town: tuple[hp.Histograms, hp.Histograms]) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        hp.match(*town).gains[0] = 99
+
+
 def test_a_matching_that_uses_a_user_twice_is_refused(town: tuple[hp.Histograms, hp.Histograms]) -> None:
     matching = hp.match(*town)
     twice = replace(matching, known=matching.known.gather([0, 0, *range(2, 40)]))
-    with pytest.raises(hp.InputError, match="distinct known users"):
+    with pytest.raises(hp.InputError, match="distinct users"):
         twice.verify(*town)
 
 
@@ -78,7 +103,7 @@ def test_other_histograms_than_those_matched_are_refused(town: tuple[hp.Histogra
     matching = hp.match(*town)
     with pytest.raises(hp.InputError, match="not the ones that were matched"):
         matching.verify(*hp.datasets.illustration())
-    with pytest.raises(hp.InputError, match="40 users were"):
+    with pytest.raises(hp.InputError, match="40 users were, not 41"):
         matching.verify(*hp.datasets.town(41, 12, seed=5))
 
 

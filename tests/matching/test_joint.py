@@ -1,5 +1,7 @@
 """The joint matching against trying all, scipy's dense solver, and OR-tools' min-cost flow."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -51,7 +53,9 @@ def ortools_total(weights: Floats, size: int) -> float:
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
-def test_the_total_weight_is_the_smallest_there_is(case: Case, weight: WeightName, judge, seed: int) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def test_the_total_weight_is_the_smallest_there_is(
+    case: Case, weight: WeightName, judge: Callable[[Floats, int], float], seed: int
+) -> None:
     released, known = case.make(seed)
     matching = hp.match(released, known, weight=weight, size=case.size)
     dense = hp.weights(released, known, weight=weight)

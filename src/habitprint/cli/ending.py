@@ -37,7 +37,7 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
             notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from error
         except KeyboardInterrupt as error:
-            notes.print("stopped: nothing was written")
+            notes.print("stopped; files are written whole or not at all")
             raise typer.Exit(INTERRUPTED) from error
         except MemoryError as error:
             notes.print("[bold red]error:[/] there is not enough memory for tables of this size")
@@ -45,6 +45,9 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
             raise typer.Exit(BAD_INPUT) from error
         except BrokenPipeError:
             raise  # whoever read the output has left: not worth a word
+        except OSError as error:
+            notes.print(Text.assemble(("error: ", "bold red"), f"the system refused: {error}"), soft_wrap=True)
+            raise typer.Exit(BAD_INPUT) from error
         except Exception as error:
             traceback.print_exc()
             notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")

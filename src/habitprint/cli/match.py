@@ -33,8 +33,8 @@ from habitprint.truth import SAME_ID, common_users
 
 
 def match(
-    released: ReleasedFile,
-    known: KnownFile,
+    released_file: ReleasedFile,
+    known_file: KnownFile,
     weight: WeightOption = "jensen-shannon",
     size: Annotated[
         int | None, typer.Option(help="Give out exactly this many pairs; without it, as many as there can be.")
@@ -46,9 +46,10 @@ def match(
         float | None, typer.Option(help="Approximate only: the share of the gain that may be missing, such as 0.01.")
     ] = None,
     direction: Annotated[Direction, typer.Option(help="One by one only: who looks for whom.")] = "released-to-known",
-    truth: Annotated[
+    truth_source: Annotated[
         str | None,
         typer.Option(
+            "--truth",
             help="Who really is whom, to say how many are identified: a table with the columns released, known; "
             "or same-id, where a user has the same id in both tables.",
             metavar="FILE|same-id",
@@ -75,17 +76,17 @@ def match(
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out is not None:
         check_writable(out, overwrite=force)
-        _keep_inputs(out, released, known, truth)
+        _keep_inputs(out, released_file, known_file, truth_source)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         progress("reading", 0, 2)
-        hidden = read_histograms(released, duplicates=duplicates)
+        released = read_histograms(released_file, duplicates=duplicates)
         progress("reading", 1, 2)
-        owned = read_histograms(known, duplicates=duplicates)
-        who_is_whom = _read_truth(truth, hidden, owned)
+        known = read_histograms(known_file, duplicates=duplicates)
+        truth = _read_truth(truth_source, released, known)
         matching = match_histograms(
-            hidden,
-            owned,
+            released,
+            known,
             weight=weight,
             size=size,
             method=method,
@@ -95,17 +96,17 @@ def match(
             max_memory=to_bytes(max_memory),
             progress=progress,
         )
-        result = None if who_is_whom is None else evaluate(matching, hidden, owned, who_is_whom)
+        result = None if truth is None else evaluate(matching, released, known, truth)
         if out is not None:
             progress("writing", 0, 1)
             write_table(matching.to_table(), out, overwrite=force)
-    n_shared = int((positions(hidden.places, owned.places) >= 0).sum())
-    for note in _notes(hidden, owned, n_shared, result):
+    n_shared = int((positions(released.places, known.places) >= 0).sum())
+    for note in _notes(released, known, n_shared, result):
         notes.print(f"[yellow]note:[/yellow] {note}", soft_wrap=True)
     if as_json:
-        typer.echo(json.dumps(_summary(matching, hidden, owned, n_shared, result, out), ensure_ascii=False))
+        typer.echo(json.dumps(_summary(matching, released, known, n_shared, result, out), ensure_ascii=False))
         return
-    screen.print(describe_matching(matching, hidden, owned, n_shared, result))
+    screen.print(describe_matching(matching, released, known, n_shared, result))
     if result is None:
         screen.print("[dim]No accuracy: --truth says who really is whom.[/dim]")
     if out is None:

@@ -29,8 +29,8 @@ TENTHS = (1, 2, 5, 8, 9, 10)  # of the largest size, shown on the screen
 
 
 def path(
-    released: ReleasedFile,
-    known: KnownFile,
+    released_file: ReleasedFile,
+    known_file: KnownFile,
     weight: WeightOption = "jensen-shannon",
     out: Annotated[Path | None, typer.Option(help="Write size, weight, gain and price to .csv or .parquet.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw them: .svg, .png or .html.")] = None,
@@ -54,10 +54,10 @@ def path(
         check_chart_target(plot, overwrite=force)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         progress("reading", 0, 2)
-        hidden = read_histograms(released, duplicates=duplicates)
-        owned = read_histograms(known, duplicates=duplicates)
+        released = read_histograms(released_file, duplicates=duplicates)
+        known = read_histograms(known_file, duplicates=duplicates)
         found = matching_path(
-            hidden, owned, weight=weight, seed=seed, max_memory=to_bytes(max_memory), progress=progress
+            released, known, weight=weight, seed=seed, max_memory=to_bytes(max_memory), progress=progress
         )
         if out is not None:
             write_table(found.to_table(), out, overwrite=force)

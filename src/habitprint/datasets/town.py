@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from habitprint.errors import InputError
+from habitprint.errors import InputError, is_whole, require_seed
 from habitprint.histograms import Histograms
 
 N_HAUNTS = 5  # places that a person goes back to
@@ -32,12 +32,13 @@ def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Hist
     >>> released.n_users, known.n_users
     (40, 40)
     """
-    if n_users < 1 or n_places < 1:
+    if not (is_whole(n_users) and is_whole(n_places)) or min(n_users, n_places) < 1:
         raise InputError(
             f"a town of {n_users} people and {n_places} places",
             why="a town has at least one of each",
-            fix="use positive numbers",
+            fix="use positive whole numbers",
         )
+    require_seed(seed)
     random = np.random.default_rng(seed)
     popularity = 1.0 / np.arange(1, n_places + 1)
     popularity /= popularity.sum()

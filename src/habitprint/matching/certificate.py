@@ -9,12 +9,12 @@ import math
 
 import numpy as np
 
-from habitprint.arrays import Floats
+from habitprint.arrays import Floats, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight
-from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
+from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weights.kernel import make_scratch, row_gains
 
 EXACT = 1e-10  # a result is called exact when its gap is at most this
@@ -39,12 +39,15 @@ def gap(total_gain: float, upper: float) -> float:
     >>> gap(3.0, 4.0)
     0.25
     """
-    return max(0.0, 1.0 - total_gain / upper) if upper > 0 else 0.0
+    if upper == 0:
+        return 0.0
+    found = 1.0 - total_gain / upper
+    return max(0.0, found) if math.isfinite(found) else 1.0  # what is not a number proves nothing
 
 
 def raise_to_cover(
-    released: ShareMatrix,
-    known: ShareMatrix,
+    released: SparseMatrix,
+    known: SparseMatrix,
     weight: Weight,
     potentials: tuple[Floats, Floats],
     price: float,

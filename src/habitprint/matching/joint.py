@@ -17,7 +17,7 @@ from habitprint.weights import Weight
 from habitprint.weights.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
-RESERVE = 512  # pairs to make lists from before all are computed again
+RESERVE = 256  # pairs to make lists from before all are computed again
 LEAST_RESERVE = 64
 PAUSE = 15_000_000  # work between two looks at the clock: a fraction of a second
 FIRST_LONG = 1 << 16  # room in the pool of long lists; it doubles when full

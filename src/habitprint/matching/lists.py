@@ -2,11 +2,10 @@
 
 import numpy as np
 
-from habitprint.arrays import Floats
+from habitprint.arrays import Floats, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.queue import FIRST
 from habitprint.matching.state import Problem, Records, Scratch
-from habitprint.weights.index import SmallIndices
 from habitprint.weights.kernel import row_gains
 
 

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_option
+from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_option, require_seed
 from habitprint.histograms import Histograms, align
 from habitprint.matching.approximate import solve_approximately
 from habitprint.matching.joint import solve_joint
@@ -98,6 +98,8 @@ def match(
         known_potential=found.known_potential,
         price=found.price,
         n_nearest=None if found.n_nearest is None else found.n_nearest[sort],
+        n_released=released.n_users,
+        n_known=known.n_users,
         size=len(sort),
         method=method,
         direction=direction,
@@ -228,10 +230,5 @@ def seed_streams(seed: int) -> list[np.random.Generator]:
     >>> len(seed_streams(7))
     3
     """
-    if not is_whole(seed) or seed < 0:
-        raise InputError(
-            f"seed {seed!r} is not a whole number of zero or more",
-            why="it makes the choice among equally good matchings repeatable",
-            fix="use 0, 1, 2, …",
-        )
+    require_seed(seed)
     return [np.random.default_rng(stream) for stream in np.random.SeedSequence(seed).spawn(3)]

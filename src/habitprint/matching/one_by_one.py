@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight
-from habitprint.weights.index import Index, Rows, ShareMatrix, make_index, make_rows, work_of_rows
+from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weights.kernel import make_scratch, row_gains
 
 # Gains this close (relative) are equal up to the rounding of their sums.
@@ -26,7 +26,11 @@ class Nearest:
 
 
 def find_nearest(
-    seekers: ShareMatrix, others: ShareMatrix, weight: Weight, random: np.random.Generator, progress: Progress = silent
+    seekers: SparseMatrix,
+    others: SparseMatrix,
+    weight: Weight,
+    random: np.random.Generator,
+    progress: Progress = silent,
 ) -> Nearest:
     """Find the nearest of the others for each seeker; among equally near ones, draw one.
 

@@ -13,7 +13,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching import certificate
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight, WeightName, find_weight, scaled_shares
+from habitprint.weights import WeightName, find_weight, reference, scaled_shares
 
 Method = Literal["joint", "approximate", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]
@@ -36,6 +36,8 @@ class Matching:
         of a pair (0 unless `size` is binding). None for one-by-one, which proves nothing.
     n_nearest
         For one-by-one: how many users were equally near for each pair. None for joint.
+    n_released, n_known
+        The numbers of users on both sides, N and N′.
     size
         The number of pairs.
     method, direction, epsilon, weight_name, seed
@@ -59,12 +61,19 @@ class Matching:
     known_potential: Floats | None
     price: float | None
     n_nearest: Indices | None
+    n_released: int
+    n_known: int
     size: int
     method: Method
     direction: Direction
     epsilon: float | None
     weight_name: WeightName
     seed: int
+
+    def __post_init__(self) -> None:
+        for array in (self.weights, self.gains, self.released_potential, self.known_potential, self.n_nearest):
+            if array is not None:
+                array.setflags(write=False)
 
     def __repr__(self) -> str:
         proof = "no proof" if self.gap is None else f"gap {self.gap:.1g}"
@@ -129,7 +138,7 @@ class Matching:
     def verify(self, released: Histograms, known: Histograms, progress: Progress = silent) -> float:
         """Recompute the gap from the histograms and the potentials alone, trusting nothing else.
 
-        The gain of the pairs comes from the definition of the weight, pair by pair. Every pair of the complete graph
+        The gain of the pairs is computed in numpy, from the identity of the weights. Every pair of the complete graph
         is checked from the known side (the solver works from the released side); where one is not covered, its
         released potential is raised first, which worsens the bound.
 
@@ -156,40 +165,56 @@ class Matching:
                 why="each user is matched on its own, which optimises no total",
                 fix="use method='joint' or 'approximate'",
             )
+        proof = np.concatenate([self.released_potential, self.known_potential, [self.price]])
+        if not np.isfinite(proof).all():
+            raise InputError(
+                "the potentials or the price are not all finite numbers",
+                why="such a proof bounds nothing",
+                fix="make the matching with habitprint.match",
+            )
         released, known = align(released.in_order(), known.in_order())
-        rows = self._pair_rows(self.released, released, "released", len(self.released_potential))
-        columns = self._pair_rows(self.known, known, "known", len(self.known_potential))
+        rows, columns = self.rows_in(released, known)
+        if self.size != len(np.unique(rows)) or self.size != len(np.unique(columns)):
+            raise InputError(
+                f"these are not {self.size} pairs of distinct users",
+                why="a joint matching uses each user at most once",
+                fix="make the matching with habitprint.match",
+            )
         weight = find_weight(self.weight_name)
-        total_gain = math.fsum(
-            _gain_by_definition(weight, released, known, i, j) for i, j in zip(rows, columns, strict=True)
-        )
         shares = scaled_shares(released, weight), scaled_shares(known, weight)
+        total_gain = math.fsum(reference.pair_gains(shares[0][rows], shares[1][columns], weight.place_gain))
         known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
         potentials = self.released_potential, known_potential
         released_potential = certificate.raise_to_cover(*shares, weight, potentials, price, progress)
         upper = certificate.bound(released_potential, known_potential, price, self.size)
         return certificate.gap(total_gain, upper)
 
-    def _pair_rows(self, ids: pl.Series, histograms: Histograms, side: str, n_potentials: int) -> Indices:
-        rows = positions(ids, histograms.users)
-        strangers = ids.filter(rows < 0).to_list()
-        if strangers or histograms.n_users != n_potentials:
-            raise InputError(
-                f"these {side} histograms are not the ones that were matched "
-                + (f"(no user {first_few(strangers, 3)})" if strangers else f"({n_potentials} users were)"),
-                why="a proof speaks about the histograms that it was made for",
-                fix="give the same two sets of histograms as to match, in the same order",
-            )
-        if len(np.unique(rows)) < self.size or len(rows) != self.size:
-            raise InputError(
-                f"these are not {self.size} pairs of distinct {side} users",
-                why="such a matching uses each user at most once",
-                fix="make the matching with habitprint.match",
-            )
-        return rows
+    def rows_in(self, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
+        """Return the rows of the paired users, refusing histograms other than the ones that were matched.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> released, known = hp.datasets.illustration()
+        >>> [rows.tolist() for rows in hp.match(released, known).rows_in(released, known)]
+        [[0, 1, 2, 3], [0, 1, 3, 2]]
+        """
+        return (
+            _rows(self.released, released, self.n_released, "released"),
+            _rows(self.known, known, self.n_known, "known"),
+        )
 
 
-def _gain_by_definition(weight: Weight, released: Histograms, known: Histograms, i: int, j: int) -> float:
-    p, q = released.shares[[i]], known.shares[[j]]
-    places = np.union1d(p.indices, q.indices)
-    return weight.ceiling - weight.between(p[:, places].toarray().ravel(), q[:, places].toarray().ravel())
+def _rows(ids: pl.Series, histograms: Histograms, n_users: int, side: str) -> Indices:
+    rows = positions(ids, histograms.users)
+    strangers = ids.filter(rows < 0).to_list()
+    if strangers or histograms.n_users != n_users:
+        who = (
+            f"no user {first_few(strangers, 3)}" if strangers else f"{n_users:,} users were, not {histograms.n_users:,}"
+        )
+        raise InputError(
+            f"these {side} histograms are not the ones that were matched ({who})",
+            why="a matching says something about the histograms that it was made from",
+            fix="give the same two sets of histograms as to match, released first",
+        )
+    return rows

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.ties import share_classes
 from habitprint.weights import Weight, scaled_shares
-from habitprint.weights.index import ShareMatrix
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Side:
         Where the members of each node start; one more at the end.
     """
 
-    shares: ShareMatrix
+    shares: SparseMatrix
     members: Indices
     starts: Indices
 
@@ -82,7 +81,7 @@ def make_side(histograms: Histograms, weight: Weight, random: np.random.Generato
     return Side(shares[leader[order]], members, starts)
 
 
-def _main_places(shares: ShareMatrix) -> Indices:
+def _main_places(shares: SparseMatrix) -> Indices:
     """Return the place with the largest share of each user; of several, the last."""
     rows = np.repeat(np.arange(shares.shape[0]), np.diff(shares.indptr))
     largest = np.maximum.reduceat(shares.data, shares.indptr[:-1])

@@ -9,31 +9,34 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.queue import NONE, Queue
-from habitprint.weights.index import Index, Rows, SmallIndices
+from habitprint.weights.index import Index, Rows
 
 Records = npt.NDArray[Any]  # of one of the types below
 
 I, F = np.int64, np.float64  # noqa: E741  (the paper's letters are used up; these name the types below)
 
+# What is read together stands together: the first eight fields are one line of cache.
 ROW = np.dtype([
     ("potential", F),    # U = u + price, valid outside trees
     ("key", F),          # clock + U, constant in a tree
     ("cut", F),          # no pair outside the short list offers more
-    ("long_cut", F),     # no pair with a column of another tree, outside the long list, offers more
-    ("reserve_cut", F),  # no pair outside the reserve offers more
-    ("n_short", I), ("n_reserve", I),
-    ("long_start", I), ("n_long", I), ("long_class", I),  # n_long is NONE without a long list
-    ("n_refills", I),    # since the row joined its tree
-    ("cursor", I),       # the pair of the short or long list that is next
     ("tree", I),         # or NONE
+    ("cursor", I),       # the pair of the short or long list that is next
+    ("n_short", I),
+    ("n_long", I),       # NONE without a long list
+    ("next", I),         # rows of a tree form a list, and so do its columns
     ("version", I),      # rises when the row leaves a tree: older waiters are void
     ("parent", I),       # the arc by which the tree reached it, NONE at a root
-    ("next", I),         # rows of a tree form a list, and so do its columns
-    ("first_row", I), ("first_column", I),  # where these lists start, valid at roots
+    ("n_refills", I),    # since the row joined its tree
+    ("first_row", I), ("first_column", I),  # where the lists of a tree start, valid at its root
     ("n_free", I),       # units without a partner
     ("first_arc", I),
+    ("long_cut", F),     # no pair with a column of another tree, outside the long list, offers more
+    ("long_start", I), ("long_class", I),
+    ("reserve_cut", F),  # no pair outside the reserve offers more
+    ("n_reserve", I),
 ], align=True)  # fmt: skip
 COLUMN = np.dtype([
     ("potential", F),    # v; in a tree v − clock, which is constant there

@@ -1,15 +1,10 @@
 """Who was at a place, and how much: the shares of users, arranged for the kernels."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
-from scipy import sparse
 
-from habitprint.arrays import Floats, Indices
-
-ShareMatrix = sparse.csr_array[Any, tuple[int, int]]
-SmallIndices = npt.NDArray[np.int32]
+from habitprint.arrays import Floats, Indices, SmallIndices, SparseMatrix
 
 
 class Rows(NamedTuple):
@@ -35,11 +30,12 @@ class Index(NamedTuple):
     n_users: int
 
 
-def make_rows(shares: ShareMatrix) -> Rows:
+def make_rows(shares: SparseMatrix) -> Rows:
     """Arrange shares by user.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> make_rows(sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])).places.tolist()
     [0, 1, 1]
     """
@@ -51,6 +47,7 @@ def work_of_rows(rows: Rows, index: Index) -> Floats:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> shares = sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])
     >>> work_of_rows(make_rows(shares), make_index(shares)).tolist()
     [3.0, 2.0]
@@ -59,11 +56,12 @@ def work_of_rows(rows: Rows, index: Index) -> Floats:
     return np.add.reduceat(visits, rows.starts[:-1])
 
 
-def make_index(shares: ShareMatrix) -> Index:
+def make_index(shares: SparseMatrix) -> Index:
     """Arrange shares by place, with each distinct share of a place once.
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> index = make_index(sparse.csr_array([[0.5, 0.5], [0.0, 1.0], [0.5, 0.5]]))
     >>> index.users.tolist(), index.numbers.tolist(), index.shares.tolist()
     ([0, 2, 0, 1, 2], [0, 0, 0, 1, 0], [0.5, 0.5, 1.0])

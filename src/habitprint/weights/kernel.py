@@ -9,10 +9,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.weights.definitions import LOGARITHM, MINIMUM
-from habitprint.weights.index import Index, Rows, SmallIndices
+from habitprint.weights.index import Index, Rows
 
 
 @kernel

@@ -1,20 +1,22 @@
 """The gain of every pair of users who share a place, and the dense matrix of weights for small inputs."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy import sparse
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.weights import kernel
 from habitprint.weights.definitions import Weight, WeightName, find_weight
-from habitprint.weights.index import ShareMatrix, SmallIndices, make_index, make_rows, work_of_rows
+from habitprint.weights.index import make_index, make_rows, work_of_rows
 
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
 
 
-def scaled_shares(histograms: Histograms, weight: Weight) -> ShareMatrix:
+def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
     """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
 
     Examples
@@ -30,11 +32,29 @@ def scaled_shares(histograms: Histograms, weight: Weight) -> ShareMatrix:
     return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
 
 
-def positive_gains(released: ShareMatrix, known: ShareMatrix, weight: Weight) -> ShareMatrix:
-    """Return the gains of all pairs that share a place, shape (N, N′), from scaled shares over the same places.
+def gain_blocks(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> Iterator[SparseMatrix]:
+    """Yield the gains of consecutive blocks of released users, from scaled shares over the same places.
 
     Cost: one visit per (released user, known user, shared place), on as many threads as there are cores; the result
-    does not depend on their number. All gains are kept, so this is for small inputs; `match` never does.
+    does not depend on their number.
+
+    Examples
+    --------
+    >>> shares = Histograms.from_strings({1: "ab", 2: "b"}).shares
+    >>> [block.toarray().tolist() for block in gain_blocks(shares, shares, find_weight("l1"))]
+    [[[2.0, 1.0], [1.0, 2.0]]]
+    """
+    rows, index = make_rows(released), make_index(known)
+
+    def run(first: int, last: int) -> SparseMatrix:
+        starts, users, gains = kernel.gains(first, last, rows, index, weight.place_gain)
+        return sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
+
+    return run_blocks(run, work_of_rows(rows, index), "gains")
+
+
+def positive_gains(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> SparseMatrix:
+    """Return the gains of all pairs that share a place, shape (N, N′); all are kept, which `match` never does.
 
     Examples
     --------
@@ -43,20 +63,10 @@ def positive_gains(released: ShareMatrix, known: ShareMatrix, weight: Weight) ->
     >>> positive_gains(a.shares, b.shares, find_weight("l1")).toarray()
     array([[2., 0.]])
     """
-    rows, index = make_rows(released), make_index(known)
-
-    def run(first: int, last: int) -> tuple[Indices, SmallIndices, Floats]:
-        block: tuple[Indices, SmallIndices, Floats] = kernel.gains(first, last, rows, index, weight.place_gain)
-        return block
-
-    blocks = list(run_blocks(run, work_of_rows(rows, index), "gains"))
-    starts = np.concatenate([[0], *(np.diff(block[0]) for block in blocks)]).cumsum()
-    users = np.concatenate([block[1] for block in blocks])
-    gains = np.concatenate([block[2] for block in blocks])
-    return sparse.csr_array((gains, users, starts), shape=(released.shape[0], known.shape[0]))
+    return sparse.vstack(list(gain_blocks(released, known, weight)), format="csr")
 
 
-def pair_gains(released: ShareMatrix, known: ShareMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
+def pair_gains(released: SparseMatrix, known: SparseMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
     """Return the gains of the given pairs, the same to the last bit as in `positive_gains`.
 
     Examples
@@ -114,5 +124,10 @@ def weights(released: Histograms, known: Histograms, weight: WeightName = "jense
             fix="use habitprint.match, which needs no such matrix, or select fewer users",
         )
     released, known = align(released, known)
-    gains = positive_gains(scaled_shares(released, chosen), scaled_shares(known, chosen), chosen)
-    return to_weights(gains.toarray(), chosen)
+    result = np.empty((released.n_users, known.n_users))
+    first = 0
+    for block in gain_blocks(scaled_shares(released, chosen), scaled_shares(known, chosen), chosen):
+        last = first + block.shape[0]
+        result[first:last] = to_weights(block.toarray(), chosen)
+        first = last
+    return result

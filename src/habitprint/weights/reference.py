@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from habitprint.arrays import Floats
+from habitprint.arrays import Floats, SparseMatrix
 from habitprint.weights.definitions import LOGARITHM, MINIMUM
 
 
@@ -38,3 +38,27 @@ def gains(released: Floats, known: Floats, kind: int) -> Floats:
                 if p[place] > 0 and q[place] > 0:
                     result[i, j] += place_gain(kind, p[place], q[place])
     return result
+
+
+def pair_gains(released: SparseMatrix, known: SparseMatrix, kind: int) -> Floats:
+    """Return the gain of row k of one side with row k of the other, for all k, from sparse (scaled) shares.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> pair_gains(sparse.csr_array([[0.5, 0.5]]), sparse.csr_array([[1.0, 0.0]]), MINIMUM)
+    array([1.])
+    """
+    p = released.multiply(known.astype(np.bool_)).tocsr()
+    q = known.multiply(released.astype(np.bool_)).tocsr()
+    for side in (p, q):  # the same places in the same order: those that both rows have
+        side.sum_duplicates()
+        side.sort_indices()
+    if kind == LOGARITHM:
+        values = p.data * np.log1p(q.data / p.data) + q.data * np.log1p(p.data / q.data)
+    elif kind == MINIMUM:
+        values = 2 * np.minimum(p.data, q.data)
+    else:
+        values = p.data * q.data
+    rows = np.repeat(np.arange(p.shape[0]), np.diff(p.indptr))
+    return np.bincount(rows, values, minlength=p.shape[0]).astype(np.float64)
