@@ -6,6 +6,7 @@ handed over to a neighbouring antenna. The recipe is for speed: it is fitted to 
 and to about 70 million pairs that share a place, and to nothing else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +87,29 @@ class Recipe:
         return hp.Histograms(counts, pl.Series(np.arange(self.n_users)), pl.Series(np.arange(self.n_places)))
 
 
-SHAPES = {
+@dataclass(frozen=True)
+class Hub:
+    """One place that everybody visits with a share of their own, and no other place in common: made to be hard."""
+
+    n_users: int
+    seed: int = 0
+
+    def make(self) -> tuple[hp.Histograms, hp.Histograms]:
+        """Return the two sides."""
+        random = np.random.default_rng(self.seed)
+        n = self.n_users
+        sides = []
+        for first in (1, 1 + n):
+            visits = random.integers(1, 10**6, n)
+            counts = np.concatenate([visits, 10**6 - visits])
+            places = np.concatenate([np.zeros(n, np.int64), first + np.arange(n)])
+            matrix = sparse.csr_array((counts, (np.tile(np.arange(n), 2), places)), shape=(n, 1 + 2 * n))
+            sides.append(hp.Histograms(matrix, pl.Series(np.arange(n)), pl.Series(np.arange(1 + 2 * n))))
+        return sides[0], sides[1]
+
+
+SHAPES: dict[str, Callable[[int], Recipe | Hub]] = {
+    "hub": Hub,
     "paper": lambda n: Recipe(n, 1211),
     "proportional": lambda n: Recipe(n, max(20, round(n * 1211 / 46986))),
     "sub-prefectures": lambda n: Recipe(n, 237, n_near=100),

@@ -121,6 +121,15 @@ def approximate_rows(n_users: int) -> list[str]:
     return lines
 
 
+def hub_rows(sizes: list[int]) -> list[str]:
+    """Measure the hardest instance that we know of, beside scipy, and return the lines."""
+    lines = []
+    for n_users in sizes:
+        mine, theirs = measure("ours", "hub", n_users), measure("scipy", "hub", n_users)
+        lines.append(f"| {n_users:,} | {mine['seconds']:.1f} s | {theirs['seconds']:.1f} s |")
+    return lines
+
+
 def write_page(started: float) -> None:
     """Measure all and write the page."""
     first, again = compile_times()
@@ -140,6 +149,7 @@ def write_page(started: float) -> None:
         "RIVALS": rival_rows([5_000, 10_000, 20_000]),
         "GROWTH": growth_rows(GROWTH),
         "APPROXIMATE": approximate_rows(46_986),
+        "HUB": hub_rows([500, 1_000, 1_500]),
     }
     text = (ROOT / "benchmarks" / "performance.md.in").read_text()
     for name, lines in sections.items():
