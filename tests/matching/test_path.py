@@ -36,6 +36,14 @@ def test_the_pairs_of_a_chosen_size_come_with_their_proof() -> None:
     assert matching.total_weight == pytest.approx(path.total_weight[32], abs=1e-9)
 
 
+def test_no_shared_place_is_allowed_and_said_and_other_things_are_refused() -> None:
+    released, known = hp.Histograms.from_strings({1: "a"}), hp.Histograms.from_strings({1: "b"})
+    with pytest.warns(hp.NoSharedPlaceWarning, match="every pair is a guess"):
+        assert hp.matching_path(released, known).price.tolist() == [0.0]
+    with pytest.raises(hp.InputError, match="not Histograms"):
+        hp.matching_path(released, "known.csv")  # type: ignore[arg-type]
+
+
 def test_the_table_has_a_row_for_every_size() -> None:
     table = hp.matching_path(*hp.datasets.town(30, 10)).to_table()
     assert table["size"].to_list() == list(range(1, 31))

@@ -1,11 +1,12 @@
 """Say what was found in words and tables for people."""
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms
+from habitprint.ids import positions
 from habitprint.matching import Matching
 
 FIRST = 10  # pairs shown
@@ -143,3 +144,50 @@ def describe_pairs(matching: Matching) -> RenderableType:
         table.add_row(Text(printable(released)), Text(printable(known)), "guess" if is_guess else f"{weight:.4f}")
     more = matching.size - FIRST
     return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))
+
+
+def n_shared_places(released: Histograms, known: Histograms) -> int:
+    """Return how many places are on both sides.
+
+    Examples
+    --------
+    >>> n_shared_places(Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "bc"}))
+    1
+    """
+    return int((positions(released.places, known.places) >= 0).sum())
+
+
+def print_caveats(
+    notes: Console, released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None = None
+) -> None:
+    """Print what a person should know before believing the numbers.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> print_caveats(Console(), *hp.datasets.illustration(), 3)
+    """
+    for caveat in _caveats(released, known, n_shared, result):
+        notes.print(f"[yellow]note:[/yellow] {caveat}", soft_wrap=True)
+
+
+def _caveats(released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None) -> list[str]:
+    notes = []
+    fewer = min(released.n_places, known.n_places)
+    if n_shared == 0:
+        notes.append(
+            "the two tables have no place in common, so every pair is a guess. "
+            "Check that both name their places in the same way."
+        )
+    elif n_shared < fewer / 2:
+        notes.append(
+            f"only {n_shared:,} of {fewer:,} places are in both tables. "
+            "Check that both name their places in the same way (case, spaces, leading zeros)."
+        )
+    if released.to_table().equals(known.to_table()):
+        notes.append("both tables are the same. An attack knows another period; this says nothing about it.")
+    if result is not None and result.n_ignored:
+        notes.append(
+            f"{result.n_ignored:,} rows of the truth name users who are not in both tables; they were ignored."
+        )
+    return notes

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from habitprint.cli.describe import describe_matching, describe_pairs
+from habitprint.cli.describe import describe_matching, describe_pairs, n_shared_places, print_caveats
 from habitprint.cli.options import (
     DuplicatesOption,
     ForceOption,
@@ -25,7 +25,6 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.ids import positions
 from habitprint.matching import Direction, Matching, Method
 from habitprint.matching import match as match_histograms
 from habitprint.tables import check_writable, read_table, write_table
@@ -100,9 +99,8 @@ def match(
         if out is not None:
             progress("writing", 0, 1)
             write_table(matching.to_table(), out, overwrite=force)
-    n_shared = int((positions(released.places, known.places) >= 0).sum())
-    for note in _notes(released, known, n_shared, result):
-        notes.print(f"[yellow]note:[/yellow] {note}", soft_wrap=True)
+    n_shared = n_shared_places(released, known)
+    print_caveats(notes, released, known, n_shared, result)
     if as_json:
         typer.echo(json.dumps(_summary(matching, released, known, n_shared, result, out), ensure_ascii=False))
         return
@@ -151,29 +149,6 @@ def _keep_inputs(out: Path, *inputs: Path | str | None) -> None:
                 why="it would be lost",
                 fix="choose another name",
             )
-
-
-def _notes(released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None) -> list[str]:
-    """Return what a person should know before believing the numbers."""
-    notes = []
-    fewer = min(released.n_places, known.n_places)
-    if n_shared == 0:
-        notes.append(
-            "the two tables have no place in common, so every pair is a guess. "
-            "Check that both name their places in the same way."
-        )
-    elif n_shared < fewer / 2:
-        notes.append(
-            f"only {n_shared:,} of {fewer:,} places are in both tables. "
-            "Check that both name their places in the same way (case, spaces, leading zeros)."
-        )
-    if released.to_table().equals(known.to_table()):
-        notes.append("both tables are the same. An attack knows another period; this says nothing about it.")
-    if result is not None and result.n_ignored:
-        notes.append(
-            f"{result.n_ignored:,} rows of the truth name users who are not in both tables; they were ignored."
-        )
-    return notes
 
 
 def _summary(

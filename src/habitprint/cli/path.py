@@ -1,6 +1,7 @@
 """``habitprint path``: the best matching of every size."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -8,7 +9,7 @@ import typer
 from rich.console import Console
 
 from habitprint.charts import check_chart_target, plot_path, save_chart
-from habitprint.cli.describe import facts
+from habitprint.cli.describe import facts, n_shared_places, print_caveats
 from habitprint.cli.options import (
     DuplicatesOption,
     ForceOption,
@@ -21,6 +22,7 @@ from habitprint.cli.options import (
     to_bytes,
 )
 from habitprint.cli.progress import ProgressBar
+from habitprint.errors import NoSharedPlaceWarning
 from habitprint.histograms import read_histograms
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.tables import check_writable, write_table
@@ -52,7 +54,9 @@ def path(
         check_writable(out, overwrite=force)
     if plot is not None:
         check_chart_target(plot, overwrite=force)
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    notes = Console(stderr=True, highlight=False)
+    with ProgressBar(notes) as progress, warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         progress("reading", 0, 2)
         released = read_histograms(released_file, duplicates=duplicates)
         known = read_histograms(known_file, duplicates=duplicates)
@@ -63,6 +67,7 @@ def path(
             write_table(found.to_table(), out, overwrite=force)
         if plot is not None:
             save_chart(plot_path(found), plot, overwrite=force)
+    print_caveats(notes, released, known, n_shared_places(released, known))
     files = {"out": out, "plot": plot}
     if as_json:
         summary = {name: None if file is None else str(file) for name, file in files.items()}

@@ -17,6 +17,11 @@ from habitprint.matching.sides import make_side, pair_up
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
 
+NO_SHARED_PLACE = (
+    "no released user shares a place with any known user: every pair is a guess. "
+    "Check that both sets name their places in the same way."
+)
+
 
 def match(
     released: Histograms,
@@ -72,7 +77,7 @@ def match(
     ('?2', 'John')
     """
     chosen = find_weight(weight)
-    _check_sides(released, known)
+    check_sides(released, known)
     _check_options(method, direction, epsilon)
     _check_size(size, method, released.n_users, known.n_users)
     streams = seed_streams(seed)
@@ -82,12 +87,7 @@ def match(
     else:
         found = _jointly(released, known, chosen, size, epsilon, streams, max_memory, progress)
     if not found.gains.any():
-        warnings.warn(
-            "no released user shares a place with any known user: every pair is a guess. "
-            "Check that both sets name their places in the same way.",
-            NoSharedPlaceWarning,
-            stacklevel=2,
-        )
+        warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     sort = np.lexsort((found.columns, found.rows))
     return Matching(
         released=released.users.gather(found.rows[sort]).alias("released"),
@@ -176,7 +176,14 @@ def _one_by_one(
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
-def _check_sides(released: Histograms, known: Histograms) -> None:
+def check_sides(released: Histograms, known: Histograms) -> None:
+    """Raise `InputError` unless both sides are histograms.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "x"})
+    >>> check_sides(habits, habits)
+    """
     for side, value in (("released", released), ("known", known)):
         if not isinstance(value, Histograms):
             raise InputError(

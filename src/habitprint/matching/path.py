@@ -1,14 +1,16 @@
 """The best matching of every size, in one run."""
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
+from habitprint.errors import NoSharedPlaceWarning
 from habitprint.histograms import Histograms, align
 from habitprint.matching.joint import solve_joint
-from habitprint.matching.match import match, seed_streams
+from habitprint.matching.match import NO_SHARED_PLACE, check_sides, match, seed_streams
 from habitprint.matching.result import Matching
 from habitprint.matching.sides import make_side
 from habitprint.progress import Progress, silent
@@ -118,11 +120,14 @@ def matching_path(
     MatchingPath(sizes 1 to 50, jensen-shannon)
     """
     chosen = find_weight(weight)
+    check_sides(released, known)
     streams = seed_streams(seed)
     ours, theirs = align(released.in_order(), known.in_order())
     sides = make_side(ours, chosen, streams[0]), make_side(theirs, chosen, streams[1])
     largest = min(released.n_users, known.n_users)
     solution = solve_joint(*sides, chosen, largest, max_memory=max_memory, progress=progress)
+    if len(solution.rows) == 0:
+        warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     price = np.zeros(largest)
     added = np.repeat(solution.step_prices, solution.step_flows)
     price[: len(added)] = np.minimum.accumulate(np.maximum(added, 0.0))
