@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from numbers import Integral
+from typing import TypeGuard
 
 
 class HabitprintError(Exception):
@@ -60,7 +61,7 @@ def require_option(name: str, value: object, allowed: Iterable[str]) -> None:
         )
 
 
-def is_whole(value: object) -> bool:
+def is_whole(value: object) -> TypeGuard[int]:
     """Return whether a value is a whole number by type.
 
     Examples
@@ -78,7 +79,7 @@ def require_seed(seed: object) -> None:
     --------
     >>> require_seed(7)
     """
-    if not is_whole(seed) or int(str(seed)) < 0:
+    if not is_whole(seed) or seed < 0:
         raise InputError(
             f"seed {seed!r} is not a whole number of zero or more",
             why="it makes random choices repeatable",

@@ -37,8 +37,6 @@ class Solution:
         The proof: they cover every pair of nodes.
     step_prices, step_flows
         How the matching grew: at which price how many pairs were added.
-    n_pairs
-        The number of pairs of nodes that share a place.
     """
 
     rows: Indices
@@ -49,7 +47,6 @@ class Solution:
     price: float
     step_prices: Floats
     step_flows: Indices
-    n_pairs: int
 
 
 def solve_joint(
@@ -91,7 +88,7 @@ def solve_joint(
     """
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), weight.place_gain)
     work = work_of_rows(problem.released, problem.known)
-    state, n_pairs = _first_state(problem, released, known, size, max_memory, work, progress)
+    state = _first_state(problem, released, known, size, max_memory, work, progress)
     state.clock[st.EPSILON] = epsilon
     state = _run(state, problem, size, max_memory, progress)
 
@@ -115,7 +112,6 @@ def solve_joint(
         price=price,
         step_prices=state.step_price[:n_steps],
         step_flows=state.step_flow[:n_steps],
-        n_pairs=n_pairs,
     )
 
 
@@ -127,8 +123,8 @@ def _first_state(
     max_memory: float,
     work: Floats,
     progress: Progress,
-) -> tuple[st.State, int]:
-    """Return the empty matching, with the lists of all rows filled, and the number of pairs that share a place."""
+) -> st.State:
+    """Return the empty matching, with the lists of all rows filled."""
     n_rows, n_columns = released.shares.shape[0], known.shares.shape[0]
     n_units = min(len(released.members), len(known.members))
     n_waiters = FIRST_WAITERS
@@ -164,10 +160,11 @@ def _first_state(
         )
         return n
 
-    n_pairs = sum(run_blocks(fill, work, "gains", progress))
+    for _ in run_blocks(fill, work, "gains", progress):
+        pass
     has_pairs = state.rows["n_short"] > 0
     state.clock[st.HIGHEST] = state.short["offer"][has_pairs, 0].max(initial=0.0)
-    return state, n_pairs
+    return state
 
 
 def memory_of(*arrays: object) -> int:
