@@ -15,6 +15,8 @@ LAYERS = [
     {"ids", "tables", "blocks"},
     {"counts"},
     {"histograms"},
+    {"events"},
+    {"periods", "grids"},
     {"ties", "truth", "datasets"},
     {"weights"},
     {"matching"},
@@ -26,6 +28,8 @@ LAYERS = [
 ]
 # Within a package of several files, in the same sense.
 PACKAGES = {
+    "events": ["times", "table", "files", "combine", "check", "sharing"],
+    "periods": ["dates", "values", "tally", "split"],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
         "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",

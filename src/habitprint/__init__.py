@@ -11,31 +11,51 @@ from habitprint import datasets
 from habitprint.charts import plot_path, save_chart
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
+from habitprint.events import Events, events_from_frame, read_events
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.matching import Matching, MatchingPath, match, matching_path
+from habitprint.periods import (
+    BusiestWeeks,
+    ConsecutiveWeeks,
+    DateRanges,
+    HalvesOfActiveWeeks,
+    OnDays,
+    Split,
+    split,
+)
 from habitprint.weights import WEIGHTS, Weight, weights
 
 __version__ = "0.1.0"
 
 __all__ = [
     "WEIGHTS",
+    "BusiestWeeks",
+    "ConsecutiveWeeks",
+    "DateRanges",
     "Evaluation",
+    "Events",
     "HabitprintError",
+    "HalvesOfActiveWeeks",
     "Histograms",
     "InputError",
     "Matching",
     "MatchingPath",
     "NoCommonUserWarning",
     "NoSharedPlaceWarning",
+    "OnDays",
+    "Split",
     "Weight",
     "align",
     "datasets",
     "evaluate",
+    "events_from_frame",
     "match",
     "matching_path",
     "plot_path",
+    "read_events",
     "read_histograms",
     "save_chart",
+    "split",
     "weights",
     "wilson_interval",
 ]

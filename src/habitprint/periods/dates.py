@@ -1,0 +1,102 @@
+"""What a day and a week are: local midnight to local midnight, and seven such days."""
+
+from datetime import date, datetime, timedelta
+from typing import Any, Literal, get_args
+from zoneinfo import ZoneInfo
+
+import polars as pl
+
+from habitprint.errors import InputError, require_option
+
+DayName = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+DAYS: tuple[DayName, ...] = get_args(DayName)
+MONDAY = date(1970, 1, 5)  # weeks are counted from here
+
+
+def to_date(value: Any) -> date:
+    """Return a date that was given as a date or as text.
+
+    Examples
+    --------
+    >>> to_date("2012-04-09")
+    datetime.date(2012, 4, 9)
+    """
+    if isinstance(value, datetime):
+        value = value.date() if value == datetime.combine(value.date(), datetime.min.time(), value.tzinfo) else value
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{value!r} is not a date",
+            why="periods are made of whole days",
+            fix="write it as year-month-day, such as '2012-04-09'",
+        ) from error
+
+
+def in_words(day: date) -> str:
+    """Return a date as people write it.
+
+    Examples
+    --------
+    >>> in_words(date(2012, 4, 9))
+    '9 April 2012'
+    """
+    return f"{day.day} {day:%B %Y}"
+
+
+def between(first: date, last: date, time_zone: str) -> pl.Expr:
+    """Return the expression that says whether an event's time lies in the days from `first` to `last`.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"time": [datetime(2012, 4, 9, 23, tzinfo=ZoneInfo("UTC"))]})
+    >>> frame.select(between(date(2012, 4, 9), date(2012, 4, 9), "UTC")).item()
+    True
+    """
+    start, end = (_midnight(day, time_zone) for day in (first, last + timedelta(days=1)))
+    return (pl.col("time") >= start) & (pl.col("time") < end)
+
+
+def _midnight(day: date, time_zone: str) -> pl.Expr:
+    moment = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(time_zone))
+    return pl.lit(moment.astimezone(ZoneInfo("UTC")), pl.Datetime("us", "UTC"))
+
+
+def local_days(time_zone: str) -> pl.Expr:
+    """Return the expression for the local day of an event, as a number since 1970.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, 1, 23, 30, tzinfo=ZoneInfo("UTC"))]})
+    >>> frame.select(local_days("UTC"), local_days("Europe/Zurich").alias("there")).row(0)
+    (0, 1)
+    """
+    time = pl.col("time")
+    local = time if time_zone == "UTC" else time.dt.convert_time_zone(time_zone)
+    return local.dt.date().cast(pl.Int32)
+
+
+def local_weeks(time_zone: str, first_day: DayName) -> pl.Expr:
+    """Return the expression for the local week of an event: a number that grows by one from week to week.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, day, tzinfo=ZoneInfo("UTC")) for day in (5, 11, 12)]})
+    >>> frame.select(local_weeks("UTC", "monday")).to_series().to_list()
+    [0, 0, 1]
+    """
+    return (local_days(time_zone) - day_of_week_zero(first_day).toordinal() + date(1970, 1, 1).toordinal()) // 7
+
+
+def day_of_week_zero(first_day: DayName) -> date:
+    """Return the first day of week 0, for weeks that begin on a given day.
+
+    Examples
+    --------
+    >>> day_of_week_zero("tuesday")
+    datetime.date(1970, 1, 6)
+    """
+    require_option("first day of the week", first_day, DAYS)
+    return MONDAY + timedelta(days=DAYS.index(first_day))

@@ -1,0 +1,194 @@
+"""How a table of events becomes two sets of histograms."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Booleans
+from habitprint.errors import InputError, first_few, is_whole, require_option
+from habitprint.events import Events
+from habitprint.histograms import Histograms
+from habitprint.ids import positions, to_ids
+from habitprint.periods.tally import Tally, tally
+from habitprint.periods.values import KNOWN, RELEASED, Period
+from habitprint.progress import Progress, silent
+
+CountedAs = Literal["visits", "seconds"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Hold two sets of histograms of the same users, and what became of every row of the events.
+
+    It unpacks into the two: ``released, known = split(...)``.
+
+    Parameters
+    ----------
+    released, known
+        The histograms of the two parts, over the same users.
+    periods
+        Which days are in which part, in words.
+    source
+        Where the events come from.
+    n_rows
+        Rows in all. They are either in ``n_used``, ``n_outside``, ``n_of_others`` or ``unused``.
+    n_used
+        Rows that were counted in a histogram.
+    n_outside
+        Rows outside both periods.
+    n_of_others
+        Rows within the periods of users who were not active in both parts, or not asked for.
+    n_users_seen
+        Users with a row within the periods.
+    unused
+        Rows that could not be used or were left out, by reason.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-09", "2012-04-16", "2012-04-10"]
+    >>> events = hp.events_from_frame({"user": ["Jill", "Jill", "Mike"], "time": days, "place": ["dorm"] * 3})
+    >>> parts = hp.split(events, hp.ConsecutiveWeeks("2012-04-09"))
+    >>> parts.released.users.to_list(), parts.n_rows, parts.n_used, parts.n_of_others
+    (['Jill'], 3, 2, 1)
+    """
+
+    released: Histograms
+    known: Histograms
+    periods: str
+    source: str
+    n_rows: int
+    n_used: int
+    n_outside: int
+    n_of_others: int
+    n_users_seen: int
+    unused: Mapping[str, int]
+
+    def __iter__(self) -> Iterator[Histograms]:
+        yield self.released
+        yield self.known
+
+
+def split(
+    events: Events,
+    period: Period,
+    *,
+    users: Iterable[object] | None = None,
+    active: int = 1,
+    count: CountedAs = "visits",
+    progress: Progress = silent,
+) -> Split:
+    """Count events per user and place in two periods: the first is released, the second known.
+
+    Parameters
+    ----------
+    events
+        Events with places; a `Grid` gives places to positions.
+    period
+        Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `BusiestWeeks`,
+        `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
+    users
+        A fixed cohort: the histograms are of exactly these users. None: of all who are active.
+    active
+        The least number of events in each part for a user to be kept.
+    count
+        What a count is: the number of ``"visits"``, or the ``"seconds"`` spent.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-09", "2012-04-10", "2012-04-16"]
+    >>> events = hp.events_from_frame({"user": ["Jill"] * 3, "time": days, "place": ["dorm", "library", "dorm"]})
+    >>> released, known = hp.split(events, hp.ConsecutiveWeeks("2012-04-09"))
+    >>> released.to_table().rows(), known.to_table().rows()
+    ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
+    """
+    _check(events, active, count)
+    if count == "seconds":
+        events = events.leave_out(pl.col("seconds") == 0, "the event lasted no time")
+    progress("finding the periods", 0, 2)
+    parts = period.parts(events)
+    progress("counting events", 1, 2)
+    found = tally(parts.frame, in_seconds=count == "seconds")
+    unused = events.count_unused(found.n_unused)
+    n_outside = found.n_unused.get(0, 0)
+    n_inside = [found.n_in(part) for part in (RELEASED, KNOWN)]
+    _refuse_empty(n_inside, n_outside, parts.words, events.source)
+    kept = _kept_users(found, users, active, parts.words)
+    n_used = int(found.n_events[kept[found.user]].sum())
+    progress("counting events", 2, 2)
+    return Split(
+        released=found.histograms(RELEASED, kept),
+        known=found.histograms(KNOWN, kept),
+        periods=parts.words,
+        source=events.source,
+        n_rows=sum(n_inside) + sum(found.n_unused.values()),
+        n_used=n_used,
+        n_outside=n_outside,
+        n_of_others=sum(n_inside) - n_used,
+        n_users_seen=found.users.len(),
+        unused=unused,
+    )
+
+
+def _check(events: Events, active: int, count: str) -> None:
+    require_option("count", count, get_args(CountedAs))
+    if not is_whole(active) or active < 1:
+        raise InputError(
+            f"active={active!r} is not a whole number of one or more",
+            why="it is the least number of events of a user in each part",
+            fix="use 1 (the paper's choice) or more",
+        )
+    if "place" not in events.columns:
+        raise InputError(
+            f"{events.source} has positions, but no places",
+            why="a histogram counts visits to places",
+            fix="lay a grid over it: events = hp.Grid(1000, box).place(events) (on the command line: --side 1000)",
+        )
+    if count == "seconds" and "seconds" not in events.columns:
+        raise InputError(
+            f"{events.source} does not say how long events lasted",
+            why="seconds spent at places need durations",
+            fix="name their column (seconds='duration'), or take the time to the next event: events.until_next(3600)",
+        )
+
+
+def _refuse_empty(n_inside: list[int], n_outside: int, words: str, source: str) -> None:
+    for name, n_events in zip(("released", "known"), n_inside, strict=True):
+        if n_events == 0:
+            raise InputError(
+                f"{source}: the {name} period has no events ({words})",
+                why=f"{n_outside:,} usable rows lie outside both periods",
+                fix="choose periods that the events cover, and check the time zone",
+            )
+
+
+def _kept_users(found: Tally, users: Iterable[object] | None, active: int, words: str) -> Booleans:
+    """Return which users have enough events in both parts; with a cohort exactly those, or an error."""
+    n_users = found.users.len()
+    is_active = np.ones(n_users, bool)
+    for part in (RELEASED, KNOWN):
+        n_events = np.bincount(found.user, weights=found.n_events * (found.part == part), minlength=n_users)
+        is_active &= n_events >= active
+    if users is not None:
+        cohort = to_ids(users, "user").unique().sort()
+        places = positions(cohort, found.users)
+        is_missing = (places < 0) | ~is_active[places]
+        if is_missing.any():
+            raise InputError(
+                f"user {first_few(cohort.filter(is_missing).to_list())} of the cohort is not active in both parts",
+                why=f"a fixed cohort has the same users on both sides, each with events in both ({words})",
+                fix="leave these users out of the cohort, or choose other periods",
+            )
+        is_active[:] = False
+        is_active[places] = True
+    if not is_active.any():
+        raise InputError(
+            f"no user has at least {active} {'event' if active == 1 else 'events'} in each part ({words})",
+            why="a person can be recognised only with habits on both sides",
+            fix="choose longer periods, or check that both parts use the same user ids",
+        )
+    return is_active

@@ -1,0 +1,251 @@
+"""Which events are released and which are known: small values that read like sentences."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Protocol
+
+import polars as pl
+
+from habitprint.errors import InputError, require_option
+from habitprint.events import Events
+from habitprint.periods.dates import (
+    DAYS,
+    DayName,
+    between,
+    day_of_week_zero,
+    in_words,
+    local_days,
+    local_weeks,
+    to_date,
+)
+
+RELEASED, KNOWN = 0, 1  # the two parts
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Hold which part each event belongs to: a lazy frame with a column ``part``, and the same in words.
+
+    ``part`` is 0 for released, 1 for known, and null outside both.
+    """
+
+    frame: pl.LazyFrame
+    words: str
+
+
+class Period(Protocol):
+    """Tell for each event whether it is released, known, or neither."""
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+
+
+@dataclass(frozen=True)
+class DateRanges:
+    """Two ranges of days, each with its first and its last day: the first is released, the second known.
+
+    Examples
+    --------
+    >>> DateRanges(("2012-04-09", "2012-04-15"), ("2012-04-16", "2012-04-22")).words
+    '9 April 2012 to 15 April 2012 released, 16 April 2012 to 22 April 2012 known'
+    """
+
+    released: tuple[str | date, str | date]
+    known: tuple[str | date, str | date]
+
+    def __post_init__(self) -> None:
+        for name, (first, last) in zip(("released", "known"), self.ranges, strict=True):
+            if first > last:
+                raise InputError(
+                    f"the {name} period ends on {last} before it begins on {first}",
+                    why="a period has a first and a last day",
+                    fix="swap the two",
+                )
+        (first, last), (other_first, other_last) = self.ranges
+        if first <= other_last and other_first <= last:
+            raise InputError(
+                f"the two periods overlap: {first} to {last} and {other_first} to {other_last}",
+                why="the same events on both sides would identify people by themselves; "
+                "the theory needs independent samples",
+                fix="choose periods that have no day in common",
+            )
+
+    @property
+    def ranges(self) -> tuple[tuple[date, date], tuple[date, date]]:
+        """Return the two ranges as dates."""
+        (a, b), (c, d) = self.released, self.known
+        return (to_date(a), to_date(b)), (to_date(c), to_date(d))
+
+    @property
+    def words(self) -> str:
+        """Return the periods in words."""
+        (a, b), (c, d) = (tuple(map(in_words, days)) for days in self.ranges)
+        return f"{a} to {b} released, {c} to {d} known"
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        is_released, is_known = (between(*days, events.time_zone) for days in self.ranges)
+        part = pl.when(is_released).then(pl.lit(RELEASED, pl.Int8)).when(is_known).then(pl.lit(KNOWN, pl.Int8))
+        return Parts(events.frame.with_columns(part=part), f"{self.words} ({events.time_zone})")
+
+
+@dataclass(frozen=True)
+class ConsecutiveWeeks:
+    """Two weeks in a row from a date: the first is released, the second known.
+
+    Examples
+    --------
+    >>> ConsecutiveWeeks("2012-04-09").words
+    '9 April 2012 to 15 April 2012 released, 16 April 2012 to 22 April 2012 known'
+    """
+
+    start: str | date
+
+    def __post_init__(self) -> None:
+        to_date(self.start)
+
+    @property
+    def ranges(self) -> DateRanges:
+        """Return the same two weeks as ranges of days."""
+        start = to_date(self.start)
+        a, b, c = (start + timedelta(days=days) for days in (6, 7, 13))
+        return DateRanges((start, a), (b, c))
+
+    @property
+    def words(self) -> str:
+        """Return the weeks in words."""
+        return self.ranges.words
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        return self.ranges.parts(events)
+
+
+@dataclass(frozen=True)
+class BusiestWeeks:
+    """The two consecutive weeks with the most users active in both; of equally busy ones the earliest.
+
+    Parameters
+    ----------
+    first_day
+        On which day a week begins.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-02", "2012-04-09", "2012-04-16", "2012-04-12", "2012-04-18"]
+    >>> events = hp.events_from_frame({"user": [1, 1, 1, 2, 2], "time": days, "place": [7] * 5})
+    >>> BusiestWeeks().find(events).start
+    datetime.date(2012, 4, 9)
+    """
+
+    first_day: DayName = "monday"
+
+    def __post_init__(self) -> None:
+        require_option("first_day", self.first_day, DAYS)
+
+    def find(self, events: Events) -> ConsecutiveWeeks:
+        """Return the weeks found in the events."""
+        week = local_weeks(events.time_zone, self.first_day).alias("week")
+        active = events.usable.select("user", week).unique().collect(engine="streaming")
+        following = active.with_columns(pl.col("week") - 1)
+        both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
+        if both.is_empty():
+            raise InputError(
+                f"{events.source}: nobody is active in two consecutive weeks",
+                why="the busiest two weeks are those with the most users active in both",
+                fix="give more weeks of events, or two date ranges of your own",
+            )
+        best = both.sort("len", "week", descending=[True, False])["week"][0]
+        return ConsecutiveWeeks(day_of_week_zero(self.first_day) + timedelta(weeks=best))
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        found = self.find(events).parts(events)
+        return Parts(found.frame, f"{found.words}: the two weeks with the most users active in both")
+
+
+@dataclass(frozen=True)
+class HalvesOfActiveWeeks:
+    """The first half of each user's own active weeks is released, the second half known.
+
+    A week is active if the user has an event in it. Of an odd number the first half has one more (weeks 10 and
+    15 released, 100 known). Users with a single active week have nothing on the known side.
+
+    Parameters
+    ----------
+    first_day
+        On which day a week begins.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-01-02", "2012-01-03", "2012-02-06", "2012-12-24"]
+    >>> walks = hp.events_from_frame({"user": [1] * 4, "time": days, "place": ["a", "a", "b", "c"]})
+    >>> HalvesOfActiveWeeks().parts(walks).frame.collect()["part"].to_list()
+    [0, 0, 0, 1]
+    """
+
+    first_day: DayName = "monday"
+
+    def __post_init__(self) -> None:
+        require_option("first_day", self.first_day, DAYS)
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        week = local_weeks(events.time_zone, self.first_day)
+        active = events.usable.select("user", week.alias("week")).unique()
+        last_of_first_half = pl.col("week").sort().get((pl.len() - 1) // 2)
+        cuts = active.group_by("user").agg(last_released=last_of_first_half).collect(engine="streaming")
+        part = (week > pl.col("last_released")).cast(pl.Int8).alias("part")
+        frame = events.frame.join(cuts.lazy(), on="user", how="left", maintain_order="left")
+        return Parts(
+            frame.with_columns(part).drop("last_released"),
+            f"each user's active weeks (from {self.first_day.title()}, {events.time_zone}): first half released, "
+            "second half known",
+        )
+
+
+@dataclass(frozen=True)
+class OnDays:
+    """Only some days of the week of another period: Monday, or Monday to Wednesday, of each week.
+
+    Parameters
+    ----------
+    first, last
+        The first and the last day that is kept, in one run of days (``"friday", "monday"`` is four days).
+    of
+        The period that is narrowed down.
+
+    Examples
+    --------
+    >>> OnDays("monday", "tuesday", of=ConsecutiveWeeks("2012-04-09")).days
+    ('monday', 'tuesday')
+    """
+
+    first: DayName
+    last: DayName
+    of: Period
+
+    @property
+    def days(self) -> tuple[DayName, ...]:
+        """Return the days that are kept."""
+        for name, value in (("first day", self.first), ("last day", self.last)):
+            require_option(name, value, DAYS)
+        start = DAYS.index(self.first)
+        n_days = (DAYS.index(self.last) - start) % 7 + 1
+        return tuple(DAYS[(start + day) % 7] for day in range(n_days))
+
+    def __post_init__(self) -> None:
+        _ = self.days
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        whole = self.of.parts(events)
+        # Day 0 of 1970 was a Thursday.
+        weekday = (local_days(events.time_zone) + DAYS.index("thursday")) % 7
+        is_kept = weekday.is_in([DAYS.index(day) for day in self.days])
+        days = self.first.title() if len(self.days) == 1 else f"{self.first.title()} to {self.last.title()}"
+        return Parts(
+            whole.frame.with_columns(part=pl.when(is_kept).then(pl.col("part"))), f"{days} only; {whole.words}"
+        )
