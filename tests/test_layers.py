@@ -28,7 +28,7 @@ LAYERS = [
 ]
 # Within a package of several files, in the same sense.
 PACKAGES = {
-    "events": ["times", "table", "files", "combine", "check", "sharing"],
+    "events": ["times", "table", "files", "combine", "sharing", "check"],
     "periods": ["dates", "values", "tally", "split"],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [

@@ -11,7 +11,20 @@ from habitprint import datasets
 from habitprint.charts import plot_path, save_chart
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
-from habitprint.events import Events, events_from_frame, read_events
+from habitprint.events import (
+    Events,
+    EventsCheck,
+    SharedHistories,
+    by_hours,
+    by_weekday,
+    check_events,
+    events_from_frame,
+    find_shared,
+    read_events,
+    resolve_shared,
+    until_next,
+    without_repeats,
+)
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.matching import Matching, MatchingPath, match, matching_path
 from habitprint.periods import (
@@ -34,6 +47,7 @@ __all__ = [
     "DateRanges",
     "Evaluation",
     "Events",
+    "EventsCheck",
     "HabitprintError",
     "HalvesOfActiveWeeks",
     "Histograms",
@@ -43,19 +57,27 @@ __all__ = [
     "NoCommonUserWarning",
     "NoSharedPlaceWarning",
     "OnDays",
+    "SharedHistories",
     "Split",
     "Weight",
     "align",
+    "by_hours",
+    "by_weekday",
+    "check_events",
     "datasets",
     "evaluate",
     "events_from_frame",
+    "find_shared",
     "match",
     "matching_path",
     "plot_path",
     "read_events",
     "read_histograms",
+    "resolve_shared",
     "save_chart",
     "split",
+    "until_next",
     "weights",
     "wilson_interval",
+    "without_repeats",
 ]

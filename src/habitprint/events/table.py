@@ -227,7 +227,7 @@ def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
     kind, ids = schema[column], pl.col(column)
     if kind.is_integer():
         return ids if kind == pl.UInt64 else ids.cast(pl.Int64)
-    if isinstance(kind, (pl.Categorical, pl.Enum)):
+    if isinstance(kind, (pl.Categorical, pl.Enum, pl.Null)):
         return ids.cast(pl.String)
     if kind == pl.String:
         return pl.when(ids.str.len_bytes() > 0).then(ids)

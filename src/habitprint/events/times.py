@@ -78,7 +78,20 @@ def to_instants(
     if not formats:
         sample = frame.select(values).filter(values.is_not_null() & (values != "")).head(SAMPLE).collect().to_series()
         formats = [find_format(sample, column)]
+    _refuse_unknown_formats(formats)
     return pl.coalesce(*(_parsed(values, fmt, time_zone) for fmt in formats))
+
+
+def _refuse_unknown_formats(formats: list[str]) -> None:
+    for fmt in formats:
+        try:
+            pl.DataFrame({"text": ["0"]}).select(_parsed(pl.col("text"), fmt, "UTC"))
+        except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"there is no time format {fmt!r}",
+                why=str(error).splitlines()[0],
+                fix=f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers",
+            ) from error
 
 
 def find_format(sample: pl.Series, column: str) -> str:

@@ -152,7 +152,7 @@ def _check(events: Events, active: int, count: str) -> None:
         raise InputError(
             f"{events.source} does not say how long events lasted",
             why="seconds spent at places need durations",
-            fix="name their column (seconds='duration'), or take the time to the next event: events.until_next(3600)",
+            fix="name their column (seconds='duration'), or take the time to the next event: hp.until_next(events)",
         )
 
 

@@ -1,0 +1,113 @@
+"""What a table of events holds, before anything is concluded from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from habitprint.errors import InputError
+from habitprint.events.sharing import SharedHistories, find_shared
+from habitprint.events.table import Events
+from habitprint.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class EventsCheck:
+    """Hold what was found in a table of events.
+
+    Parameters
+    ----------
+    source, time_zone
+        Where the events come from, and where their days begin.
+    n_rows, n_used
+        Rows in all, and those that can be used.
+    unused
+        Rows that cannot be used or are left out, by reason.
+    n_users
+        Distinct users.
+    n_places
+        Distinct places; None where events have positions.
+    first, last
+        The first and the last time, in the time zone.
+    n_repeats
+        Rows that say the same as another: same user, time and place.
+    shared
+        Users who share their history with another user.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7]})
+    >>> found = hp.check_events(events)
+    >>> found.n_users, found.n_repeats, found.shared.n_users
+    (1, 1, 0)
+    """
+
+    source: str
+    time_zone: str
+    n_rows: int
+    n_used: int
+    unused: Mapping[str, int]
+    n_users: int
+    n_places: int | None
+    first: datetime
+    last: datetime
+    n_repeats: int
+    shared: SharedHistories
+
+
+def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
+    """Count what a table of events holds: rows by fate, users, places, span, repeats, shared histories.
+
+    Unusable rows are only counted here, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, None], "time": ["2012-04-09"] * 2, "place": [7, 8]})
+    >>> hp.check_events(events).unused
+    {'the user is missing': 1}
+    """
+    progress("counting rows", 0, 3)
+    by_reason = events.frame.group_by("reason").agg(n=pl.len()).collect(engine="streaming")
+    n_by_reason: dict[int, int] = dict(by_reason.rows())
+    n_used = n_by_reason.get(0, 0)
+    unused = {
+        reason.text: n_by_reason[number]
+        for number, reason in enumerate(events.reasons, start=1)
+        if n_by_reason.get(number)
+    }
+    if n_used == 0:
+        raise InputError(
+            f"{events.source} has no row that can be used",
+            why=", ".join(f"{n:,} where {text}" for text, n in unused.items()) or "it is empty",
+            fix="check that the columns are named right",
+        )
+    progress("counting users and places", 1, 3)
+    columns = [column for column in ("user", "place") if column in events.columns]
+    distinct = [events.usable.select(column).unique().select(pl.len()) for column in columns]
+    ends = events.usable.select(first=pl.col("time").min(), last=pl.col("time").max())
+    *counts, span = pl.collect_all([*distinct, ends], engine="streaming")
+    first, last = span.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
+    progress("looking for shared histories", 2, 3)
+    return EventsCheck(
+        source=events.source,
+        time_zone=events.time_zone,
+        n_rows=sum(n_by_reason.values()),
+        n_used=n_used,
+        unused=unused,
+        n_users=int(counts[0].item()),
+        n_places=int(counts[1].item()) if len(counts) > 1 else None,
+        first=first,
+        last=last,
+        n_repeats=_count_repeats(events),
+        shared=find_shared(events, n_used),
+    )
+
+
+def _count_repeats(events: Events) -> int:
+    hashes = events.usable.select(pl.struct(events.columns).hash(seed=0).alias("hash")).collect(engine="streaming")
+    ordered = np.sort(hashes["hash"].to_numpy())
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))

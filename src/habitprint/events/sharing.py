@@ -1,0 +1,166 @@
+"""Users who share the same events under different ids: how to find them, merge them or leave them out.
+
+Real data has them: a device registered twice, a file copied into two folders. Their two periods identify each other
+for a reason that has nothing to do with habits, so that whatever is measured on them is wrong.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+import polars as pl
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from habitprint.errors import require_option
+from habitprint.events.table import Events, Reason
+
+ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
+MANY = 8  # more users than this at one place at one instant are a crowd, or a coarse clock
+FEWEST = 5  # shared events below which two histories are not called the same
+SHARED_PART = 0.5  # of the events of the user who has fewer
+Resolution = Literal["merge", "drop"]
+
+
+@dataclass(frozen=True)
+class SharedHistories:
+    """Hold which users share events.
+
+    Parameters
+    ----------
+    pairs
+        ``user, other, n_shared, share``: pairs of users with the number of events that both have at the same
+        instant at the same place, and its share of the events of the one who has fewer.
+    groups
+        ``user, same_as``: each user concerned, and the smallest id among those with the same history.
+    sampled
+        The share of instants and places that was looked at: 1 unless there are very many events.
+
+    Examples
+    --------
+    >>> SharedHistories(pl.DataFrame({"user": []}), pl.DataFrame({"user": []}), 1.0).n_users
+    0
+    """
+
+    pairs: pl.DataFrame
+    groups: pl.DataFrame
+    sampled: float
+
+    @property
+    def n_users(self) -> int:
+        """Return the number of users who share their history with another."""
+        return self.groups.height
+
+
+def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
+    """Find users who have at least half of their events in common with another user.
+
+    An event in common has the same time and the same place (or position) under both ids; at least five are needed.
+    Moments that more than eight users share say nothing and are passed over.
+
+    Parameters
+    ----------
+    events
+        The events.
+    n_rows
+        Their number, if it is known; else they are counted first.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> times = [f"2012-04-09 08:{minute:02d}:00" for minute in range(6)] * 2
+    >>> events = hp.events_from_frame({"user": ["a"] * 6 + ["b"] * 6, "time": times, "place": ["x"] * 12})
+    >>> find_shared(events).pairs.rows()
+    [('a', 'b', 6, 1.0)]
+    """
+    if n_rows is None:
+        n_rows = int(events.usable.select(pl.len()).collect(engine="streaming").item())
+    step = -(-n_rows // ENOUGH_EVENTS) or 1
+    moment = _moment(events)
+    rows = events.usable.select("user", *moment)
+    if step > 1:
+        # The same moments are sampled for every user, so that what two users share stays shared.
+        rows = rows.filter(pl.struct(moment).hash(seed=0) % step == 0)
+    seen = rows.unique().collect(engine="streaming")
+    several = seen.group_by(moment).agg(pl.len()).filter(pl.col("len").is_between(2, MANY)).select(moment)
+    shared = seen.join(several, on=moment, how="semi")
+    pairs = shared.join(shared, on=moment, suffix="_other").filter(pl.col("user") < pl.col("user_other"))
+    counted = pairs.group_by("user", pl.col("user_other").alias("other")).agg(n_shared=pl.len().cast(pl.Int64))
+    totals = seen.group_by("user").agg(total=pl.len())
+    found = (
+        counted.filter(pl.col("n_shared") >= FEWEST)
+        .join(totals, on="user")
+        .join(totals.rename({"user": "other", "total": "total_other"}), on="other")
+        .with_columns(share=pl.col("n_shared") / pl.min_horizontal("total", "total_other"))
+        .filter(pl.col("share") >= SHARED_PART)
+        .select("user", "other", "n_shared", "share")
+        .sort("share", "n_shared", "user", "other", descending=[True, True, False, False])
+    )
+    return SharedHistories(found, _groups(found), 1.0 / step)
+
+
+def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> Events:
+    """Return the events with users of the same history made one, or left out.
+
+    Parameters
+    ----------
+    events, shared
+        The events, and what `find_shared` found in them.
+    how
+        ``"merge"``: they become one user, under the smallest of their ids, and events that several of them had count
+        once. ``"drop"``: all of them are left out. Either way the rows left out are counted under a reason.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> times = [f"2012-04-09 08:{minute:02d}:00" for minute in range(6)] * 2
+    >>> events = hp.events_from_frame({"user": ["a"] * 6 + ["b"] * 6, "time": times, "place": ["x"] * 12})
+    >>> merged = resolve_shared(events, find_shared(events), "merge")
+    >>> merged.usable.collect()["user"].to_list()
+    ['a', 'a', 'a', 'a', 'a', 'a']
+    """
+    require_option("how", how, get_args(Resolution))
+    if shared.n_users == 0:
+        return events
+    is_concerned = pl.col("user").is_in(shared.groups["user"].implode())
+    if how == "drop":
+        return events.leave_out(is_concerned, "its user shares a history with another user")
+    same_as = pl.col("user").replace_strict(shared.groups["user"], shared.groups["same_as"], default=pl.col("user"))
+    merged = events.frame.filter(is_concerned & (pl.col("reason") == 0)).with_columns(user=same_as)
+    reasons = (*events.reasons, Reason("the same event stands under another id of its user", is_fault=False))
+    is_again = ~pl.struct("user", *_moment(events)).is_first_distinct()
+    once = merged.with_columns(
+        reason=pl.when(is_again).then(pl.lit(len(reasons), pl.UInt8)).otherwise(pl.col("reason"))
+    )
+    others = events.frame.filter((~is_concerned).fill_null(value=True) | (pl.col("reason") != 0))
+    return replace(events, frame=pl.concat([others, once]), reasons=reasons)
+
+
+def without_repeats(events: Events) -> Events:
+    """Return the events with exact repeats of (user, time, place) left out and counted.
+
+    It orders nothing, but it has to remember every event once.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> twice = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7]})
+    >>> without_repeats(twice).usable.collect().height
+    1
+    """
+    is_again = ~pl.struct("user", *_moment(events), "reason").is_first_distinct()
+    return events.leave_out(is_again, "it repeats another row")
+
+
+def _moment(events: Events) -> list[str]:
+    return [column for column in events.columns if column in {"time", "place", "lat", "lon"}]
+
+
+def _groups(pairs: pl.DataFrame) -> pl.DataFrame:
+    """Return for each user of a pair the smallest id that is linked to it."""
+    users = pl.concat([pairs["user"], pairs["other"].alias("user")]).unique().sort()
+    left, right = (users.search_sorted(pairs[column]).to_numpy() for column in ("user", "other"))
+    links = coo_array((np.ones(pairs.height), (left, right)), shape=(users.len(), users.len()))
+    labels = connected_components(links, directed=False)[1] if users.len() else np.zeros(0, np.int64)
+    table = pl.DataFrame({"user": users, "label": labels})
+    return table.select("user", same_as=pl.col("user").min().over("label"))

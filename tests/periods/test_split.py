@@ -1,0 +1,212 @@
+"""Two periods, each event in one of them or in neither, and every row accounted for."""
+
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import habitprint as hp
+from habitprint.periods import Period
+
+MONDAY = date(2012, 4, 9)
+moments = st.datetimes(datetime(2012, 3, 20), datetime(2012, 5, 10))  # noqa: DTZ001 - clocks without a zone
+visits = st.lists(st.tuples(st.integers(0, 4), moments, st.integers(0, 3)), min_size=1, max_size=60)
+USERS: dict[str, Callable[[int], Any]] = {"integers": int, "text": "user {}".format}
+
+
+def table_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["user", "time", "place"], orient="row")
+
+
+def split_by_definition(
+    rows: list[tuple[Any, datetime, Any]], parts: list[int | None]
+) -> tuple[Counter[tuple[Any, Any]], Counter[tuple[Any, Any]]]:
+    """Count visits to places in both parts, of users who are in both."""
+    counts: tuple[Counter[tuple[Any, Any]], Counter[tuple[Any, Any]]] = (Counter(), Counter())
+    for (user, _, place), part in zip(rows, parts, strict=True):
+        if part is not None:
+            counts[part][user, place] += 1
+    both = {user for user, _ in counts[0]} & {user for user, _ in counts[1]}
+    first, second = (Counter({key: n for key, n in side.items() if key[0] in both}) for side in counts)
+    return first, second
+
+
+def counted(histograms: hp.Histograms) -> Counter[tuple[Any, Any]]:
+    return Counter({(user, place): count for user, place, count in histograms.to_table().rows()})
+
+
+def part_in_weeks(moment: datetime) -> int | None:
+    days = (moment.date() - MONDAY).days
+    return days // 7 if 0 <= days < 14 else None
+
+
+@pytest.mark.parametrize("kind", USERS)
+@given(rows=visits)
+def test_a_split_is_what_counting_by_hand_gives(kind: str, rows: list[tuple[int, datetime, int]]) -> None:
+    named = [(USERS[kind](user), time, place) for user, time, place in rows]
+    expected = split_by_definition(named, [part_in_weeks(time) for _, time, _ in rows])
+    events = hp.events_from_frame(table_of(named))
+    if not expected[0]:
+        with pytest.raises(hp.InputError, match=r"no events|no user has"):
+            hp.split(events, hp.ConsecutiveWeeks(MONDAY))
+        return
+    parts = hp.split(events, hp.ConsecutiveWeeks(MONDAY))
+    assert (counted(parts.released), counted(parts.known)) == expected
+    assert parts.n_rows == len(rows)
+    assert parts.n_used + parts.n_outside + parts.n_of_others + sum(parts.unused.values()) == parts.n_rows
+
+
+@given(rows=visits, order=st.randoms(use_true_random=False))
+def test_a_split_does_not_depend_on_the_order_of_rows(rows: list[tuple[int, datetime, int]], order: Any) -> None:
+    shuffled = order.sample(rows, len(rows))
+    results: list[Any] = []
+    for variant in (rows, shuffled):
+        try:
+            parts = hp.split(hp.events_from_frame(table_of(variant)), hp.HalvesOfActiveWeeks())
+            results.append([side.to_table().rows() for side in parts])
+        except hp.InputError as error:
+            results.append([error.what])
+    assert results[0] == results[1]
+
+
+@given(rows=visits, first_day=st.sampled_from(["monday", "tuesday", "sunday"]))
+def test_halves_of_active_weeks_are_as_defined(rows: list[tuple[int, datetime, int]], first_day: Any) -> None:
+    offset = {"monday": 0, "tuesday": 1, "sunday": 6}[first_day]
+
+    def week(moment: datetime) -> int:
+        return ((moment.date() - MONDAY).days - offset) // 7
+
+    active = {user: sorted({week(time) for other, time, _ in rows if other == user}) for user, _, _ in rows}
+    released = {user: weeks[: (len(weeks) + 1) // 2] for user, weeks in active.items()}
+    expected = [int(week(time) not in released[user]) for user, time, _ in rows]
+    parts = hp.HalvesOfActiveWeeks(first_day).parts(hp.events_from_frame(table_of(rows)))
+    assert parts.frame.collect()["part"].to_list() == expected
+
+
+@given(rows=visits)
+def test_the_busiest_weeks_have_the_most_users_active_in_both(rows: list[tuple[int, datetime, int]]) -> None:
+    active = {(user, (time.date() - MONDAY).days // 7) for user, time, _ in rows}
+    both = Counter(week for user, week in active if (user, week + 1) in active)
+    events = hp.events_from_frame(table_of(rows))
+    if not both:
+        with pytest.raises(hp.InputError, match="nobody is active in two consecutive weeks"):
+            hp.BusiestWeeks().find(events)
+        return
+    best = min(both, key=lambda week: (-both[week], week))
+    assert hp.BusiestWeeks().find(events) == hp.ConsecutiveWeeks(MONDAY + timedelta(weeks=best))
+
+
+@given(rows=visits, first=st.sampled_from(range(7)), n_days=st.integers(1, 7))
+def test_days_of_the_week_keep_just_these_days(rows: list[tuple[int, datetime, int]], first: int, n_days: int) -> None:
+    names: list[Any] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+    kept = [(first + day) % 7 for day in range(n_days)]
+    period = hp.OnDays(names[first], names[kept[-1]], of=hp.ConsecutiveWeeks(MONDAY))
+    parts = period.parts(hp.events_from_frame(table_of(rows))).frame.collect()["part"].to_list()
+    assert parts == [part_in_weeks(time) if time.weekday() in kept else None for _, time, _ in rows]
+
+
+def test_the_local_day_decides() -> None:
+    times = ["2012-04-15T22:30:00Z", "2012-04-09T10:00:00Z"]
+    table = {"user": [1, 1], "time": times, "place": [1, 1]}
+    zurich = hp.split(hp.events_from_frame(table, time_zone="Europe/Zurich"), hp.ConsecutiveWeeks(MONDAY))
+    assert (zurich.released.totals.tolist(), zurich.known.totals.tolist()) == ([1.0], [1.0])
+    with pytest.raises(hp.InputError, match="known period has no events"):
+        hp.split(hp.events_from_frame(table), hp.ConsecutiveWeeks(MONDAY))
+
+
+def events_of(n_released: int, n_known: int, user: str = "a") -> list[tuple[str, datetime, str]]:
+    first, second = (datetime(2012, 4, day, 8, tzinfo=UTC) for day in (9, 16))
+    return [(user, first, "x")] * n_released + [(user, second, "x")] * n_known
+
+
+def test_active_means_so_many_events_in_each_part() -> None:
+    events = hp.events_from_frame(table_of(events_of(3, 2) + events_of(2, 1, "b")))
+    period = hp.ConsecutiveWeeks(MONDAY)
+    assert hp.split(events, period).released.users.to_list() == ["a", "b"]
+    assert hp.split(events, period, active=2).released.users.to_list() == ["a"]
+    with pytest.raises(hp.InputError, match="no user has at least 3 events"):
+        hp.split(events, period, active=3)
+
+
+def test_a_cohort_is_kept_as_it_is() -> None:
+    events = hp.events_from_frame(table_of(events_of(3, 2) + events_of(2, 1, "b") + events_of(1, 0, "c")))
+    period = hp.ConsecutiveWeeks(MONDAY)
+    parts = hp.split(events, period, users=["b"])
+    assert parts.released.users.to_list() == parts.known.users.to_list() == ["b"]
+    with pytest.raises(hp.InputError, match="user 'c', 'd' of the cohort is not active"):
+        hp.split(events, period, users=["b", "c", "d"])
+
+
+def test_counts_may_be_seconds_spent() -> None:
+    rows = [
+        (1, "2012-04-09", "x", 60.0),
+        (1, "2012-04-10", "x", 30.5),
+        (1, "2012-04-16", "y", 9.0),
+        (1, "2012-04-16", "y", 0.0),
+    ]
+    frame = pl.DataFrame(rows, schema=["user", "time", "place", "duration"], orient="row")
+    events = hp.events_from_frame(frame, seconds="duration")
+    parts = hp.split(events, hp.ConsecutiveWeeks(MONDAY), count="seconds")
+    assert [side.totals.tolist() for side in parts] == [[90.5], [9.0]]
+    assert parts.unused == {"the event lasted no time": 1}
+    with pytest.raises(hp.InputError, match="does not say how long"):
+        hp.split(hp.events_from_frame(frame), hp.ConsecutiveWeeks(MONDAY), count="seconds")
+
+
+def test_large_integer_ids_are_counted_like_small_ones() -> None:
+    rows = [(user, time, place) for user, time, place in [(2**62, MONDAY, -(2**62)), (5, MONDAY, 2**62)]]
+    rows += [(user, MONDAY + timedelta(days=7), place) for user, _, place in rows]
+    parts = hp.split(hp.events_from_frame(table_of(rows)), hp.ConsecutiveWeeks(MONDAY))
+    assert parts.released.to_table().rows() == [(5, 2**62, 1), (2**62, -(2**62), 1)]
+
+
+def test_positions_need_a_grid_first() -> None:
+    events = hp.events_from_frame({"user": [1], "time": [MONDAY], "lat": [1.0], "lon": [1.0]}, lat="lat", lon="lon")
+    with pytest.raises(hp.InputError, match="has positions, but no places"):
+        hp.split(events, hp.ConsecutiveWeeks(MONDAY))
+
+
+@pytest.mark.parametrize(
+    ("make", "fault"),
+    [
+        (lambda: hp.DateRanges(("2012-04-09", "2012-04-15"), ("2012-04-15", "2012-04-20")), "overlap"),
+        (lambda: hp.DateRanges(("2012-04-15", "2012-04-09"), ("2012-04-20", "2012-04-21")), "before it begins"),
+        (lambda: hp.DateRanges(("2012-04-31", "2012-05-09"), ("2012-05-20", "2012-05-21")), "is not a date"),
+        (lambda: hp.ConsecutiveWeeks("next week"), "is not a date"),
+        (lambda: hp.ConsecutiveWeeks(20120409), "is not a date"),  # type: ignore[arg-type]
+        (lambda: hp.BusiestWeeks("funday"), "no first_day 'funday'"),  # type: ignore[arg-type]
+        (lambda: hp.OnDays("mon", "tuesday", of=hp.ConsecutiveWeeks(MONDAY)), "no first day 'mon'"),  # type: ignore[arg-type]
+    ],
+)
+def test_periods_that_make_no_sense_are_refused(make: Any, fault: str) -> None:
+    with pytest.raises(hp.InputError, match=fault):
+        make()
+
+
+@pytest.mark.parametrize("active", [0, -1, 1.5, "2"])
+def test_active_is_a_number_of_events(active: Any) -> None:
+    with pytest.raises(hp.InputError, match="active="):
+        hp.split(hp.events_from_frame(table_of(events_of(1, 1))), hp.ConsecutiveWeeks(MONDAY), active=active)
+
+
+@pytest.mark.parametrize(
+    "period",
+    [
+        hp.ConsecutiveWeeks("2012-04-09"),
+        hp.DateRanges(("2012-04-09", "2012-04-10"), (date(2012, 4, 16), "2012-04-16")),
+        hp.BusiestWeeks(),
+        hp.HalvesOfActiveWeeks(),
+        hp.OnDays("monday", "monday", of=hp.BusiestWeeks()),
+    ],
+    ids=lambda period: type(period).__name__,
+)
+def test_every_period_says_in_words_what_it_is(period: Period) -> None:
+    parts = hp.split(hp.events_from_frame(table_of(events_of(2, 1))), period)
+    assert "released" in parts.periods
+    assert "UTC" in parts.periods
+    assert counted(parts.released) == Counter({("a", "x"): 2})
