@@ -16,27 +16,38 @@ LAYERS = [
     {"counts"},
     {"histograms"},
     {"events"},
+    {"mappings"},
     {"periods", "grids"},
     {"ties", "truth", "datasets"},
+    {"mechanisms"},
+    {"losses"},
     {"weights"},
     {"matching"},
     {"expectation"},
     {"evaluation", "charts"},
+    {"markov"},
     {"__init__", "compile"},
     {"cli"},
     {"__main__"},
 ]
 # Within a package of several files, in the same sense.
 PACKAGES = {
-    "events": ["times", "table", "files", "combine", "sharing", "check"],
+    "events": ["times", "columns", "table", "files", "combine", "sharing", "check"],
     "periods": ["dates", "values", "tally", "split"],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
         "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",
         "sides", "joint", "approximate", "one_by_one", "result", "match", "path",
     ],
-    "datasets": ["illustration", "town"],
-    "cli": ["options", "progress", "describe", "ending", "match", "path", "demo", "app"],
+    "datasets": [
+        "illustration", "town", "country", "calls_twin", "web_twin",
+        "d4d", "web_history", "geolife", "complete_journey",
+    ],
+    "markov": ["model", "sphere", "reference", "kernel", "points", "chains", "distances", "match"],
+    "cli": [
+        "options", "event_options", "progress", "describe", "ending", "match", "path", "inspect", "split", "protect",
+        "check", "datasets", "demo", "app",
+    ],
 }  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))
 

@@ -7,7 +7,7 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
-from habitprint import datasets
+from habitprint import datasets, markov
 from habitprint.charts import plot_path, save_chart
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
@@ -25,7 +25,9 @@ from habitprint.events import (
     until_next,
     without_repeats,
 )
+from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
+from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
 from habitprint.matching import Matching, MatchingPath, match, matching_path
 from habitprint.periods import (
     BusiestWeeks,
@@ -42,12 +44,14 @@ __version__ = "0.1.0"
 
 __all__ = [
     "WEIGHTS",
+    "Box",
     "BusiestWeeks",
     "ConsecutiveWeeks",
     "DateRanges",
     "Evaluation",
     "Events",
     "EventsCheck",
+    "Grid",
     "HabitprintError",
     "HalvesOfActiveWeeks",
     "Histograms",
@@ -57,8 +61,10 @@ __all__ = [
     "NoCommonUserWarning",
     "NoSharedPlaceWarning",
     "OnDays",
+    "PlaceMapping",
     "SharedHistories",
     "Split",
+    "UnknownPlaceWarning",
     "Weight",
     "align",
     "by_hours",
@@ -68,11 +74,13 @@ __all__ = [
     "evaluate",
     "events_from_frame",
     "find_shared",
+    "markov",
     "match",
     "matching_path",
     "plot_path",
     "read_events",
     "read_histograms",
+    "read_place_mapping",
     "resolve_shared",
     "save_chart",
     "split",

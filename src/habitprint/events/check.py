@@ -9,7 +9,7 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.events.sharing import SharedHistories, find_shared
-from habitprint.events.table import Events
+from habitprint.events.table import Events, collect
 from habitprint.progress import Progress, silent
 
 
@@ -71,7 +71,7 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     {'the user is missing': 1}
     """
     progress("counting rows", 0, 3)
-    by_reason = events.frame.group_by("reason").agg(n=pl.len()).collect(engine="streaming")
+    (by_reason,) = collect([events.frame.group_by("reason").agg(n=pl.len())], events.source)
     n_by_reason: dict[int, int] = dict(by_reason.rows())
     n_used = n_by_reason.get(0, 0)
     unused = {
@@ -89,7 +89,7 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     columns = [column for column in ("user", "place") if column in events.columns]
     distinct = [events.usable.select(column).unique().select(pl.len()) for column in columns]
     ends = events.usable.select(first=pl.col("time").min(), last=pl.col("time").max())
-    *counts, span = pl.collect_all([*distinct, ends], engine="streaming")
+    *counts, span = collect([*distinct, ends], events.source)
     first, last = span.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
     progress("looking for shared histories", 2, 3)
     return EventsCheck(
@@ -108,6 +108,6 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
 
 
 def _count_repeats(events: Events) -> int:
-    hashes = events.usable.select(pl.struct(events.columns).hash(seed=0).alias("hash")).collect(engine="streaming")
+    (hashes,) = collect([events.usable.select(hash=pl.struct(events.columns).hash(seed=0))], events.source)
     ordered = np.sort(hashes["hash"].to_numpy())
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))

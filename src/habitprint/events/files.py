@@ -151,7 +151,11 @@ def _separated(separator: str) -> Opener:
             has_header=columns is None,
             schema=schema,
             infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
+            # A line with too few fields lacks some; one byte that is not UTF-8 must not end the reading.
+            missing_columns="insert",
+            extra_columns="ignore",
             truncate_ragged_lines=True,
+            encoding="utf8-lossy",
             glob=False,
         )
         frame.collect_schema()

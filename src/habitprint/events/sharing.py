@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from habitprint.errors import require_option
-from habitprint.events.table import Events, Reason
+from habitprint.events.table import Events, Reason, collect
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
 MANY = 8  # more users than this at one place at one instant are a crowd, or a coarse clock
@@ -74,14 +74,14 @@ def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
     [('a', 'b', 6, 1.0)]
     """
     if n_rows is None:
-        n_rows = int(events.usable.select(pl.len()).collect(engine="streaming").item())
+        n_rows = int(collect([events.usable.select(pl.len())], events.source)[0].item())
     step = -(-n_rows // ENOUGH_EVENTS) or 1
     moment = _moment(events)
     rows = events.usable.select("user", *moment)
     if step > 1:
         # The same moments are sampled for every user, so that what two users share stays shared.
         rows = rows.filter(pl.struct(moment).hash(seed=0) % step == 0)
-    seen = rows.unique().collect(engine="streaming")
+    (seen,) = collect([rows.unique()], events.source)
     several = seen.group_by(moment).agg(pl.len()).filter(pl.col("len").is_between(2, MANY)).select(moment)
     shared = seen.join(several, on=moment, how="semi")
     pairs = shared.join(shared, on=moment, suffix="_other").filter(pl.col("user") < pl.col("user_other"))

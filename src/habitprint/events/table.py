@@ -1,14 +1,15 @@
 """What an event table is: who was where and when, read lazily, with the reasons why rows cannot be used."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 import polars as pl
 
 from habitprint.errors import InputError, require_option
+from habitprint.events.columns import find_faults, require_named, to_id, to_number, where_columns
 from habitprint.events.times import require_time_zone, to_instants
-from habitprint.tables import require_columns, to_frame
+from habitprint.tables import to_frame
 
 OnBadRows = Literal["fail", "skip"]
 
@@ -133,7 +134,7 @@ class Events:
 
     def _cannot_be_used(self, faults: dict[str, int]) -> InputError:
         is_fault = pl.col("reason").is_in([n for n, reason in enumerate(self.reasons, 1) if reason.is_fault])
-        first = self.frame.with_row_index("row", offset=1).filter(is_fault).head(3).collect(engine="streaming")
+        (first,) = collect([self.frame.with_row_index("row", offset=1).filter(is_fault).head(3)], self.source)
         where = "; ".join(
             f"row {row}: {self.reasons[number - 1].text}" for row, number in first.select("row", "reason").rows()
         )
@@ -143,6 +144,25 @@ class Events:
             why=f"the first are {where} (counted without headers); left out unseen they could hide a systematic loss",
             fix="correct them, or leave them out knowingly: --on-bad-rows skip (on_bad_rows='skip' in Python)",
         )
+
+
+def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:
+    """Compute lazy frames together, in a stream; a file that breaks off in the middle is the input's fault.
+
+    Examples
+    --------
+    >>> collect([pl.LazyFrame({"n": [1, 2]}).select(pl.col("n").sum())], "a frame")[0].item()
+    3
+    """
+    try:
+        return pl.collect_all(frames, engine="streaming")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).strip().splitlines()
+        raise InputError(
+            f"{source} cannot be read to its end: {reason[0] if reason else type(error).__name__}",
+            why="a file is broken, or changed while it was read",
+            fix="check that the files are complete and all have the same columns",
+        ) from error
 
 
 def events_from_frame(
@@ -187,13 +207,13 @@ def events_from_frame(
     ['Jill']
     """
     frame = table if isinstance(table, pl.LazyFrame) else to_frame(table).lazy()
-    where = _where(place, lat, lon)
+    where = where_columns(place, lat, lon)
     wanted = {"user": user, "time": time, **where} | ({"seconds": seconds} if seconds else {})
     schema = frame.collect_schema()
-    require_columns(pl.DataFrame(schema=schema), list(wanted.values()), source=source)
+    require_named(schema, wanted, source)
     require_time_zone(time_zone)
     columns = {
-        name: (_to_id if name in {"user", "place"} else _to_number)(schema, column)
+        name: (to_id if name in {"user", "place"} else to_number)(schema, column)
         for name, column in wanted.items()
         if name != "time"
     }
@@ -204,64 +224,6 @@ def events_from_frame(
         reason=pl.when(is_time_given).then(pl.lit(0, pl.UInt8)).otherwise(pl.lit(1, pl.UInt8)),
     )
     events = Events(selected, (Reason("the time is missing", is_fault=True),), time_zone, source, on_bad_rows)
-    for condition, text in _faults(wanted):
+    for condition, text in find_faults(wanted):
         events = events.refuse(condition, text)
     return events
-
-
-def _where(place: str | None, lat: str | None, lon: str | None) -> dict[str, str]:
-    """Return the columns that say where an event was: a place, or a position."""
-    if lat is None and lon is None:
-        return {"place": place or "place"}
-    if place is not None or lat is None or lon is None:
-        raise InputError(
-            "an event has either a place or a position with latitude and longitude",
-            why="of several, it is not said which one counts",
-            fix="give place=…, or both lat=… and lon=… (on the command line --place, or --lat and --lon)",
-        )
-    return {"lat": lat, "lon": lon}
-
-
-def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
-    """Return ids as text or integers; text with nothing in it is no id."""
-    kind, ids = schema[column], pl.col(column)
-    if kind.is_integer():
-        return ids if kind == pl.UInt64 else ids.cast(pl.Int64)
-    if isinstance(kind, (pl.Categorical, pl.Enum, pl.Null)):
-        return ids.cast(pl.String)
-    if kind == pl.String:
-        return pl.when(ids.str.len_bytes() > 0).then(ids)
-    raise InputError(
-        f"column '{column}' holds {kind} values",
-        why="ids of users and places are text or integers",
-        fix=f"convert '{column}' to text or to integers first",
-    )
-
-
-def _to_number(schema: pl.Schema, column: str) -> pl.Expr:
-    kind, values = schema[column], pl.col(column)
-    if kind == pl.String:
-        values = values.str.strip_chars()
-    elif not kind.is_numeric():
-        raise InputError(
-            f"column '{column}' holds {kind} values, which are not numbers",
-            why="positions and durations are numbers",
-            fix=f"convert '{column}' to numbers first",
-        )
-    return values.cast(pl.Float64, strict=False)
-
-
-def _faults(columns: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
-    """Yield what makes a row unusable, in the order in which it is looked for."""
-    yield pl.col("time").is_null(), "the time cannot be read"
-    yield pl.col("user").is_null(), "the user is missing"
-    if "place" in columns:
-        yield pl.col("place").is_null(), "the place is missing"
-    else:
-        lat, lon = pl.col("lat"), pl.col("lon")
-        is_given = (lat.is_finite() & lon.is_finite()).fill_null(value=False)
-        yield ~is_given, "the position is missing or no number"
-        yield ~(lat.is_between(-90, 90) & lon.is_between(-180, 180)), "the position is out of range"
-    if "seconds" in columns:
-        is_duration = pl.col("seconds").is_finite() & (pl.col("seconds") >= 0)
-        yield ~is_duration.fill_null(value=False), "the duration is missing, negative or no number"

@@ -112,7 +112,7 @@ def split(
     progress("finding the periods", 0, 2)
     parts = period.parts(events)
     progress("counting events", 1, 2)
-    found = tally(parts.frame, in_seconds=count == "seconds")
+    found = tally(parts.frame, in_seconds=count == "seconds", source=events.source)
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
     n_inside = [found.n_in(part) for part in (RELEASED, KNOWN)]

@@ -8,6 +8,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.events.table import collect
 from habitprint.histograms import Histograms
 from habitprint.ids import to_ids
 
@@ -48,7 +49,7 @@ class Tally:
         return Histograms(counts, self.users.filter(kept), self.places.filter(is_visited))
 
 
-def tally(frame: pl.LazyFrame, *, in_seconds: bool) -> Tally:
+def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> Tally:
     """Count the events of a frame with the columns user, place, part and reason (and seconds).
 
     Integer ids are packed into one number, with which polars groups three times as fast as with three columns.
@@ -68,20 +69,22 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool) -> Tally:
         ends = frame.select(
             pl.col("user", "place").min().name.prefix("least_"), pl.col("user", "place").max().name.prefix("most_")
         )
-        limits = ends.collect(engine="streaming").row(0, named=True)
+        limits = collect([ends], source)[0].row(0, named=True)
         if None not in limits.values():
             n_places = limits["most_place"] - limits["least_place"] + 1
             if (limits["most_user"] - limits["least_user"] + 1) * n_places * 2 < LARGEST_KEY:
-                return _packed(frame, aggregates, limits["least_user"], limits["least_place"], n_places)
-    return _by_columns(frame, aggregates)
+                return _packed(frame, source, aggregates, limits["least_user"], limits["least_place"], n_places)
+    return _by_columns(frame, source, aggregates)
 
 
-def _packed(frame: pl.LazyFrame, aggregates: list[pl.Expr], least_user: int, least_place: int, n_places: int) -> Tally:
+def _packed(
+    frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], least_user: int, least_place: int, n_places: int
+) -> Tally:
     user, place = (pl.col("user") - least_user).cast(pl.Int64), (pl.col("place") - least_place).cast(pl.Int64)
     packed = (user * n_places + place) * 2 + pl.col("part")
     key = pl.when(IS_INSIDE).then(packed).otherwise(-1 - pl.col("reason").cast(pl.Int64)).alias("key")
     columns = [key, *([pl.col("seconds")] if len(aggregates) > 1 else [])]
-    grouped = frame.select(columns).group_by("key").agg(aggregates).sort("key").collect(engine="streaming")
+    (grouped,) = collect([frame.select(columns).group_by("key").agg(aggregates).sort("key")], source)
     unused = grouped.filter(pl.col("key") < 0)
     counted = grouped.filter(pl.col("key") >= 0)
     keys = counted["key"].to_numpy()
@@ -99,13 +102,13 @@ def _packed(frame: pl.LazyFrame, aggregates: list[pl.Expr], least_user: int, lea
     )
 
 
-def _by_columns(frame: pl.LazyFrame, aggregates: list[pl.Expr]) -> Tally:
-    counted, rows = pl.collect_all(
+def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> Tally:
+    counted, rows = collect(
         [
             frame.filter(IS_INSIDE).group_by("part", "user", "place").agg(aggregates),
             frame.filter(~IS_INSIDE).group_by("reason").agg(n=pl.len()),
         ],
-        engine="streaming",
+        source,
     )
     (users, of_user), (places, of_place) = (_numbered(counted[column]) for column in ("user", "place"))
     return Tally(

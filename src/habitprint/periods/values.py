@@ -8,6 +8,7 @@ import polars as pl
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
+from habitprint.events.table import collect
 from habitprint.periods.dates import (
     DAYS,
     DayName,
@@ -147,7 +148,7 @@ class BusiestWeeks:
     def find(self, events: Events) -> ConsecutiveWeeks:
         """Return the weeks found in the events."""
         week = local_weeks(events.time_zone, self.first_day).alias("week")
-        active = events.usable.select("user", week).unique().collect(engine="streaming")
+        (active,) = collect([events.usable.select("user", week).unique()], events.source)
         following = active.with_columns(pl.col("week") - 1)
         both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
         if both.is_empty():
@@ -196,7 +197,7 @@ class HalvesOfActiveWeeks:
         week = local_weeks(events.time_zone, self.first_day)
         active = events.usable.select("user", week.alias("week")).unique()
         last_of_first_half = pl.col("week").sort().get((pl.len() - 1) // 2)
-        cuts = active.group_by("user").agg(last_released=last_of_first_half).collect(engine="streaming")
+        (cuts,) = collect([active.group_by("user").agg(last_released=last_of_first_half)], events.source)
         part = (week > pl.col("last_released")).cast(pl.Int8).alias("part")
         frame = events.frame.join(cuts.lazy(), on="user", how="left", maintain_order="left")
         return Parts(

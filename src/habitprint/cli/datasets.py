@@ -1,0 +1,90 @@
+"""``habitprint datasets``: which data there is, and twins made on the spot."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from habitprint.cli.ending import ending_well
+from habitprint.cli.options import ForceOption, JsonOption
+from habitprint.cli.progress import ProgressBar
+from habitprint.datasets import calls_twin, web_twin
+from habitprint.tables import check_writable, write_table
+
+Twin = Literal["cdr", "web"]
+LISTED = [
+    # name, what, where from
+    ("cdr", "twin of the paper's calls: made up, fitted to its figures", "habitprint datasets make cdr"),
+    ("web", "twin of the paper's web histories: made up, fitted to its figures", "habitprint datasets make web"),
+    ("complete-journey", "real shopping of 2,469 households", "pip install 'habitprint[examples]'"),
+    ("d4d", "calls in Ivory Coast, by agreement with the provider", "hp.datasets.d4d_calls(folder)"),
+    ("web-history", "web histories of volunteers", "hp.datasets.web_history(folder)"),
+    ("geolife", "GPS tracks of 182 people, non-commercial", "hp.datasets.geolife(folder)"),
+    ("town", "a small made-up town, for trying things out", "hp.datasets.town()"),
+    ("illustration", "the paper's first table: four students", "hp.datasets.illustration()"),
+]
+
+datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make twins of it.")
+
+
+@datasets.command("list")
+@ending_well
+def list_datasets(as_json: JsonOption = False) -> None:
+    """List the data that habitprint can read or make."""
+    if as_json:
+        typer.echo(json.dumps([dict(zip(("name", "what", "how"), row, strict=True)) for row in LISTED]))
+        return
+    table = Table("name", "what it is", "how to get it")
+    for row in LISTED:
+        table.add_row(*(Text(text, overflow="fold") for text in row))
+    Console(highlight=False).print(table)
+
+
+@datasets.command("make")
+@ending_well
+def make(
+    twin: Annotated[Twin, typer.Argument(help="cdr: call records. web: web histories.")],
+    out: Annotated[Path, typer.Option(help="Where the events go: .parquet or .csv.")],
+    users: Annotated[int | None, typer.Option(min=1, help="How many people; default: as many as the paper.")] = None,
+    antennas: Annotated[
+        Path | None, typer.Option(help="Where the positions and sub-prefectures of the antennas go (cdr).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed makes other people.")] = 0,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a twin of data that cannot be had: events of people who do not exist.
+
+    [bold]Example[/bold]
+
+    habitprint datasets make cdr --users 5000 --out calls.parquet
+    """
+    targets = [path for path in (out, antennas) if path is not None]
+    for path in targets:
+        check_writable(path, overwrite=force)
+    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+        progress("making people", 0, 2)
+        if twin == "cdr":
+            calls = calls_twin(users, seed=seed) if users else calls_twin(seed=seed)
+            tables, source = [calls.events, calls.antennas], calls.source
+        else:
+            visits = web_twin(users, seed=seed) if users else web_twin(seed=seed)
+            tables, source = [visits.events], visits.source
+        progress("writing", 1, 2)
+        for table, path in zip(tables, targets, strict=False):
+            write_table(table, path, overwrite=force)
+    events = tables[0]
+    if as_json:
+        facts = {"source": source, "n_events": events.height, "n_users": events["user"].n_unique(), "out": str(out)}
+        typer.echo(json.dumps(facts, ensure_ascii=False))
+        return
+    screen = Console(highlight=False)
+    screen.print(f"{source}: {events.height:,} events of {events['user'].n_unique():,} users", markup=False)
+    screen.print(f"written to {' and '.join(map(str, targets[: len(tables)]))}", soft_wrap=True, markup=False)
+    screen.print(
+        f"[dim]Next: habitprint split {out} --released week1.parquet --known week2.parquet[/dim]", soft_wrap=True
+    )

@@ -1,0 +1,106 @@
+"""``habitprint inspect``: what a table of events holds."""
+
+import json
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from habitprint.cli.event_options import (
+    BadRowsOption,
+    ColumnNames,
+    EventFiles,
+    LatColumn,
+    LonColumn,
+    PlaceColumn,
+    SecondsColumn,
+    Source,
+    TimeColumn,
+    TimeFormatOption,
+    TimeZoneOption,
+    UserColumn,
+)
+from habitprint.cli.options import JsonOption
+from habitprint.cli.progress import ProgressBar
+from habitprint.events import EventsCheck, check_events
+
+N_SHOWN = 10  # pairs of users with a shared history
+
+
+def inspect(
+    files: EventFiles,
+    user: UserColumn = "user",
+    time: TimeColumn = "time",
+    place: PlaceColumn = None,
+    lat: LatColumn = None,
+    lon: LonColumn = None,
+    seconds: SecondsColumn = None,
+    columns: ColumnNames = None,
+    time_zone: TimeZoneOption = "UTC",
+    time_format: TimeFormatOption = None,
+    on_bad_rows: BadRowsOption = "fail",
+    as_json: JsonOption = False,
+) -> None:
+    """Check a table of events before anything is concluded from it.
+
+    Counts rows by what can be done with them, users, places and the span of time,
+    repeated rows, and users who share their events under different ids.
+
+    [bold]Example[/bold]
+
+    habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
+    """
+    source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows)
+    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+        found = check_events(source.open(), progress=progress)
+    if as_json:
+        typer.echo(json.dumps(_summary(found), ensure_ascii=False))
+    else:
+        _tell(found, Console(highlight=False))
+
+
+def _tell(found: EventsCheck, screen: Console) -> None:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_row("rows", f"{found.n_rows:,}")
+    table.add_row("can be used", f"{found.n_used:,}")
+    for reason, n_rows in found.unused.items():
+        table.add_row("  not:", f"{n_rows:,} where {reason}")
+    table.add_row("users", f"{found.n_users:,}")
+    table.add_row("places", "none, but positions" if found.n_places is None else f"{found.n_places:,}")
+    table.add_row(
+        "first, last", f"{found.first:%Y-%m-%d %H:%M:%S} to {found.last:%Y-%m-%d %H:%M:%S} ({found.time_zone})"
+    )
+    table.add_row("repeated rows", f"{found.n_repeats:,}")
+    table.add_row("shared histories", f"{found.shared.n_users:,} users")
+    screen.print(table)
+    if found.shared.n_users:
+        part = "" if found.shared.sampled == 1 else f" (estimated from {found.shared.sampled:.2%} of the moments)"
+        screen.print(f"\nUsers who share at least half of their events under different ids{part}:")
+        pairs = Table("user", "other", "events in common", "share of the smaller")
+        for row in found.shared.pairs.head(N_SHOWN).rows():
+            pairs.add_row(str(row[0]), str(row[1]), f"{row[2]:,}", f"{row[3]:.0%}")
+        screen.print(pairs)
+        if found.shared.pairs.height > N_SHOWN:
+            screen.print(f"… and {found.shared.pairs.height - N_SHOWN:,} more pairs (--json lists all)")
+        screen.print("They would be identified by themselves. Split with --shared merge, or --shared drop.")
+
+
+def _summary(found: EventsCheck) -> dict[str, Any]:
+    return {
+        "source": found.source,
+        "n_rows": found.n_rows,
+        "n_used": found.n_used,
+        "unused": dict(found.unused),
+        "n_users": found.n_users,
+        "n_places": found.n_places,
+        "first": found.first.isoformat(),
+        "last": found.last.isoformat(),
+        "time_zone": found.time_zone,
+        "n_repeats": found.n_repeats,
+        "shared_histories": {
+            "n_users": found.shared.n_users,
+            "sampled": found.shared.sampled,
+            "pairs": found.shared.pairs.to_dicts(),
+        },
+    }

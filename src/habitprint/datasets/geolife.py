@@ -1,0 +1,247 @@
+"""GeoLife: where 182 people of Beijing went with a GPS receiver, from a folder of PLT files."""
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from habitprint.blocks import run_blocks
+from habitprint.errors import InputError
+from habitprint.events import Events, OnBadRows, events_from_frame
+from habitprint.grids import Box
+from habitprint.progress import Progress, silent
+from habitprint.tables import check_target, write_whole
+
+# Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
+BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)
+BEGIN = datetime(2007, 4, 1, tzinfo=UTC)  # of the recordings
+CACHE = "habitprint-geolife.parquet"
+LAYOUT = "1"  # of the cache; another one makes older caches stale
+FINGERPRINT, SHARED = "habitprint.geolife.fingerprint", "habitprint.geolife.shared"  # in the metadata of the cache
+FIRST_LINE = b"Geolife trajectory"
+N_HEADER_LINES = 6
+COLUMNS = {
+    "lat": pl.Float64,
+    "lon": pl.Float64,
+    "zero": pl.String,
+    "feet": pl.String,
+    "days": pl.String,
+    "date": pl.String,
+    "clock": pl.String,
+}
+WANTED = [0, 1, 5, 6]
+POINT = ["user", "time", "lat", "lon"]
+
+
+@dataclass(frozen=True)
+class PltFile:
+    """Name one file of points: whose it is, where it is, and what tells that it has changed."""
+
+    user: str
+    path: Path
+    size: int
+    changed: int
+
+
+def geolife(
+    folder: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    on_bad_rows: OnBadRows = "skip",
+    progress: Progress = silent,
+) -> Events:
+    r"""Open the GPS points of GeoLife 1.3 as events with positions; a `Grid` over `BEIJING` makes them places.
+
+    The first time, all files are read and kept as one Parquet file, `habitprint-geolife.parquet`; after that only
+    this file is, unless files were added, removed or changed. Times are GMT.
+
+    What is wrong with the points is counted by reason: positions out of range, points from before April 2007, when
+    the recordings began, and exact repeats of a point of the same user. Users who share data stay as they
+    are; see `geolife_shared_files`.
+
+    Parameters
+    ----------
+    folder
+        What unpacking GeoLife made: it holds ``Data/000/Trajectory/*.plt`` and so on.
+    cache
+        The folder for the Parquet file; None is `folder`.
+    on_bad_rows
+        Whether the faults above are counted and left out, or stop the work.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     track = Path(folder) / "Data" / "000" / "Trajectory" / "20081023025304.plt"
+    ...     track.parent.mkdir(parents=True)
+    ...     point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
+    ...     _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
+    ...     geolife(folder).usable.collect().select("user", "lat", "lon").rows()
+    [('000', 39.984702, 116.318417)]
+    """
+    events = events_from_frame(
+        pl.scan_parquet(_up_to_date(Path(folder), cache, progress), glob=False),
+        lat="lat",
+        lon="lon",
+        time_zone="UTC",
+        on_bad_rows=on_bad_rows,
+        source=f"GeoLife in {os.fspath(folder)}",
+    )
+    # The cache is in order, so that a repeat follows what it repeats.
+    is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in POINT)
+    return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
+        is_repeat, "the point is an exact repeat"
+    )
+
+
+def geolife_shared_files(
+    folder: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> pl.DataFrame:
+    r"""List the files that stand under several users with the same content: ``users`` and ``files``, one row for each.
+
+    Such users are partly the same person to any attack, and falsify its success.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for user in ("057", "094"):
+    ...         track = Path(folder) / "Data" / user / "Trajectory" / "20081023025304.plt"
+    ...         track.parent.mkdir(parents=True)
+    ...         point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
+    ...         _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
+    ...     geolife_shared_files(folder)["users"].to_list()
+    [['057', '094']]
+    """
+    path = _up_to_date(Path(folder), cache, progress)
+    shared = json.loads(pl.read_parquet_metadata(path)[SHARED])
+    return pl.DataFrame(shared, schema={"users": pl.List(pl.String), "files": pl.List(pl.String)}, orient="row")
+
+
+def _up_to_date(folder: Path, cache: str | os.PathLike[str] | None, progress: Progress) -> Path:
+    """Return the path of the cache, made anew if there is none or if the files are no longer what they were."""
+    files = _find_files(folder)
+    path = (folder if cache is None else Path(cache)) / CACHE
+    fingerprint = _fingerprint(folder, files)
+    if path.exists():
+        if _own_metadata(path)[FINGERPRINT] == fingerprint:
+            return path
+    elif not os.access(path.parent, os.W_OK):
+        raise InputError(
+            f"cannot write into {path.parent}",
+            why="the points are read once and then kept there as a Parquet file of some hundred MB",
+            fix="name an existing folder for it: cache='…'",
+        )
+    check_target(path, overwrite=True)
+    points, shared = _read_all(files, progress)
+    metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
+    write_whole(path, lambda target: points.write_parquet(target, metadata=metadata), overwrite=True)
+    return path
+
+
+def _own_metadata(path: Path) -> dict[str, str]:
+    """Return what a cache says about itself, refusing a file that is none: it is not ours to replace."""
+    try:
+        metadata = pl.read_parquet_metadata(path)
+    except (OSError, pl.exceptions.PolarsError):
+        metadata = {}
+    if FINGERPRINT not in metadata or SHARED not in metadata:
+        raise InputError(
+            f"{path} was not written by habitprint",
+            why="the points are kept under this name, and nothing else is overwritten",
+            fix="move the file away, or name another folder: cache='…'",
+        )
+    return metadata
+
+
+def _find_files(folder: Path) -> list[PltFile]:
+    data = folder / "Data" if (folder / "Data").is_dir() else folder
+    found = [
+        PltFile(user.name, Path(entry.path), entry.stat().st_size, entry.stat().st_mtime_ns)
+        for user in (sorted(data.iterdir()) if data.is_dir() else ())
+        if (user / "Trajectory").is_dir()
+        for entry in os.scandir(user / "Trajectory")
+        if entry.name.lower().endswith(".plt")
+    ]
+    if not found:
+        raise InputError(
+            f"there are no GeoLife files in {folder}",
+            why="GeoLife GPS Trajectories 1.3 is given by Microsoft Research for non-commercial use; it may not be "
+            "passed on, so it does not come with habitprint",
+            fix="download 'GeoLife GPS Trajectories' from Microsoft Research, unpack it, and name the folder that "
+            "holds Data/000/Trajectory/*.plt; habitprint.datasets.town() makes data to try things on",
+        )
+    return sorted(found, key=lambda file: (file.user, file.path.name))
+
+
+def _fingerprint(folder: Path, files: Sequence[PltFile]) -> str:
+    listing = "\n".join(f"{file.path.relative_to(folder)} {file.size} {file.changed}" for file in files)
+    return hashlib.sha256(f"{LAYOUT}\n{listing}".encode()).hexdigest()
+
+
+def _read_all(files: Sequence[PltFile], progress: Progress) -> tuple[pl.DataFrame, list[tuple[list[str], list[str]]]]:
+    """Return all points in order, and the users and files of each content that stands under several users."""
+    users: dict[str, list[PltFile]] = {}
+    for file in files:
+        users.setdefault(file.user, []).append(file)
+    of_user = list(users.values())
+    work = np.array([sum(file.size for file in own) for own in of_user], dtype=np.float64)
+    points: list[pl.DataFrame] = []
+    contents: dict[bytes, list[PltFile]] = {}
+    read = run_blocks(lambda a, b: [_read_user(own) for own in of_user[a:b]], work, "reading GeoLife", progress)
+    for own_points, digests in (one for block in read for one in block):
+        points.append(own_points)
+        for digest, file in digests:
+            contents.setdefault(digest, []).append(file)
+    shared = [
+        (sorted({file.user for file in same}), [f"{file.user}/{file.path.name}" for file in same])
+        for same in contents.values()
+        if len({file.user for file in same}) > 1
+    ]
+    return pl.concat(points), sorted(shared)
+
+
+def _read_user(files: Sequence[PltFile]) -> tuple[pl.DataFrame, list[tuple[bytes, PltFile]]]:
+    """Return the points of one user in order of time, and the digest of each file.
+
+    All files of a user are parsed at once: parsing eighteen thousand files one by one would take far longer.
+    """
+    lines, digests = [], []
+    for file in files:
+        content = file.path.read_bytes()
+        if not content.startswith(FIRST_LINE):
+            raise InputError(
+                f"{file.path} does not begin like a PLT file",
+                why=f"the first {N_HEADER_LINES} lines of each say what it is, the points follow; without them points "
+                "would be lost",
+                fix="unpack GeoLife again, or take the file away",
+            )
+        digests.append((hashlib.blake2b(content, digest_size=16).digest(), file))
+        parts = content.split(b"\n", N_HEADER_LINES)
+        lines.append(parts[N_HEADER_LINES].rstrip() + b"\n" if len(parts) > N_HEADER_LINES else b"")
+    # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
+    complete = b"," * (len(COLUMNS) - 1) + b"\n"
+    read = pl.read_csv(
+        complete + b"".join(lines),
+        has_header=False,
+        schema=COLUMNS,
+        columns=WANTED,
+        quote_char=None,
+        encoding="utf8-lossy",
+        ignore_errors=True,  # what is no number becomes null, and is counted as a fault
+        truncate_ragged_lines=True,
+    )
+    moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
+    points = read.filter(~pl.all_horizontal(pl.all().is_null())).select(
+        pl.lit(files[0].user).alias("user"), moment.dt.replace_time_zone("UTC").alias("time"), "lat", "lon"
+    )
+    return points.sort("time", "lat", "lon"), digests

@@ -1,0 +1,240 @@
+"""Which square of a map a position lies in, and how squares make up larger ones."""
+
+from dataclasses import dataclass, replace
+from math import cos, isclose, radians
+
+import numpy as np
+import polars as pl
+
+from habitprint.errors import InputError, is_whole
+from habitprint.events import Events
+from habitprint.mappings import PlaceMapping
+
+METRES_PER_DEGREE = radians(1) * 6_371_008.8  # of latitude, on a sphere with the Earth's mean radius
+LARGEST_LATITUDE, LARGEST_LONGITUDE = 90, 180
+LARGEST_SIDE = 1e8  # metres: more than twice around the Earth
+LARGEST_TABLE = 10_000_000  # squares that a table lists
+OUTSIDE = "the position is outside the box"
+
+
+@dataclass(frozen=True)
+class Box:
+    """Hold the part of the map that counts: from south to north and from west to east, in degrees.
+
+    The southern and the western edge belong to it, the others do not.
+
+    Examples
+    --------
+    >>> Box(south=39.75, west=116.15, north=40.10, east=116.60)
+    Box(south=39.75, west=116.15, north=40.1, east=116.6)
+    """
+
+    south: float
+    west: float
+    north: float
+    east: float
+
+    def __post_init__(self) -> None:
+        is_rising = self.south < self.north and self.west < self.east  # false for what is not a number
+        is_on_earth = self.south >= -LARGEST_LATITUDE and self.north <= LARGEST_LATITUDE
+        if not (is_rising and is_on_earth and self.west >= -LARGEST_LONGITUDE and self.east <= LARGEST_LONGITUDE):
+            raise InputError(
+                f"no box reaches from {self.south} to {self.north} north and from {self.west} to {self.east} east",
+                why="latitudes rise from −90 to 90 and longitudes from −180 to 180",
+                fix="give south, west, north, east in this order; a box that crosses 180° must be cut in two",
+            )
+
+    @property
+    def middle(self) -> float:
+        """Return the latitude halfway between south and north."""
+        return (self.south + self.north) / 2
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cut a box into squares, so that positions become places.
+
+    A place is the number of its square: ``row * n_columns + column``, counted from zero, rows from the south and
+    columns from the west. The last row and the last column may stick out of the box.
+
+    Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of
+    6,371,008.8 m. In a box of 40 km at 40° north, measured on the WGS 84 ellipsoid, squares of 1,000 m are 998.5 m high
+    and 1,005 m (south) to 1,000 m (north) wide. What matters more is exact: a position has one square, and the squares
+    of a grid make up those of a coarser one.
+
+    Parameters
+    ----------
+    side
+        Of the squares, in metres; a whole number of millimetres.
+    box
+        What they cover. Events elsewhere are left out and counted.
+
+    Examples
+    --------
+    >>> grid = Grid(1000, Box(39.75, 116.15, 40.10, 116.60))
+    >>> grid.n_rows, grid.n_columns
+    (39, 39)
+    >>> import habitprint as hp
+    >>> points = {"user": ["000"], "time": ["2008-10-23 02:53:04"], "lat": [39.984702], "lon": [116.318417]}
+    >>> grid.place(hp.events_from_frame(points, lat="lat", lon="lon")).usable.collect()["place"].to_list()
+    [1028]
+    """
+
+    side: float
+    box: Box
+
+    def __post_init__(self) -> None:
+        is_size = 0 < self.side <= LARGEST_SIDE
+        # A side such as 0.1 is not exact in a float; its millimetres are meant to be.
+        if not is_size or self._side < 1 or not isclose(self.side * 1000, self._side, rel_tol=1e-9):
+            raise InputError(
+                f"a square with a side of {self.side} metres",
+                why="sides are whole numbers of millimetres above zero, so that squares fit exactly into larger ones",
+                fix="give the side in metres, such as 100 or 0.5",
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """Return the number of rows from south to north."""
+        return -(-_millimetres(self.box.north - self.box.south, 0) // self._side)
+
+    @property
+    def n_columns(self) -> int:
+        """Return the number of columns from west to east."""
+        return -(-_millimetres(self.box.east - self.box.west, self.box.middle) // self._side)
+
+    @property
+    def _side(self) -> int:
+        return round(self.side * 1000)
+
+    def place(self, events: Events) -> Events:
+        """Return events at places instead of positions; what lies outside the box is left out and counted.
+
+        Nothing is computed yet: the events stay lazy.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> points = {"user": [1, 1], "time": ["2008-10-23"] * 2, "lat": [0.5, 7], "lon": [0.5, 0.5]}
+        >>> events = Grid(100_000, Box(0, 0, 1, 1)).place(hp.events_from_frame(points, lat="lat", lon="lon"))
+        >>> events.usable.collect()["place"].to_list()
+        [0]
+        """
+        names = events.columns
+        if not {"lat", "lon"} <= set(names):
+            raise InputError(
+                f"{events.source} has no positions",
+                why="a grid turns latitude and longitude into places",
+                fix="name the columns when the events are read: lat=…, lon=…",
+            )
+        box, lat, lon = self.box, pl.col("lat"), pl.col("lon")
+        is_inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
+        row = self._number(lat - box.south, 0, self.n_rows)
+        column = self._number(lon - box.west, box.middle, self.n_columns)
+        placed = events.leave_out(~is_inside, OUTSIDE)
+        cell = pl.when(is_inside).then(row * self.n_columns + column).alias("place")
+        kept = [cell if name == "lat" else name for name in (*names, "reason") if name != "lon"]
+        return replace(placed, frame=placed.frame.select(kept))
+
+    def _number(self, degrees: pl.Expr, latitude: float, n: int) -> pl.Expr:
+        """Return the number of the row or the column, in whole millimetres so that coarser grids agree exactly."""
+        millimetres = (degrees * _scale(latitude)).floor().cast(pl.Int64, strict=False)
+        # A position just inside the box may be rounded onto its edge.
+        return (millimetres // self._side).clip(0, n - 1)
+
+    def coarsen(self, side: float) -> "Grid":
+        """Return the grid of larger squares over the same box, each made up of whole squares of this one.
+
+        Examples
+        --------
+        >>> Grid(100, Box(0, 0, 1, 1)).coarsen(500).side
+        500
+        """
+        coarser = Grid(side, self.box)
+        self._factor(coarser)
+        return coarser
+
+    def mapping(self, coarser: "Grid") -> PlaceMapping:
+        """Return which square of a coarser grid each square of this one is a part of.
+
+        Examples
+        --------
+        >>> fine = Grid(50_000, Box(0, 0, 1, 1))
+        >>> fine.mapping(fine.coarsen(100_000)).table["to"].to_list()
+        [0, 0, 1, 0, 0, 1, 2, 2, 3]
+        """
+        factor = self._factor(coarser)
+        cells = self._cells()
+        to = (cells["row"] // factor) * coarser.n_columns + cells["column"] // factor
+        return PlaceMapping(pl.DataFrame({"place": cells["place"], "to": to}))
+
+    def _factor(self, coarser: "Grid") -> int:
+        if coarser.box != self.box:
+            raise InputError(
+                f"the two grids cover different boxes: {self.box} and {coarser.box}",
+                why="their squares do not lie over each other",
+                fix="make the coarser grid with grid.coarsen(side)",
+            )
+        factor, rest = divmod(coarser._side, self._side)  # noqa: SLF001
+        if rest:
+            multiples = f"{self.side * max(factor, 1):g} or {self.side * (factor + 1):g}"
+            raise InputError(
+                f"squares of {self.side:g} m do not make up squares of {coarser.side:g} m",
+                why="a coarser square is made up of whole finer ones, so its side is a multiple of theirs",
+                fix=f"use a multiple of {self.side:g}, such as {multiples}; or place the positions anew",
+            )
+        return factor
+
+    def centre(self, place: int) -> tuple[float, float]:
+        """Return latitude and longitude of the middle of a square.
+
+        Examples
+        --------
+        >>> lat, lon = Grid(1000, Box(39.75, 116.15, 40.10, 116.60)).centre(1028)
+        >>> round(lat, 3), round(lon, 3)
+        (39.988, 116.32)
+        """
+        if not is_whole(place) or not 0 <= place < self.n_rows * self.n_columns:
+            raise InputError(
+                f"there is no square {place!r}",
+                why=f"the squares of this grid are 0 to {self.n_rows * self.n_columns - 1}",
+                fix="use a place that this grid has given out",
+            )
+        row, column = divmod(place, self.n_columns)
+        lat = self.box.south + (row + 0.5) * self._side / _scale(0)
+        lon = self.box.west + (column + 0.5) * self._side / _scale(self.box.middle)
+        return lat, lon
+
+    def centres(self) -> pl.DataFrame:
+        """Return the table of all squares, for maps: ``place, row, column, lat, lon`` of their middles.
+
+        Examples
+        --------
+        >>> Grid(100_000, Box(0, 0, 1, 1)).centres().select("place", "row", "column").rows()
+        [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1)]
+        """
+        return self._cells().with_columns(
+            lat=self.box.south + (pl.col("row") + 0.5) * self._side / _scale(0),
+            lon=self.box.west + (pl.col("column") + 0.5) * self._side / _scale(self.box.middle),
+        )
+
+    def _cells(self) -> pl.DataFrame:
+        n = self.n_rows * self.n_columns
+        if n > LARGEST_TABLE:
+            raise InputError(
+                f"a table of {n:,} squares",
+                why=f"tables of squares have at most {LARGEST_TABLE:,} rows",
+                fix="place the positions on the coarser grid directly, or use larger squares or a smaller box",
+            )
+        place = np.arange(n)
+        return pl.DataFrame({"place": place, "row": place // self.n_columns, "column": place % self.n_columns})
+
+
+def _scale(latitude: float) -> float:
+    """Return the millimetres of one degree: of latitude (0), or of longitude at a latitude."""
+    return METRES_PER_DEGREE * 1000 * cos(radians(latitude))
+
+
+def _millimetres(degrees: float, latitude: float) -> int:
+    """Return how many millimetres some degrees are, at least one."""
+    return max(1, int(degrees * _scale(latitude)))

@@ -1,0 +1,158 @@
+"""The definitions, slow and obvious: what the compiled and the vectorised code is compared with.
+
+Sources: S. Gambs, M.-O. Killijian, M. Núñez del Prado Cortez, "De-anonymization attack on geolocated data", Journal of
+Computer and System Sciences 80 (2014) 1597-1614, doi:10.1016/j.jcss.2014.04.024.
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from habitprint.arrays import Floats, Indices
+
+NOT_CLOSE = 100_000.0  # the proximity distance of chains without a close state
+FIRST_RANK = 10.0  # what two close states of the first rank add to the proximity score
+FAR = 2_000.0  # metres: stat-prox asks for proximity only beyond this stationary distance
+
+
+def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:
+    """Return the number of the stay that each point belongs to, −1 where it belongs to none (DT-cluster).
+
+    A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends it: it is
+    kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
+
+    Parameters
+    ----------
+    points, times
+        One user's points in space in the order of time, and the times, in the unit of `min_stay`.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0, 0, 0], [900, 0, 0], [910, 0, 0], [900, 0, 0], [0, 0, 0]])
+    >>> find_stays(points, np.array([0, 60, 120, 180, 240]), max_diameter=50.0, min_stay=120).tolist()
+    [-1, 0, 0, 0, -1]
+    """
+    stays = np.full(len(points), -1, np.int64)
+    n_stays = 0
+    stay: list[int] = []
+    for k in [*range(len(points)), None]:
+        does_fit = k is not None and all(math.dist(points[k], points[m]) <= max_diameter for m in stay)
+        if not does_fit and stay and times[stay[-1]] - times[stay[0]] >= min_stay:
+            stays[stay] = n_stays
+            n_stays += 1
+            stay = []
+        if k is not None:
+            while not all(math.dist(points[k], points[m]) <= max_diameter for m in stay):
+                stay.pop(0)
+            stay.append(k)
+    return stays
+
+
+def find_clusters(points: Floats, radius: float, min_points: int) -> Indices:
+    """Return the number of the cluster that each point belongs to, −1 for noise (DJ-cluster).
+
+    The neighbourhood of a point, itself included, is a cluster if it has at least `min_points` points; it is joined
+    with every cluster that it shares a point with. Clusters are numbered in the order of their first points.
+
+    Examples
+    --------
+    >>> points = np.array([[0.0, 0, 0], [90, 0, 0], [180, 0, 0], [500, 0, 0]])
+    >>> find_clusters(points, radius=100.0, min_points=3).tolist()
+    [0, 0, 0, -1]
+    """
+    clusters: list[set[int]] = []
+    for p in points:
+        joined = {m for m, q in enumerate(points) if math.dist(p, q) <= radius}
+        if len(joined) >= min_points:
+            for cluster in [cluster for cluster in clusters if cluster & joined]:
+                clusters.remove(cluster)
+                joined |= cluster
+            clusters.append(joined)
+    found = np.full(len(points), -1, np.int64)
+    for number, cluster in enumerate(sorted(clusters, key=min)):
+        found[list(cluster)] = number
+    return found
+
+
+def transition_matrix(labels: Sequence[int], n_states: int) -> Floats:
+    """Return how often each state follows each, divided by row, for the states of consecutive points.
+
+    A state that is left by nobody, because its only point is the last, stays where it is.
+
+    Examples
+    --------
+    >>> transition_matrix([0, 0, 1, 0], 2).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+    matrix = np.zeros((n_states, n_states))
+    for k in range(len(labels) - 1):
+        matrix[labels[k], labels[k + 1]] += 1
+    for state in range(n_states):
+        total = matrix[state].sum()
+        if total == 0:
+            matrix[state, state] = 1
+        else:
+            matrix[state] /= total
+    return matrix
+
+
+def stationary(ground: Floats, importance_a: Floats, importance_b: Floats) -> float:
+    """Return the stationary distance of two chains, in metres: the mean of both directions.
+
+    From A to B it is Σ_i π_A(i) · min_j ground(i, j): how far it is, on average, from where A is to the nearest state
+    of B. To or from a chain without any state it is infinite.
+
+    Parameters
+    ----------
+    ground
+        Metres between the states of A and those of B.
+    importance_a, importance_b
+        Their π: shares of points.
+
+    Examples
+    --------
+    >>> stationary(np.array([[0.0, 300.0]]), np.array([1.0]), np.array([0.5, 0.5]))
+    75.0
+    """
+    n_a, n_b = ground.shape
+    if n_a == 0 or n_b == 0:
+        return math.inf
+    there = sum(importance_a[i] * min(ground[i, j] for j in range(n_b)) for i in range(n_a))
+    back = sum(importance_b[j] * min(ground[i, j] for i in range(n_a)) for j in range(n_b))
+    return float((there + back) / 2)
+
+
+def proximity(ground: Floats, near: float) -> float:
+    """Return the proximity distance of two chains: one over a score of the ranks at which their states are close.
+
+    The states of both, most important first, are compared rank by rank. If they are closer than `near`, the first rank
+    adds 10 to the score, each further one half of the one before, but at least 1.
+
+    Examples
+    --------
+    >>> proximity(np.array([[0.0, 900.0], [900.0, 50.0]]), near=100.0) == 1 / 15
+    True
+    """
+    n_a, n_b = ground.shape
+    if n_a == 0 or n_b == 0:
+        return math.inf
+    score, rank = 0.0, FIRST_RANK
+    for i in range(min(n_a, n_b)):
+        if ground[i, i] < near:
+            score += rank
+        rank = max(rank / 2, 1.0)
+    return 1 / score if score > 0 else NOT_CLOSE
+
+
+def stat_prox(ground: Floats, importance_a: Floats, importance_b: Floats, near: float) -> float:
+    """Return the proximity distance for chains that are far apart but have close states, else the stationary one.
+
+    Examples
+    --------
+    >>> stat_prox(np.array([[0.0]]), np.array([1.0]), np.array([1.0]), near=100.0)
+    0.0
+    """
+    by_place = stationary(ground, importance_a, importance_b)
+    by_rank = proximity(ground, near)
+    return by_rank if by_rank < NOT_CLOSE and by_place > FAR else by_place

@@ -1,0 +1,165 @@
+"""From events to two tables on the command line."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from habitprint.cli.app import app
+
+CALLS = pl.DataFrame(
+    {
+        "caller": ["Jill"] * 4 + ["Mike"] * 3,
+        "when": [f"2012-04-{day:02d} 08:00:00" for day in (9, 10, 16, 30, 11, 17, 18)],
+        "antenna": ["dorm", "library", "dorm", "dorm", "gym", "gym", "dorm"],
+    }
+)
+COLUMNS = ["--user", "caller", "--time", "when", "--place", "antenna"]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    path = tmp_path / "calls.csv"
+    CALLS.write_csv(path)
+    return path
+
+
+def test_inspect_tells_rows_users_places_and_span(calls: Path) -> None:
+    result = run("inspect", calls, *COLUMNS, "--json")
+    facts = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (facts["n_rows"], facts["n_used"], facts["n_users"], facts["n_places"]) == (7, 7, 2, 3)
+    assert facts["first"].startswith("2012-04-09")
+    assert "2012-04-09" in run("inspect", calls, *COLUMNS).stdout
+
+
+def test_inspect_names_shared_histories(tmp_path: Path) -> None:
+    times = [f"2012-04-09 08:{minute:02d}:00" for minute in range(6)]
+    table = pl.DataFrame({"user": ["a"] * 6 + ["b"] * 6, "time": times * 2, "place": [1] * 12})
+    table.write_parquet(tmp_path / "x.parquet")
+    assert "--shared merge" in run("inspect", tmp_path / "x.parquet").stdout
+
+
+def test_split_writes_both_sides_and_accounts_for_every_row(calls: Path, tmp_path: Path) -> None:
+    released, known = tmp_path / "r.csv", tmp_path / "k.parquet"
+    result = run("split", calls, *COLUMNS, "--weeks", "2012-04-09", "--released", released, "--known", known, "--json")
+    facts = json.loads(result.stdout)
+    assert facts["n_rows"] == facts["n_used"] + facts["n_outside"] + facts["n_of_others"]
+    assert facts["n_outside"] == 1
+    assert pl.read_csv(released).rows() == [("Jill", "dorm", 1), ("Jill", "library", 1), ("Mike", "gym", 1)]
+    assert pl.read_parquet(known).rows() == [("Jill", "dorm", 1), ("Mike", "dorm", 1), ("Mike", "gym", 1)]
+
+
+def test_split_finds_the_busiest_weeks_and_says_so(calls: Path, tmp_path: Path) -> None:
+    result = run("split", calls, *COLUMNS, "--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv")
+    assert "9 April 2012 to 15 April 2012 released" in result.stdout
+    assert "most users active in both" in result.stdout.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("options", "users"),
+    [
+        (["--ranges", "2012-04-09..2012-04-10,2012-04-16..2012-04-30"], ["Jill"]),
+        (["--halves"], ["Jill", "Mike"]),
+        (["--weeks", "2012-04-09", "--days", "monday"], ["Jill"]),
+        (["--weeks", "2012-04-09", "--by-hours", "6", "--by-weekday"], ["Jill", "Mike"]),
+        (["--weeks", "2012-04-09", "--active", "1", "--shared", "drop"], ["Jill", "Mike"]),
+    ],
+)
+def test_periods_and_places_are_chosen_by_options(
+    calls: Path, tmp_path: Path, options: list[str], users: list[str]
+) -> None:
+    released = tmp_path / "r.csv"
+    result = run("split", calls, *COLUMNS, *options, "--released", released, "--known", tmp_path / "k.csv")
+    assert result.exit_code == 0, result.stderr
+    assert pl.read_csv(released)["user"].unique().sort().to_list() == users
+
+
+def test_positions_become_squares(tmp_path: Path) -> None:
+    points = pl.DataFrame(
+        {"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "lat": [39.9, 39.9], "lon": [116.3, 116.3]}
+    )
+    points.write_csv(tmp_path / "gps.csv")
+    where = ["--lat", "lat", "--lon", "lon", "--side", "500"]
+    released, known = tmp_path / "r.csv", tmp_path / "k.csv"
+    assert run("split", tmp_path / "gps.csv", *where, "--released", released, "--known", known).exit_code == 0
+    assert pl.read_csv(released)["place"].to_list() == pl.read_csv(known)["place"].to_list()
+
+
+def test_a_cohort_and_a_mapping_come_from_tables(calls: Path, tmp_path: Path) -> None:
+    pl.DataFrame({"user": ["Mike"]}).write_csv(tmp_path / "cohort.csv")
+    pl.DataFrame({"place": ["dorm", "library", "gym"], "to": ["campus"] * 3}).write_csv(tmp_path / "map.csv")
+    released = tmp_path / "r.csv"
+    options = ["--weeks", "2012-04-09", "--users", tmp_path / "cohort.csv", "--map", tmp_path / "map.csv"]
+    result = run("split", calls, *COLUMNS, *options, "--released", released, "--known", tmp_path / "k.csv")
+    assert result.exit_code == 0, result.stderr
+    assert pl.read_csv(released).rows() == [("Mike", "campus", 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (["--weeks", "soon"], "is not a date"),
+        (["--weeks", "2012-04-09", "--halves"], "several of --weeks"),
+        (["--ranges", "2012-04-09"], "are not two ranges"),
+        (["--ranges", "2012-04-09..2012-04-20,2012-04-16..2012-04-30"], "overlap"),
+        (["--days", "mondays"], "are no days of the week"),
+        (["--box", "1,2,3,4"], "--box without --side"),
+        (["--side", "100"], "--side needs positions"),
+        (["--weeks", "2015-01-01"], "period has no events"),
+        (["--weeks", "2012-04-09", "--active", "5"], "no user has at least 5 events"),
+        (["--count", "seconds"], "does not say how long"),
+        (["--place", "antena"], "did you mean 'antenna'"),
+        (["--time-zone", "Nowhere"], "no time zone"),
+    ],
+)
+def test_wrong_options_say_what_why_and_how(calls: Path, tmp_path: Path, options: list[str], fault: str) -> None:
+    result = run("split", calls, *COLUMNS, *options, "--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv")
+    assert result.exit_code == 2
+    assert fault in result.stderr
+    assert "fix:" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["calls.csv"]
+
+
+def test_an_input_is_never_overwritten(calls: Path, tmp_path: Path) -> None:
+    result = run("split", calls, *COLUMNS, "--released", calls, "--known", tmp_path / "k.csv", "--force")
+    assert result.exit_code == 2
+    assert pl.read_csv(calls).height == 7
+
+
+def test_two_sides_need_two_files(calls: Path, tmp_path: Path) -> None:
+    result = run("split", calls, *COLUMNS, "--released", tmp_path / "a.csv", "--known", tmp_path / "a.csv")
+    assert result.exit_code == 2
+    assert "name the same file" in result.stderr
+
+
+def test_bad_rows_stop_the_command_unless_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text(CALLS.write_csv() + "Jill,never,dorm\n")
+    out = ["--weeks", "2012-04-09", "--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv"]
+    assert "1 where the time cannot be read" in run("split", path, *COLUMNS, *out).stderr
+    result = run("split", path, *COLUMNS, *out, "--on-bad-rows", "skip", "--json")
+    assert json.loads(result.stdout)["unused"] == {"the time cannot be read": 1}
+
+
+def test_twins_are_made_on_the_spot_and_say_what_they_are(tmp_path: Path) -> None:
+    out, antennas = tmp_path / "calls.parquet", tmp_path / "antennas.csv"
+    result = run("datasets", "make", "cdr", "--users", 100, "--out", out, "--antennas", antennas)
+    assert "nobody in it exists" in result.stdout
+    assert pl.read_parquet(out).columns == ["user", "time", "place"]
+    assert {"place", "lat", "lon", "sub_prefecture"} <= set(pl.read_csv(antennas).columns)
+    again = run("datasets", "make", "cdr", "--users", 100, "--out", out)
+    assert again.exit_code == 2
+    assert "exists already" in again.stderr
+
+
+def test_the_list_names_every_source() -> None:
+    names = {row["name"] for row in json.loads(run("datasets", "list", "--json").stdout)}
+    assert {"cdr", "web", "complete-journey", "d4d", "web-history", "geolife"} <= names
+    assert "complete-journey" in run("datasets", "list").stdout
