@@ -37,7 +37,7 @@ PACKAGES = {
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
         "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",
-        "sides", "joint", "approximate", "one_by_one", "result", "match", "path",
+        "sides", "joint", "approximate", "one_by_one", "result", "match", "path", "margins",
     ],
     "datasets": [
         "illustration", "town", "country", "calls_twin", "web_twin",

@@ -28,7 +28,7 @@ from habitprint.events import (
 from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.matching import Matching, MatchingPath, match, matching_path
+from habitprint.matching import Matching, MatchingPath, match, matching_path, pair_margins
 from habitprint.periods import (
     BusiestWeeks,
     ConsecutiveWeeks,
@@ -77,6 +77,7 @@ __all__ = [
     "markov",
     "match",
     "matching_path",
+    "pair_margins",
     "plot_path",
     "read_events",
     "read_histograms",

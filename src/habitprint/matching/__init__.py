@@ -1,7 +1,8 @@
 """Find out who is whom: the best matching of released with known users."""
 
+from habitprint.matching.margins import pair_margins
 from habitprint.matching.match import match
 from habitprint.matching.path import MatchingPath, matching_path
 from habitprint.matching.result import Direction, Matching, Method
 
-__all__ = ["Direction", "Matching", "MatchingPath", "Method", "match", "matching_path"]
+__all__ = ["Direction", "Matching", "MatchingPath", "Method", "match", "matching_path", "pair_margins"]

@@ -1,0 +1,280 @@
+"""How sure each pair is: what the best total loses if the pair is forbidden.
+
+A pair that could be replaced at no loss proves nothing about the two users, however alike they are. The margin of a
+pair is the loss of total gain (the growth of total weight) of the best matching in which the pair is worth no more
+than leaving both users alone.
+
+It is the length of a shortest path. With potentials u, v and price, using the pair (r, k) in place of another costs
+u_r + v_k + price − gain_rk ≥ 0, and nothing if it is already in use; leaving r alone costs u_r, leaving k alone v_k.
+Forbidding (i, j) makes i look for another partner k, whose partner looks for another, and so on, until somebody takes
+j. Along the way somebody may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin
+is the smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for
+all users; and the shortest way from i to j without the hub, which the first bounds, so that its search ends soon.
+"""
+
+import heapq
+from typing import NamedTuple
+
+import numpy as np
+
+from habitprint.arrays import Floats, Indices, SmallIndices
+from habitprint.blocks import run_blocks
+from habitprint.compiled import inner, kernel
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms, align
+from habitprint.matching.result import Matching
+from habitprint.progress import Progress, silent
+from habitprint.weights import find_weight, scaled_shares
+from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weights.kernel import make_scratch, row_gains
+
+N_LISTED = 48  # cheapest other partners that are kept for each user
+NOBODY = -1
+Scratch = tuple[Floats, SmallIndices, Floats]
+Found = tuple[Indices, Floats]
+
+
+class Residual(NamedTuple):
+    """What kernels know of a matching: partners, potentials, and each row's cheapest other partners."""
+
+    row_partner: Indices
+    column_partner: Indices
+    u: Floats
+    v: Floats
+    price: float
+    listed: Indices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
+    costs: Floats  # of these
+    cuts: Floats  # no partner that is not listed costs less
+
+
+def pair_margins(matching: Matching, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Floats:
+    """Return the margin of each pair of a joint matching, in the order of its pairs.
+
+    With a size, the price of a pair stays what it was: margins say what a pair adds beyond it.
+
+    Parameters
+    ----------
+    matching
+        A joint, exact matching.
+    released, known
+        What was matched.
+
+    Returns
+    -------
+    Floats
+        Shape (size,): between zero (others would do as well) and the gain of the pair (nobody else comes near).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.illustration()
+    >>> hp.pair_margins(hp.match(released, known), released, known).round(3).tolist()
+    [0.359, 0.194, 0.197, 0.194]
+    """
+    if matching.method == "one-by-one" or not matching.is_exact:
+        raise InputError(
+            f"a {matching.method} matching with gap {matching.gap} has no margins",
+            why="a margin is measured from the best matching there is",
+            fix="match with method='joint'",
+        )
+    assert matching.released_potential is not None  # noqa: S101 - an exact matching has them
+    assert matching.known_potential is not None  # noqa: S101
+    assert matching.price is not None  # noqa: S101
+    released, known = align(released.in_order(), known.in_order())
+    pairs = matching.rows_in(released, known)
+    weight = find_weight(matching.weight_name)
+    shares = scaled_shares(released, weight), scaled_shares(known, weight)
+    sides = [(make_rows(mine), make_index(others)) for mine, others in (shares, shares[::-1])]
+    partners = [np.full(side.n_users, NOBODY) for side in (released, known)]
+    # A guess is nobody's partner: both are as good as alone.
+    is_real = ~matching.is_guess
+    partners[0][pairs[0][is_real]] = pairs[1][is_real]
+    partners[1][pairs[1][is_real]] = pairs[0][is_real]
+    potentials = matching.released_potential, matching.known_potential
+
+    to_hub = []
+    for side, name in enumerate(("paths from nobody", "paths to nobody")):
+        progress(name, side, 2)
+        rows, index = sides[side]
+        mine, others = (side, 1 - side)
+        to_hub.append(
+            _from_hub(
+                rows, index, weight.place_gain, partners[mine], partners[others], potentials[mine], potentials[others],
+                matching.price,
+            )
+        )  # fmt: skip
+    bounds = np.full(released.n_users, np.inf)
+    bounds[pairs[0]] = to_hub[1][pairs[0]] + to_hub[0][pairs[1]]
+    margins = _all_margins(sides[0], weight.place_gain, partners, potentials, matching.price, bounds, progress)
+    result = np.zeros(matching.size)
+    result[is_real] = np.minimum(margins[pairs[0]], matching.gains)[is_real]
+    return result
+
+
+def _all_margins(
+    side: tuple[Rows, Index],
+    kind: int,
+    partners: list[Indices],
+    potentials: tuple[Floats, Floats],
+    price: float,
+    bounds: Floats,
+    progress: Progress,
+) -> Floats:
+    """Return the margin of each released user's pair, starting from what the hub allows."""
+    rows, index = side
+    work = work_of_rows(rows, index)
+
+    def list_costs(first: int, last: int) -> tuple[Indices, Floats, Floats]:
+        found: tuple[Indices, Floats, Floats] = _cheapest(
+            first, last, rows, index, kind, partners[0], potentials[0], potentials[1], price, N_LISTED
+        )
+        return found
+
+    parts = list(run_blocks(list_costs, work, "other partners", progress))
+    listed, costs, cuts = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    graph = Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts)
+
+    def search(first: int, last: int) -> Floats:
+        found: Floats = _margins(first, last, rows, index, kind, graph, bounds)
+        return found
+
+    return np.concatenate(list(run_blocks(search, work, "margins", progress)))
+
+
+@inner
+def _cost(u: float, v: float, price: float, gain: float) -> float:
+    """Return what using a pair costs beyond the optimum; rounding must not make it negative."""
+    return max(0.0, u + v + price - gain)
+
+
+@kernel
+def _from_hub(
+    rows: Rows,
+    index: Index,
+    kind: int,
+    row_partner: Indices,
+    column_partner: Indices,
+    u: Floats,
+    v: Floats,
+    price: float,
+) -> Floats:
+    """Return the shortest way from the hub to each column: somebody was left alone, and in the end it is taken."""
+    distance = v.copy()  # left alone itself
+    sums, touched, by_share = make_scratch(index)
+    queue = [(0.0, -1)]
+    for i in range(len(row_partner)):
+        if row_partner[i] == NOBODY:  # alone already, so it may take anybody
+            for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+                j = touched[k]
+                distance[j] = min(distance[j], _cost(u[i], v[j], price, sums[j]))
+                sums[j] = 0.0
+    for j in range(len(v)):
+        heapq.heappush(queue, (distance[j], j))
+    while queue:
+        d, j = heapq.heappop(queue)
+        if j < 0 or d > distance[j] or column_partner[j] == NOBODY:
+            continue
+        i = column_partner[j]
+        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            other = touched[k]
+            new = d + _cost(u[i], v[other], price, sums[other])
+            sums[other] = 0.0
+            if other != j and new < distance[other]:
+                distance[other] = new
+                heapq.heappush(queue, (new, np.int64(other)))  # type: ignore[misc]
+    return distance
+
+
+@kernel
+def _cheapest(
+    first: int,
+    last: int,
+    rows: Rows,
+    index: Index,
+    kind: int,
+    row_partner: Indices,
+    u: Floats,
+    v: Floats,
+    price: float,
+    n_listed: int,
+) -> tuple[Indices, Floats, Floats]:
+    """Return the cheapest other partners of rows `first` to `last` − 1, their costs, and the least cost not listed."""
+    listed = np.full((last - first, n_listed), NOBODY)
+    costs = np.full((last - first, n_listed), np.inf)
+    cuts = np.full(last - first, np.inf)
+    sums, touched, by_share = make_scratch(index)
+    for i in range(first, last):
+        mine, theirs = costs[i - first], listed[i - first]
+        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            j = touched[k]
+            cost = _cost(u[i], v[j], price, sums[j])
+            sums[j] = 0.0
+            if j == row_partner[i] or cost >= cuts[i - first]:
+                continue
+            # Into its place among the cheapest; whoever falls out at the end is the cheapest that is not listed.
+            place = n_listed
+            while place > 0 and mine[place - 1] > cost:
+                place -= 1
+            cuts[i - first] = min(cuts[i - first], mine[-1] if place < n_listed else cost)
+            for e in range(n_listed - 1, place, -1):
+                mine[e], theirs[e] = mine[e - 1], theirs[e - 1]
+            if place < n_listed:
+                mine[place], theirs[place] = cost, j
+    return listed, costs, cuts
+
+
+@inner
+def _others(
+    i: int, limit: float, rows: Rows, index: Index, kind: int, graph: Residual, found: Found, scratch: Scratch
+) -> int:
+    """Find the other partners of row `i` that cost less than `limit`: how many, and which, in `found`."""
+    columns, costs = found
+    n_found = 0
+    if graph.cuts[i] >= limit:
+        while n_found < graph.listed.shape[1] and graph.costs[i, n_found] < limit:
+            columns[n_found], costs[n_found] = graph.listed[i, n_found], graph.costs[i, n_found]
+            n_found += 1
+        return n_found
+    sums, touched, by_share = scratch
+    for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+        j = touched[k]
+        cost = _cost(graph.u[i], graph.v[j], graph.price, sums[j])
+        sums[j] = 0.0
+        if cost < limit and j != graph.row_partner[i]:
+            columns[n_found], costs[n_found] = j, cost
+            n_found += 1
+    return n_found
+
+
+@kernel
+def _margins(first: int, last: int, rows: Rows, index: Index, kind: int, graph: Residual, bounds: Floats) -> Floats:
+    """Return the shortest way from each row's user to its partner, at most what the hub allows."""
+    result = np.zeros(last - first)
+    distance = np.full(len(graph.v), np.inf)
+    scratch = make_scratch(index)
+    columns, costs = np.empty(max(len(graph.v), graph.listed.shape[1]), np.int64), np.empty(len(graph.v) + N_LISTED)
+    for start in range(first, last):
+        goal, best = graph.row_partner[start], bounds[start]
+        if goal == NOBODY:
+            continue
+        reached = [goal]
+        queue = [(0.0, goal)]  # its partner is the first who must look for another
+        while queue:
+            d, j = heapq.heappop(queue)
+            if d >= best:
+                break
+            i = graph.column_partner[j]
+            if i == NOBODY or (d > distance[j] and j != goal):
+                continue
+            for k in range(_others(i, best - d, rows, index, kind, graph, (columns, costs), scratch)):
+                other, new = columns[k], d + costs[k]
+                if other == goal:
+                    best = min(best, new)
+                elif new < best and new < distance[other]:
+                    distance[other] = new
+                    reached.append(other)
+                    heapq.heappush(queue, (new, other))
+        result[start - first] = best
+        for j in reached:
+            distance[j] = np.inf
+    return result
