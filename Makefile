@@ -1,7 +1,7 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
-# make bench  measures time and memory against rivals (an hour) and rewrites docs/performance.md
+# make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
 # make picture  draws docs/demo.svg anew
 
 PYTHON ?= python3

@@ -1,5 +1,7 @@
 """What else one could use: each solves the same instance and returns the total gain."""
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
@@ -58,8 +60,14 @@ def ortools_sparse(released: hp.Histograms, known: hp.Histograms) -> float:
     arcs = flow.add_arcs_with_capacity_and_unit_cost(all_tails, all_heads, np.ones(len(costs), np.int64), costs)
     flow.set_node_supply(source, n)
     flow.set_node_supply(sink, -n)
-    flow.solve()
+    if flow.solve() != flow.OPTIMAL:
+        raise RuntimeError("OR-tools found no optimum")
     return float(values[flow.flows(arcs[: len(values)]) > 0].sum())
+
+
+def warm_up(rival: Callable[[hp.Histograms, hp.Histograms], float]) -> None:
+    """Let a rival import and compile what it needs, on the smallest instance, before its time is taken."""
+    rival(*hp.align(*hp.datasets.illustration()))
 
 
 RIVALS = {"scipy": scipy_dense, "lapx": lapx_dense, "ortools": ortools_sparse}

@@ -1,12 +1,14 @@
 """Files: read with care, written whole or not at all."""
 
+import os
+import stat
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from habitprint.errors import InputError
-from habitprint.tables import check_writable, read_table, require_columns, write_table
+from habitprint.tables import check_writable, read_table, require_columns, write_table, write_whole
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 
@@ -37,6 +39,28 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(KeyboardInterrupt):
         write_table(FRAME, tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_at_the_first_moment_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    close = os.close
+
+    def interrupt(handle: int) -> None:
+        close(handle)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "close", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_whole(tmp_path / "t.txt", lambda target: target.write_text("whole"), overwrite=False)
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_a_result_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    write_table(FRAME, tmp_path / "ours.csv")
+    (tmp_path / "any.csv").touch()
+    ours, any_file = (stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("ours.csv", "any.csv"))
+    assert ours == any_file
 
 
 @pytest.mark.parametrize(

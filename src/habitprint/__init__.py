@@ -7,8 +7,9 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
+from typing import TYPE_CHECKING, Any
+
 from habitprint import datasets, markov
-from habitprint.charts import plot_path, save_chart
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
 from habitprint.events import (
@@ -39,6 +40,19 @@ from habitprint.periods import (
     split,
 )
 from habitprint.weights import WEIGHTS, Weight, weights
+
+if TYPE_CHECKING:
+    from habitprint.charts import plot_path, save_chart
+else:
+
+    def __getattr__(name: str) -> Any:
+        """Import what draws on first use: altair takes a second to load, and most work needs no picture."""
+        if name in {"plot_path", "save_chart"}:
+            from habitprint import charts  # noqa: PLC0415  (that is the point)
+
+            return getattr(charts, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __version__ = "0.1.0"
 

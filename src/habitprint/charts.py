@@ -1,6 +1,7 @@
 """Pictures of results: altair charts, and files of them that need no browser."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -8,39 +9,112 @@ import altair as alt
 import polars as pl
 
 from habitprint.errors import InputError
+from habitprint.evaluation import Evaluation
 from habitprint.matching import MatchingPath
 from habitprint.tables import check_target, write_whole
 
 ENDINGS = (".svg", ".png", ".html", ".json")
-MOST_POINTS = 1000  # a line of more says nothing more
+FEW = 12  # ticks of an axis, one for each pair
+MOST_STEPS = 1000  # between the points of a line: more say nothing more
+# What the menu of an .html file offers: to save the picture, not to send the data to an editor elsewhere.
+MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
-def plot_path(path: MatchingPath) -> alt.VConcatChart:
-    """Draw the price of each further pair, and the total weight of the best matching, against the size.
+def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt.VConcatChart:
+    """Draw what each further pair adds, and the total weight of the best matching, against the size.
+
+    Parameters
+    ----------
+    path
+        The best matching of every size.
+    evaluations
+        Of the matchings of some sizes: their precision is drawn below, with its interval.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> chart = hp.plot_path(hp.matching_path(*hp.datasets.town(50, 20)))
-    >>> len(chart.vconcat)
+    >>> released, known = hp.datasets.town(50, 20)
+    >>> path = hp.matching_path(released, known)
+    >>> len(hp.plot_path(path).vconcat)
     2
+    >>> results = [hp.evaluate(path.matching(size), released, known) for size in (10, 30, 50)]
+    >>> len(hp.plot_path(path, results).vconcat)
+    3
     """
+    _require(path, MatchingPath, "matching_path(released, known)")
+    results = list(evaluations)
+    for result in results:
+        _require(result, Evaluation, "evaluate(path.matching(size), released, known)")
+    panels: list[alt.Chart | alt.LayerChart] = [_prices(path), _totals(path)]
+    if results:
+        panels.append(_precisions(sorted(results, key=lambda result: result.size), len(path.sizes)))
+    subtitle = (
+        f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight_name}; "
+        f"a pair can add at most {path.highest_gain:.4g}"
+    )
+    return alt.vconcat(*panels).properties(title=alt.Title("The best matching of every size", subtitle=subtitle))
+
+
+def _points(path: MatchingPath) -> pl.DataFrame:
+    """Return enough points of the path to draw it, from no pair at all to the last."""
     table = path.to_table()
-    every = max(1, table.height // MOST_POINTS)
-    points = pl.concat([table.gather_every(every), table.tail(1)]).unique("size").sort("size")
-    base = alt.Chart(points).encode(x=alt.X("size:Q", title="pairs given out")).properties(width=480, height=180)
-    price = base.mark_line(interpolate="step-before").encode(
-        y=alt.Y("price:Q", title="gain of the last pair"), tooltip=["size", alt.Tooltip("price", format=".4f")]
-    )
-    total = base.mark_line().encode(
-        y=alt.Y("total_weight:Q", title="total weight"), tooltip=["size", alt.Tooltip("total_weight", format=".4f")]
-    )
-    return alt.vconcat(price, total).properties(
-        title=alt.Title("The best matching of every size", subtitle=f"weight: {path.weight_name}")
-    )
+    nothing = table.head(1).with_columns(size=pl.lit(0, pl.Int64), total_weight=0.0, total_gain=0.0)
+    all_points = pl.concat([nothing, table])
+    every = -(-table.height // MOST_STEPS)
+    return pl.concat([all_points.gather_every(every), table.tail(1)]).unique("size").sort("size")
 
 
-def save_chart(chart: alt.Chart | alt.VConcatChart, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def _panel(data: pl.DataFrame, largest: int) -> alt.Chart:
+    """Return an empty panel; all have sizes from left to right, and no half pairs."""
+    ticks = range(largest + 1) if largest <= FEW else alt.Undefined
+    sizes = alt.X(
+        "size:Q",
+        title="pairs given out",
+        axis=alt.Axis(format=",d", values=ticks),
+        scale=alt.Scale(domain=[0, largest]),
+    )
+    return alt.Chart(data).encode(x=sizes).properties(width=480, height=160)
+
+
+def _prices(path: MatchingPath) -> alt.Chart:
+    line = _panel(_points(path), len(path.sizes)).mark_line(interpolate="step-before")
+    scale = alt.Scale(domain=[0, path.highest_gain])
+    chart: alt.Chart = line.encode(
+        y=alt.Y("price:Q", title="gain added by one more pair", scale=scale),
+        tooltip=[alt.Tooltip("size", format=",d"), alt.Tooltip("price", format=".4f")],
+    )
+    return chart
+
+
+def _totals(path: MatchingPath) -> alt.Chart:
+    line = _panel(_points(path), len(path.sizes)).mark_line()
+    chart: alt.Chart = line.encode(
+        y=alt.Y("total_weight:Q", title="total weight"),
+        tooltip=[alt.Tooltip("size", format=",d"), alt.Tooltip("total_weight", format=".4f")],
+    )
+    return chart
+
+
+def _precisions(evaluations: list[Evaluation], largest: int) -> alt.LayerChart:
+    rows = [
+        (result.size, result.precision, *result.precision_interval, result.precision_random)
+        for result in evaluations
+        if result.precision is not None and result.precision_interval is not None
+    ]
+    names = ["size", "precision", "low", "high", "by_chance"]
+    data = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+    panel = _panel(data, largest)
+    axis = alt.Axis(format="%", title=["precision, 95% interval", "(dashed: by chance)"])
+    interval = panel.mark_rule(strokeWidth=2, opacity=0.5).encode(
+        y=alt.Y("low:Q", axis=axis, scale=alt.Scale(domain=[0, 1])), y2="high:Q"
+    )
+    chance = alt.Chart(data).mark_rule(strokeDash=[4, 4]).encode(y="max(by_chance):Q")  # the same for every size
+    tooltips = [alt.Tooltip("size", format=",d"), *(alt.Tooltip(name, format=".2%") for name in names[1:])]
+    line = panel.mark_line(point=True).encode(y="precision:Q", tooltip=tooltips)
+    return alt.LayerChart(layer=[interval, chance, line])
+
+
+def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a chart to an .svg, .png, .html or .json file, in one piece or not at all; the .html needs no network.
 
     Examples
@@ -53,12 +127,14 @@ def save_chart(chart: alt.Chart | alt.VConcatChart, path: str | os.PathLike[str]
     ...     (Path(folder) / "path.svg").stat().st_size > 1000
     True
     """
+    _require(chart, alt.TopLevelMixin, "plot_path(path)")
     path = Path(path)
     check_chart_target(path, overwrite=overwrite)
     kind: Any = path.suffix.lower()[1:]  # one of the formats that altair names
+    for_pages: dict[str, Any] = {"inline": True, "embed_options": MENU} if kind == "html" else {}
     write_whole(
         path,
-        lambda target: chart.save(str(target), format=kind, inline=kind == "html", scale_factor=2),
+        lambda target: chart.save(str(target), format=kind, scale_factor=2, **for_pages),
         overwrite=overwrite,
     )
 
@@ -78,3 +154,12 @@ def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False)
             fix=f"use one of {', '.join(ENDINGS)}",
         )
     check_target(path, overwrite=overwrite)
+
+
+def _require(value: object, kind: type, maker: str) -> None:
+    if not isinstance(value, kind):
+        raise InputError(
+            f"this is a {type(value).__name__}, not {'a chart' if kind is alt.TopLevelMixin else kind.__name__}",
+            why="nothing else can be drawn",
+            fix=f"make one with habitprint.{maker}",
+        )

@@ -3,10 +3,14 @@
 import time
 from pathlib import Path
 
+import numba
+
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.matching import match
 from habitprint.matching.kernel import advance
+from habitprint.matching.waiting import drop_void_waiters
+from habitprint.weights import weights
 
 
 def is_compiled() -> bool:
@@ -41,6 +45,9 @@ def compile_kernels() -> float:
     matching = match(released, known)
     matching.verify(released, known)
     evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
+    weights(released, known)
+    # No small example has so many waiting rows that this one is called.
+    drop_void_waiters.compile((advance.signatures[0][0], numba.int64[::1]))
     return time.perf_counter() - start
 
 

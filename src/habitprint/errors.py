@@ -1,7 +1,7 @@
 """What goes wrong, why, and how to fix it."""
 
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TypeGuard
 
 
@@ -70,6 +70,27 @@ def is_whole(value: object) -> TypeGuard[int]:
     (True, False, False)
     """
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def require_number(name: str, value: object, *, why: str, fix: str, above: float, below: float | None = None) -> None:
+    """Raise `InputError` unless a value is a number above one limit and, if there is another, below that.
+
+    Infinity is a number here; what is not a number (NaN) is not.
+
+    Examples
+    --------
+    >>> require_number("epsilon", 0.01, why="it is a share", fix="use 0.01, say", above=0, below=1)
+    >>> require_number("epsilon", "1%", why="it is a share", fix="use 0.01, say", above=0, below=1)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: epsilon '1%' is not a number above 0 and below 1
+      why: it is a share
+      fix: use 0.01, say
+    """
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    # `not value > above` rather than `value <= above`, because NaN is neither.
+    if not is_number or not value > above or (below is not None and not value < below):  # type: ignore[operator]
+        limits = f"above {above:g}" + ("" if below is None else f" and below {below:g}")
+        raise InputError(f"{name} {value!r} is not a number {limits}", why=why, fix=fix)
 
 
 def require_seed(seed: object) -> None:

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -95,13 +95,12 @@ def write_whole(path: Path, write: Callable[[Path], object], *, overwrite: bool)
     ...     os.listdir(folder)
     ['note.txt']
     """
+    # The name is chosen before the file is there, so that at no moment a file could be left behind.
+    temporary = path.parent / f".habitprint-{secrets.token_hex(8)}"
     with _telling_of(path):
-        handle, name = tempfile.mkstemp(prefix=".habitprint-", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
         try:
+            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
             write(temporary)
-            temporary.chmod(0o666 & ~_umask())
             _move(temporary, path, overwrite=overwrite)
         finally:
             temporary.unlink(missing_ok=True)
@@ -166,15 +165,8 @@ def _already_there(path: Path) -> InputError:
     return InputError(
         f"{path} exists already",
         why="nothing is overwritten without being asked",
-        fix="choose another name, or allow it with --force",
+        fix="choose another name, or allow it with overwrite=True (--force on the command line)",
     )
-
-
-def _umask() -> int:
-    # mkstemp makes private files; the result should have the permissions of any other new file.
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:

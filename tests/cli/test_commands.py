@@ -6,13 +6,17 @@ import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.cli import main
+from habitprint.cli.describe import gap_and_share
 from habitprint.cli.ending import INTERRUPTED
 
 
@@ -98,7 +102,8 @@ def test_no_shared_place_is_allowed_and_said(
     assert run(monkeypatch, "match", *files) == 0
     shown = capsys.readouterr()
     assert "no place in common" in shown.err
-    assert "1 of them guesses" in shown.out
+    assert "1, 1 of them without a shared place: guesses" in shown.out
+    assert "no 1 pair can gain" in shown.out
 
 
 def test_a_place_without_counts_is_not_shared(
@@ -145,13 +150,31 @@ def test_ignored_rows_of_the_truth_are_counted(
     truth = tmp_path / "truth.csv"
     truth.write_text("released,known\nzoe,zoe\nperson-01,person-01\n")
     assert run(monkeypatch, "match", *town, "--truth", str(truth)) == 0
-    assert "1 rows of the truth" in capsys.readouterr().err
+    assert "ignored: 1 row of the truth" in capsys.readouterr().err
 
 
-def test_an_input_is_never_overwritten(town: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    before = Path(town[0]).read_bytes()
-    assert run(monkeypatch, "match", *town, "--out", town[0], "--force") == 2
-    assert Path(town[0]).read_bytes() == before
+@pytest.mark.parametrize("command", ["match", "path"])
+@pytest.mark.parametrize("name", ["released.csv", "known.parquet", "truth.csv", "link.csv"])
+def test_an_input_is_never_overwritten(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, name: str
+) -> None:
+    users = hp.read_histograms(town[0]).users
+    pl.DataFrame({"released": users, "known": users}).write_csv(tmp_path / "truth.csv")
+    (tmp_path / "link.csv").symlink_to(town[0])
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    truth = str(tmp_path / "truth.csv")
+    assert run(monkeypatch, command, *town, "--truth", truth, "--out", str(tmp_path / name), "--force") == 2
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_picture_is_not_drawn_over_an_input(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    picture = tmp_path / "path.svg"
+    picture.hardlink_to(town[0])
+    assert run(monkeypatch, "path", *town, "--plot", str(picture), "--force") == 2
+    assert "one of the inputs" in capsys.readouterr().err
+    assert Path(town[0]).read_text().startswith("user,place,count")
 
 
 def test_a_terminal_that_lacks_letters_is_no_reason_to_fail() -> None:
@@ -260,14 +283,17 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path) 
         files.append(str(tmp_path / f"{name}.parquet"))
         hp.tables.write_table(side.to_table(), files[-1])
     before = set(tmp_path.iterdir())
-    command = [sys.executable, "-m", "habitprint", "match", *files, "--out", str(tmp_path / "pairs.csv")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        time.sleep(4)  # in the middle of it on most machines; at any other moment the law holds too
+    script = "from habitprint.cli import main; print('ready', flush=True); main()"
+    command = [sys.executable, "-c", script, "match", *files, "--out", str(tmp_path / "pairs.csv")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(1)  # in the middle of it on most machines; at any other moment the law holds too
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=120)
     if process.returncode != 0:  # it may have been done already
         assert process.returncode == INTERRUPTED
-        assert "stopped" in message
+        assert "Traceback" not in message
         assert set(tmp_path.iterdir()) == before
 
 
@@ -276,13 +302,51 @@ def test_the_path_is_written_and_drawn(
 ) -> None:
     out, plot = tmp_path / "path.csv", tmp_path / "path.svg"
     assert run(monkeypatch, "path", *town, "--out", str(out), "--plot", str(plot)) == 0
-    assert "50 pairs" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert "the last one adds" in text
+    assert "of 1.3863" in text
+    assert "No precision: --truth" in text
     assert pl.read_csv(out).height == 50
     assert plot.read_text().startswith("<svg")
     assert run(monkeypatch, "path", *town, "--plot", str(plot)) == 2
     assert run(monkeypatch, "path", *town, "--plot", "path.gif") == 2
+
+
+def test_the_path_says_how_many_pairs_of_some_sizes_are_correct(
+    town: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "path", *town, "--truth", "same-id", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    released, known = map(hp.read_histograms, town)
+    assert [result["size"] for result in summary["evaluations"]] == list(range(5, 51, 5))
+    for size in (5, 50):
+        expected = hp.evaluate(hp.match(released, known, size=size), released, known).precision
+        assert summary["evaluations"][size // 5 - 1]["precision"] == expected
+    plot = tmp_path / "path.json"
+    assert run(monkeypatch, "path", *town, "--truth", "same-id", "--plot", str(plot)) == 0
+    text = capsys.readouterr().out
+    for words in ("precision", "95% interval", "by chance"):
+        assert words in text
+    assert len(json.loads(plot.read_text())["vconcat"]) == 3
+
+
+def test_the_path_for_machines_says_what_it_was_made_from(
+    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run(monkeypatch, "path", *town, "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)["path"]["size"]) == 50
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["released"] == {"n_users": 50, "n_places": 15}
+    assert summary["n_shared_places"] == 15
+    assert summary["evaluations"] is None
+    assert summary["path"]["size"] == list(range(1, 51))
+
+
+@given(gap=st.floats(1e-10, 1.0))
+def test_no_proof_promises_more_than_was_proven(gap: float) -> None:
+    shown_gap, shown_share = gap_and_share(gap)
+    assert Decimal(shown_gap) >= Decimal(gap)
+    assert Decimal(shown_share.removesuffix("%")) / 100 <= 1 - Decimal(gap)
+    assert float(shown_gap) <= gap * 1.2  # but not much less either
 
 
 def test_the_approximate_method_says_what_it_reached(
@@ -291,6 +355,7 @@ def test_the_approximate_method_says_what_it_reached(
     assert run(monkeypatch, "match", *town, "--method", "approximate", "--epsilon", "0.1") == 0
     assert "of the best gain" in capsys.readouterr().out
     assert run(monkeypatch, "match", *town, "--method", "approximate") == 2
+    assert "--epsilon 0.01" in capsys.readouterr().err
     assert run(monkeypatch, "match", *town, "--max-memory", "plenty") == 2
     assert run(monkeypatch, "match", *town, "--max-memory", "10kB") == 2
 
@@ -304,7 +369,7 @@ def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: py
     assert len(json.loads(capsys.readouterr().out)["town"]["attacks"]) == 8
 
 
-@pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["demo", "-h"], ["--version"]])
+@pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["path", "--help"], ["demo", "-h"], ["--version"]])
 def test_help_and_version_are_there(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "habitprint", *words], capture_output=True, text=True, check=True)
     assert "habitprint" in done.stdout

@@ -1,9 +1,11 @@
 """Nearly all of the gain, and how much is said."""
 
+from typing import Any
+
 import pytest
 
 import habitprint as hp
-from instances import CASES, Case
+from instances import CASES, Case, shuffled
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
 
@@ -36,10 +38,34 @@ def test_its_matches_are_evaluated_like_joint_ones() -> None:
     assert nearly.expected_correct == pytest.approx(exactly.expected_correct, abs=3)
 
 
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
+def test_a_tiny_epsilon_reaches_the_whole_gain_whatever_the_weight(weight: Any) -> None:
+    released, known = hp.datasets.town(200, 30)
+    nearly = hp.match(released, known, weight=weight, method="approximate", epsilon=1e-9)
+    exactly = hp.match(released, known, weight=weight)
+    assert nearly.total_gain == pytest.approx(exactly.total_gain, rel=1e-9)
+
+
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
+def test_pairs_do_not_depend_on_the_order_of_rows(weight: Any) -> None:
+    released, known = hp.datasets.town(120, 25)
+    options: dict[str, Any] = {"weight": weight, "method": "approximate", "epsilon": 0.05}
+    expected = hp.match(released, known, **options).to_table()
+    for seed in range(3):
+        assert hp.match(shuffled(released, seed), shuffled(known, seed + 9), **options).to_table().equals(expected)
+
+
 @pytest.mark.parametrize(
-    ("method", "epsilon"), [("approximate", None), ("joint", 0.1), ("approximate", 0), ("approximate", 1)]
+    ("method", "epsilon", "message"),
+    [
+        ("approximate", None, "needs epsilon"),
+        ("joint", 0.1, "does not go with method 'joint'"),
+        ("one-by-one", 0.1, "does not go with method 'one-by-one'"),
+        *(("approximate", epsilon, "not a number above 0 and below 1") for epsilon in (0, 1, -1, 1.5, float("nan"))),
+        *(("approximate", epsilon, "not a number above 0 and below 1") for epsilon in ("0.1", [0.1], True)),
+    ],
 )
-def test_epsilon_goes_with_approximate_and_lies_between_0_and_1(method: str, epsilon: float | None) -> None:
+def test_epsilon_goes_with_approximate_and_lies_between_0_and_1(method: Any, epsilon: Any, message: str) -> None:
     habits = hp.Histograms.from_strings({0: "x"})
-    with pytest.raises(hp.InputError, match="epsilon"):
-        hp.match(habits, habits, method=method, epsilon=epsilon)  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match=message):
+        hp.match(habits, habits, method=method, epsilon=epsilon)

@@ -13,10 +13,12 @@ from rich.text import Text
 
 from habitprint.cli.describe import percent
 from habitprint.cli.progress import ProgressBar
-from habitprint.datasets import illustration, town
+from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
+from habitprint.events import events_from_frame
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
+from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
 from habitprint.weights import WEIGHTS
 
@@ -25,17 +27,18 @@ METHODS: tuple[Method, ...] = ("joint", "one-by-one")
 
 
 def demo(
-    users: Annotated[int, typer.Option(min=2, help="People in the made-up town.")] = 300,
-    seed: Annotated[int, typer.Option(min=0, help="Which town, and which of equally good matchings.")] = 0,
+    users: Annotated[int, typer.Option(min=10, help="Customers in the twin of the paper's calls.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Which customers, and which of equally good matchings.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
 ) -> None:
     """Show what habitprint does on built-in data.
 
-    First four students of the paper's first table, then a small made-up town in which nobody exists.
+    First four students of the paper's first table,
+    then the twin of its call records: made-up customers whose figures are those of the real ones.
 
     [bold]Example[/bold]
 
-    habitprint demo --users 1000
+    habitprint demo --users 5000
     """
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         story = make_story(users, seed, progress)
@@ -47,12 +50,12 @@ def demo(
 
 @dataclass(frozen=True)
 class Story:
-    """Hold what the demo shows: the students with their matching, and each attack on the town."""
+    """Hold what the demo shows: the students with their matching, and each attack on the calls."""
 
     students: Histograms
     names: Histograms
     solved: Matching
-    town: Histograms
+    calls: Split
     attacks: dict[tuple[str, Method], Evaluation]
     seed: int
 
@@ -62,18 +65,20 @@ def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
 
     Examples
     --------
-    >>> len(make_story(30, seed=0).attacks)
+    >>> len(make_story(50, seed=0).attacks)
     8
     """
     students, names = illustration()
-    progress("building the town", 0, 1)
-    released, known = town(n_users, max(n_users // 5, 20), seed=seed)
+    progress("making customers", 0, 1)
+    twin = calls_twin(n_users, seed=seed)
+    calls = split(events_from_frame(twin.events, source=twin.source), ConsecutiveWeeks("2012-04-09"))
+    released, known = calls
     attacks: dict[tuple[str, Method], Evaluation] = {}
     for weight, method in product(WEIGHTS.values(), METHODS):
         progress(f"{weight.name}, {method}", len(attacks), len(WEIGHTS) * len(METHODS))
         attack = match(released, known, weight=weight.name, method=method, seed=seed)
         attacks[weight.name, method] = evaluate(attack, released, known)
-    return Story(students, names, match(students, names), released, attacks, seed)
+    return Story(students, names, match(students, names), calls, attacks, seed)
 
 
 def tell(story: Story, screen: Console) -> None:
@@ -83,23 +88,24 @@ def tell(story: Story, screen: Console) -> None:
     --------
     >>> import io
     >>> page = io.StringIO()
-    >>> tell(make_story(30, seed=0), Console(file=page))
+    >>> tell(make_story(50, seed=0), Console(file=page))
     >>> "Jill" in page.getvalue()
     True
     """
-    n_users, n_places = story.town.n_users, story.town.n_places
+    released = story.calls.released
     screen.print("[bold]1. Four students.[/bold] The names are hidden, but somebody knows their habits:\n")
     screen.print(_students(story.students, story.names, story.solved))
-    screen.print(f"\n[bold]2. A made-up town[/bold] of {n_users} people and {n_places} places (seed {story.seed}).")
-    screen.print("One week is released, the other known. Share of the people identified:\n")
+    screen.print(f"\n[bold]2. Calls of {released.n_users:,} customers[/bold] from {released.n_places:,} antennas.")
+    screen.print(f"[dim]{story.calls.source}[/dim]", soft_wrap=True)
+    screen.print("One week is released without names, the other is known. Share of the customers identified:\n")
     screen.print(_bars(story.attacks))
     best = story.attacks["jensen-shannon", "joint"]
     if best.accuracy is not None and best.accuracy_interval is not None:
         low, high = map(percent, best.accuracy_interval)
         screen.print(
-            f"\nAll at once, [bold]{percent(best.accuracy)}[/bold] of the people are identified "
+            f"\nAll at once, [bold]{percent(best.accuracy)}[/bold] of the customers are identified "
             f"(95% interval {low} to {high}).\n"
-            "[dim]On your own data: habitprint match RELEASED KNOWN --truth same-id[/dim]"
+            "[dim]On your own events: habitprint audit EVENTS --user … --time … --place … --out DIR[/dim]"
         )
 
 
@@ -135,5 +141,11 @@ def _summary(story: Story) -> dict[str, Any]:
     ]
     return {
         "illustration": story.solved.to_table().to_dicts(),
-        "town": {"n_users": story.town.n_users, "seed": story.seed, "attacks": attacks},
+        "calls": {
+            "source": story.calls.source,
+            "periods": story.calls.periods,
+            "n_users": story.calls.released.n_users,
+            "seed": story.seed,
+            "attacks": attacks,
+        },
     }

@@ -1,5 +1,7 @@
 """Say what was found in words and tables for people."""
 
+from decimal import ROUND_CEILING, Context
+
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -24,6 +26,32 @@ def percent(rate: float) -> str:
     if value == 0 or abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
         return f"{round(value)}%"
     return f"{value:.1f}%" if value >= 1 else f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") + "%"
+
+
+def gap_and_share(gap: float) -> tuple[str, str]:
+    """Return a gap rounded up, and the share of the best gain that is surely reached, rounded down.
+
+    A proof must not promise more than was proven: 99.97% is not 100.0%.
+
+    Examples
+    --------
+    >>> gap_and_share(0.0034559), gap_and_share(0.0003), gap_and_share(0.0)
+    (('0.0035', '99.65%'), ('0.0003', '99.97%'), ('0', '100%'))
+    """
+    rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(gap)
+    share = f"{100 - 100 * rounded:f}"
+    return f"{float(rounded):.2g}", (share.rstrip("0").rstrip(".") if "." in share else share) + "%"
+
+
+def counted(n: int, thing: str) -> str:
+    """Return how many things there are, in words that fit one as well as many.
+
+    Examples
+    --------
+    >>> counted(1, "pair"), counted(1200, "pair")
+    ('1 pair', '1,200 pairs')
+    """
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def rate_with_interval(rate: float | None, interval: tuple[float, float] | None, by_chance: float | None) -> str:
@@ -92,24 +120,29 @@ def describe_matching(
     >>> describe_matching(hp.match(released, known), released, known, 3).row_count
     5
     """
-    guesses = f", {matching.n_guesses:,} of them guesses: they share no place" if matching.n_guesses else ""
+    guesses = f", {matching.n_guesses:,} of them without a shared place: guesses" if matching.n_guesses else ""
     if matching.gap is None:
         how = f"{matching.method}, {matching.direction}"
         proof = "none: one by one optimises no total"
     else:
         how = matching.method
-        proof = "optimal" if matching.is_exact else f"at least {percent(1 - matching.gap)} of the best gain"
-        proof = f"{proof}: no {matching.size:,} pairs gain more than {matching.bound:.10g} (gap {matching.gap:.1g})"
+        gap, share = gap_and_share(matching.gap)
+        proof = "optimal" if matching.is_exact else f"at least {share} of the best gain"
+        proof = f"{proof}: no {counted(matching.size, 'pair')} can gain more than {matching.bound:.10g} (gap {gap})"
     return facts(
         [
-            ("released", f"{released.n_users:,} users, {released.n_places:,} places, {n_shared:,} of them known"),
-            ("known", f"{known.n_users:,} users, {known.n_places:,} places"),
+            ("released", f"{_extent(released)}, {n_shared:,} of them known"),
+            ("known", _extent(known)),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
             ("proof", proof),
             *([] if result is None else _evaluation_facts(result)),
         ]
     )
+
+
+def _extent(side: Histograms) -> str:
+    return f"{counted(side.n_users, 'user')}, {counted(side.n_places, 'place')}"
 
 
 def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
@@ -119,7 +152,7 @@ def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
         result.cluster_accuracy, result.cluster_accuracy_interval, result.cluster_accuracy_random
     )
     return [
-        ("identified", f"{number(result.expected_correct)} of {result.n_common:,} common users"),
+        ("identified", f"{number(result.expected_correct)} of {counted(result.n_common, 'common user')}"),
         ("accuracy", accuracy),
         ("precision", precision),
         ("cluster accuracy", cluster),
@@ -188,6 +221,6 @@ def _caveats(released: Histograms, known: Histograms, n_shared: int, result: Eva
         notes.append("both tables are the same. An attack knows another period; this says nothing about it.")
     if result is not None and result.n_ignored:
         notes.append(
-            f"{result.n_ignored:,} rows of the truth name users who are not in both tables; they were ignored."
+            f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."
         )
     return notes

@@ -29,9 +29,9 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
         notes = Console(stderr=True, highlight=False)
-        if not is_compiled():
-            notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
         try:
+            if not is_compiled():
+                notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
             command(*args, **options)
         except InputError as error:
             notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)

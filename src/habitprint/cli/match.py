@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from habitprint.cli.describe import describe_matching, describe_pairs, n_shared_places, print_caveats
+from habitprint.cli.describe import counted, describe_matching, describe_pairs, n_shared_places, print_caveats
 from habitprint.cli.options import (
     DuplicatesOption,
     ForceOption,
@@ -18,17 +18,19 @@ from habitprint.cli.options import (
     MemoryOption,
     ReleasedFile,
     SeedOption,
+    TruthOption,
     WeightOption,
+    read_truth,
+    refuse_inputs,
     to_bytes,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.errors import InputError, NoSharedPlaceWarning
+from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.matching import Direction, Matching, Method
 from habitprint.matching import match as match_histograms
-from habitprint.tables import check_writable, read_table, write_table
-from habitprint.truth import SAME_ID, common_users
+from habitprint.tables import check_writable, write_table
 
 
 def match(
@@ -39,21 +41,13 @@ def match(
         int | None, typer.Option(help="Give out exactly this many pairs; without it, as many as there can be.")
     ] = None,
     method: Annotated[
-        Method, typer.Option(help="All users at once, exactly or approximately, or each on its own.")
+        Method, typer.Option(help="All users at once, exactly or approximately (needs --epsilon), or each on its own.")
     ] = "joint",
     epsilon: Annotated[
         float | None, typer.Option(help="Approximate only: the share of the gain that may be missing, such as 0.01.")
     ] = None,
     direction: Annotated[Direction, typer.Option(help="One by one only: who looks for whom.")] = "released-to-known",
-    truth_source: Annotated[
-        str | None,
-        typer.Option(
-            "--truth",
-            help="Who really is whom, to say how many are identified: a table with the columns released, known; "
-            "or same-id, where a user has the same id in both tables.",
-            metavar="FILE|same-id",
-        ),
-    ] = None,
+    truth_source: TruthOption = None,
     out: Annotated[Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.")] = None,
     force: ForceOption = False,
     duplicates: DuplicatesOption = "error",
@@ -71,18 +65,20 @@ def match(
     habitprint match week1.csv week2.csv --out pairs.csv
 
     habitprint match week1.parquet week2.parquet --truth same-id --size 3750
+
+    habitprint match week1.csv week2.csv --method approximate --epsilon 0.01
     """
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out is not None:
         check_writable(out, overwrite=force)
-        _keep_inputs(out, released_file, known_file, truth_source)
+        refuse_inputs(out, released_file, known_file, truth_source)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         progress("reading", 0, 2)
         released = read_histograms(released_file, duplicates=duplicates)
         progress("reading", 1, 2)
         known = read_histograms(known_file, duplicates=duplicates)
-        truth = _read_truth(truth_source, released, known)
+        truth = read_truth(truth_source, released, known)
         matching = match_histograms(
             released,
             known,
@@ -111,44 +107,7 @@ def match(
         screen.print()
         screen.print(describe_pairs(matching))
     else:
-        screen.print(f"{matching.size:,} pairs written to {out}", soft_wrap=True, markup=False)
-
-
-def _read_truth(truth: str | None, released: Histograms, known: Histograms) -> Any:
-    """Return the truth as `evaluate` takes it; read and check it before the long work."""
-    if truth is None:
-        return None
-    if truth == SAME_ID:
-        _require_common(common_users(truth, released, known).n, "equal ids")
-        return truth
-    try:
-        table = read_table(truth)
-        common = common_users(table, released, known)
-    except InputError as error:
-        fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
-        raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
-    _require_common(common.n, f"{truth} ({table.height:,} rows)")
-    return table
-
-
-def _require_common(n_common: int, source: str) -> None:
-    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
-    if n_common == 0:
-        raise InputError(
-            f"--truth: according to {source}, no user is in both tables",
-            why="then nobody could be identified, however good the attack",
-            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
-        )
-
-
-def _keep_inputs(out: Path, *inputs: Path | str | None) -> None:
-    for path in inputs:
-        if path is not None and Path(path).exists() and out.exists() and out.samefile(path):
-            raise InputError(
-                f"--out {out} is one of the inputs",
-                why="it would be lost",
-                fix="choose another name",
-            )
+        screen.print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True, markup=False)
 
 
 def _summary(

@@ -1,13 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they mean."""
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from habitprint.counts import Duplicates
 from habitprint.errors import InputError
+from habitprint.histograms import Histograms
+from habitprint.tables import read_table
+from habitprint.truth import SAME_ID, common_users
 from habitprint.weights import WeightName
 
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -25,6 +28,15 @@ ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
 MemoryOption = Annotated[
     str, typer.Option("--max-memory", help="What the joint matching may use, such as 4GB or 500MB.")
+]
+TruthOption = Annotated[
+    str | None,
+    typer.Option(
+        "--truth",
+        help="Who really is whom, to say how many are identified: a table with the columns released, known; "
+        "or same-id, where a user has the same id in both tables.",
+        metavar="FILE|same-id",
+    ),
 ]
 
 
@@ -44,3 +56,53 @@ def to_bytes(text: str) -> float:
             fix="give a number and a unit: 4GB, 500MB",
         )
     return float(found[1]) * UNITS[found[2].upper()]
+
+
+def read_truth(truth: str | None, released: Histograms, known: Histograms) -> Any:
+    """Return the truth as `evaluate` takes it; read and check it before the long work.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({"Jo": "x"})
+    >>> read_truth("same-id", habits, habits)
+    'same-id'
+    """
+    if truth is None:
+        return None
+    if truth == SAME_ID:
+        _require_common(common_users(truth, released, known).n, "equal ids")
+        return truth
+    try:
+        table = read_table(truth)
+        common = common_users(table, released, known)
+    except InputError as error:
+        fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
+        raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
+    _require_common(common.n, f"{truth} ({table.height:,} rows)")
+    return table
+
+
+def _require_common(n_common: int, source: str) -> None:
+    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
+    if n_common == 0:
+        raise InputError(
+            f"--truth: according to {source}, no user is in both tables",
+            why="then nobody could be identified, however good the attack",
+            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
+        )
+
+
+def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
+    """Raise `InputError` if the file to be written is one of those that are read, whatever it is called here.
+
+    Examples
+    --------
+    >>> refuse_inputs(Path("pairs.csv"), Path("week1.csv"), "same-id", None)
+    """
+    for path in inputs:
+        if path is not None and Path(path).exists() and target.exists() and target.samefile(path):
+            raise InputError(
+                f"cannot write {target}: it is one of the inputs",
+                why="the input would be lost",
+                fix="choose another name",
+            )

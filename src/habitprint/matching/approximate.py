@@ -32,6 +32,8 @@ def solve_approximately(
     = G + (size − s)·price. The run stops when (size − s)·price ≤ ε·B, that is G ≥ (1 − ε)·B. The users left over are
     then matched among themselves, exactly, which can only add to G. ∎
 
+    The `step_prices` and `step_flows` of the solution are those of the first run only.
+
     Examples
     --------
     >>> from habitprint.histograms import Histograms
@@ -44,10 +46,10 @@ def solve_approximately(
     """
     solution = solve_joint(released, known, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())
-    rows, left_released = _left_over(released, solution.rows, solution.flows)
-    columns, left_known = _left_over(known, solution.columns, solution.flows)
     if n_missing == 0:
         return solution
+    rows, left_released = _left_over(released, solution.rows, solution.flows)
+    columns, left_known = _left_over(known, solution.columns, solution.flows)
     rest = solve_joint(left_released, left_known, weight, n_missing, max_memory=max_memory, progress=progress)
     return replace(
         solution,

@@ -7,7 +7,7 @@ from typing import get_args
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_option, require_seed
+from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_number, require_option, require_seed
 from habitprint.histograms import Histograms, align
 from habitprint.matching.approximate import solve_approximately
 from habitprint.matching.joint import solve_joint
@@ -21,6 +21,8 @@ NO_SHARED_PLACE = (
     "no released user shares a place with any known user: every pair is a guess. "
     "Check that both sets name their places in the same way."
 )
+
+MOST_MEMORY = 1e18  # bytes: more than any machine has
 
 
 def match(
@@ -61,8 +63,8 @@ def match(
     seed
         Decides among equally good matchings, and nothing else.
     max_memory
-        Bytes that the joint solver may use. To stay below, it keeps fewer pairs in memory and computes them again when
-        they are needed.
+        Bytes that the joint solver may use; infinity for no limit. To stay below, it keeps fewer pairs in memory and
+        computes them again when they are needed.
     progress
         Told now and then how far the work has come.
 
@@ -81,6 +83,7 @@ def match(
     _check_options(method, direction, epsilon)
     _check_size(size, method, released.n_users, known.n_users)
     streams = seed_streams(seed)
+    max_memory = bytes_allowed(max_memory)
     released, known = align(released.in_order(), known.in_order())
     if method == "one-by-one":
         found = _one_by_one(released, known, chosen, direction, streams[2], progress)
@@ -202,11 +205,26 @@ def _check_options(method: str, direction: str, epsilon: float | None) -> None:
             why="jointly, both sides look for each other at once",
             fix="leave out the direction, or use the method 'one-by-one'",
         )
-    if (method == "approximate") != (epsilon is not None) or (epsilon is not None and not 0 < epsilon < 1):
+    if method != "approximate" and epsilon is not None:
         raise InputError(
             f"epsilon {epsilon!r} does not go with method '{method}'",
-            why="the approximate method, and no other, may miss this share of the gain",
-            fix="use epsilon=0.01, say, with the method 'approximate', and none with the others",
+            why="only the approximate method may miss a share of the gain",
+            fix="leave out epsilon, or use the method 'approximate'",
+        )
+    if method == "approximate" and epsilon is None:
+        raise InputError(
+            "the approximate method needs epsilon",
+            why="it says which share of the gain may be missing",
+            fix="give epsilon=0.01, say (--epsilon 0.01 on the command line)",
+        )
+    if epsilon is not None:
+        require_number(
+            "epsilon",
+            epsilon,
+            above=0,
+            below=1,
+            why="it is the share of the gain that may be missing",
+            fix="use 0.01, say; for the optimum, use the method 'joint'",
         )
 
 
@@ -225,6 +243,24 @@ def _check_size(size: int | None, method: str, n_released: int, n_known: int) ->
             why=f"{n_released} released and {n_known} known users make 1 to {min(n_released, n_known)} pairs",
             fix="give a whole number within that range, or none for as many pairs as possible",
         )
+
+
+def bytes_allowed(max_memory: float) -> float:
+    """Return the memory that the solver may use as a finite number of bytes; infinity means no limit.
+
+    Examples
+    --------
+    >>> bytes_allowed(4e9), bytes_allowed(float("inf"))
+    (4000000000.0, 1e+18)
+    """
+    require_number(
+        "max_memory",
+        max_memory,
+        above=0,
+        why="it says how many bytes the joint matching may use",
+        fix="use 4e9, say, or float('inf') for no limit",
+    )
+    return min(float(max_memory), MOST_MEMORY)
 
 
 def seed_streams(seed: int) -> list[np.random.Generator]:

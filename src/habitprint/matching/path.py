@@ -7,22 +7,24 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.errors import NoSharedPlaceWarning
+from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
 from habitprint.matching.joint import solve_joint
-from habitprint.matching.match import NO_SHARED_PLACE, check_sides, match, seed_streams
+from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, check_sides, match, seed_streams
+from habitprint.matching.one_by_one import TIE
 from habitprint.matching.result import Matching
 from habitprint.matching.sides import make_side
 from habitprint.progress import Progress, silent
-from habitprint.weights import WeightName, find_weight
+from habitprint.weights import WeightName, find_weight, to_weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchingPath:
     """Hold the total of the best matching of every size from 1 to min(N, N′).
 
-    Made by `habitprint.matching_path`. The total weight is convex in the size: the surest pairs come first, and each
-    further pair costs at least as much as the one before.
+    Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much
+    gain as the one before. A large gain means alike, not sure, because many people may be alike: how many pairs of a
+    size are correct is for `habitprint.evaluate` to say.
 
     Parameters
     ----------
@@ -41,6 +43,11 @@ class MatchingPath:
     >>> path = hp.matching_path(*hp.datasets.illustration())
     >>> path.sizes.tolist(), path.total_weight.round(4).tolist()
     ([1, 2, 3, 4], [0.0027, 0.0065, 0.011, 0.0155])
+    >>> released, known = hp.datasets.town(300, 60)
+    >>> path = hp.matching_path(released, known)
+    >>> results = [hp.evaluate(path.matching(size), released, known) for size in (30, 300)]
+    >>> results[0].precision < results[1].precision  # the most alike need not be the surest
+    True
     """
 
     sizes: Indices
@@ -53,8 +60,18 @@ class MatchingPath:
     seed: int
     max_memory: float
 
+    def __post_init__(self) -> None:
+        for array in (self.sizes, self.total_gain, self.total_weight, self.price):
+            array.setflags(write=False)
+
     def __repr__(self) -> str:
         return f"MatchingPath(sizes 1 to {len(self.sizes):,}, {self.weight_name})"
+
+    @property
+    def highest_gain(self) -> float:
+        """Return what one pair can gain at most: ceiling − lowest weight, whatever the data."""
+        weight = find_weight(self.weight_name)
+        return weight.ceiling - weight.floor
 
     def matching(self, size: int, progress: Progress = silent) -> Matching:
         """Return the best pairs of one size, with their proof; the price stops falling where that size is reached.
@@ -65,6 +82,12 @@ class MatchingPath:
         >>> hp.matching_path(*hp.datasets.illustration()).matching(2)
         Matching(2 pairs, joint, jensen-shannon, gap 0)
         """
+        if not is_whole(size):
+            raise InputError(
+                f"size {size!r} is not a whole number",
+                why="a path has one best matching for each number of pairs",
+                fix=f"use one from 1 to {len(self.sizes):,}",
+            )
         return match(
             self.released,
             self.known,
@@ -122,21 +145,21 @@ def matching_path(
     chosen = find_weight(weight)
     check_sides(released, known)
     streams = seed_streams(seed)
+    room = bytes_allowed(max_memory)
     ours, theirs = align(released.in_order(), known.in_order())
     sides = make_side(ours, chosen, streams[0]), make_side(theirs, chosen, streams[1])
     largest = min(released.n_users, known.n_users)
-    solution = solve_joint(*sides, chosen, largest, max_memory=max_memory, progress=progress)
+    solution = solve_joint(*sides, chosen, largest, max_memory=room, progress=progress)
     if len(solution.rows) == 0:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     price = np.zeros(largest)
     added = np.repeat(solution.step_prices, solution.step_flows)
     price[: len(added)] = np.minimum.accumulate(np.maximum(added, 0.0))
-    sizes = np.arange(1, largest + 1)
-    total_gain = np.cumsum(price)
+    price[np.isclose(price, chosen.ceiling, rtol=TIE, atol=0.0)] = chosen.ceiling  # equal shares, up to rounding
     return MatchingPath(
-        sizes=sizes,
-        total_gain=total_gain,
-        total_weight=chosen.ceiling * sizes - total_gain,
+        sizes=np.arange(1, largest + 1),
+        total_gain=np.cumsum(price),
+        total_weight=np.cumsum(to_weights(price, chosen)),
         price=price,
         released=released,
         known=known,

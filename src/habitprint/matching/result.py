@@ -76,8 +76,8 @@ class Matching:
                 array.setflags(write=False)
 
     def __repr__(self) -> str:
-        proof = "no proof" if self.gap is None else f"gap {self.gap:.1g}"
-        return f"Matching({self.size} pairs, {self.method}, {self.weight_name}, {proof})"
+        proof = "no proof" if self.gap is None else f"gap {self.gap:.2g}"
+        return f"Matching({self.size} pair{'' if self.size == 1 else 's'}, {self.method}, {self.weight_name}, {proof})"
 
     @property
     def total_weight(self) -> float:

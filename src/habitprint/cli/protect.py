@@ -1,0 +1,270 @@
+"""``habitprint protect``: make a safer release, and say what it guarantees and what it costs."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+
+from habitprint.cli.describe import facts, percent
+from habitprint.cli.options import DuplicatesOption, ForceOption, JsonOption
+from habitprint.cli.progress import ProgressBar
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms, read_histograms
+from habitprint.losses import Losses, measure_losses
+from habitprint.mechanisms import (
+    AddNoise,
+    Check,
+    Coarsen,
+    KeepTopPlaces,
+    LimitContribution,
+    Mechanism,
+    Microaggregate,
+    Release,
+    RoundTo,
+    SuppressBelow,
+    chain,
+    check_guarantees,
+    pseudonymise,
+    read_release,
+    totals_exposure,
+    write_release,
+)
+from habitprint.mechanisms.files import check_release_target, sidecar
+from habitprint.mechanisms.guarantees import Unit
+from habitprint.mechanisms.microaggregation import Grouping
+from habitprint.mechanisms.reference import Loss
+from habitprint.tables import check_writable, write_table
+
+
+def protect(
+    histograms_file: Annotated[
+        Path, typer.Argument(help="What is to be protected: CSV or Parquet.", metavar="HISTOGRAMS")
+    ],
+    mapping: Annotated[
+        Path | None, typer.Option("--coarsen", help="1. Put places together: a table with the columns place, to.")
+    ] = None,
+    top_places: Annotated[int | None, typer.Option(help="2. Keep only so many places, the most popular.")] = None,
+    limit_contribution: Annotated[int | None, typer.Option(help="3. Let each user add at most so many counts.")] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="4. Add noise for differential privacy with this ε (needs the extra dp).")
+    ] = None,
+    unit: Annotated[
+        Unit, typer.Option(help="Noise only: hide one event, or all of a user (then limit the contribution).")
+    ] = "user",
+    delta: Annotated[float, typer.Option(help="Noise only: the probability that the promise fails.")] = 0.0,
+    suppress_below: Annotated[float | None, typer.Option(help="5. Leave out counts below this.")] = None,
+    round_to: Annotated[float | None, typer.Option(help="6. Round counts to multiples of this.")] = None,
+    k: Annotated[int | None, typer.Option(help="7. Micro-aggregate: groups of at least so many users.")] = None,
+    loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1",
+    method: Annotated[Grouping, typer.Option(help="Micro-aggregation only: how to find groups.")] = "auto",
+    second_phase: Annotated[
+        bool, typer.Option("--second-phase", help="Micro-aggregation only: dissolve groups where that lowers the loss.")
+    ] = False,
+    key: Annotated[
+        Path | None,
+        typer.Option(
+            "--pseudonyms", help="8. Give out fresh random ids, and write their key to this file.", metavar="KEY"
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the release to this .csv or .parquet file, and a .json file beside it.")
+    ] = None,
+    force: ForceOption = False,
+    duplicates: DuplicatesOption = "error",
+    as_json: JsonOption = False,
+) -> None:
+    """Protect a table of histograms before it is released.
+
+    Whatever is asked for is applied in the order of the numbers.
+    The guarantees are checked on the file that was written, and again at any time by [bold]habitprint check[/bold].
+
+    [bold]Examples[/bold]
+
+    habitprint protect week1.csv --k 10 --loss l1 --out safer.parquet
+
+    habitprint protect week1.csv --coarsen districts.csv --suppress-below 3 --pseudonyms key.csv --out safer.csv
+    """
+    steps: list[Mechanism | None] = [
+        None if mapping is None else Coarsen(mapping),
+        None if top_places is None else KeepTopPlaces(top_places),
+        None if limit_contribution is None else LimitContribution(total=limit_contribution),
+        None if epsilon is None else _noise(epsilon, unit, delta, limit_contribution),
+        None if suppress_below is None else SuppressBelow(_whole_if_it_is(suppress_below)),
+        None if round_to is None else RoundTo(_whole_if_it_is(round_to)),
+        None if k is None else Microaggregate(k, loss, method, second_phase),
+    ]
+    mechanisms = [step for step in steps if step is not None]
+    _refuse_idle("--epsilon", epsilon, {"--unit": unit != "user", "--delta": delta != 0})
+    _refuse_idle("--k", k, {"--loss": loss != "l1", "--method": method != "auto", "--second-phase": second_phase})
+    _check_files(mechanisms, key, out, histograms_file, mapping, force=force)
+    notes = Console(stderr=True, highlight=False)
+    with ProgressBar(notes) as progress:
+        progress("reading", 0, 1)
+        original = read_histograms(histograms_file, duplicates=duplicates)
+        release = chain(*mechanisms)(original, progress=progress)
+        progress("measuring the loss", 0, 1)
+        losses = measure_losses(original, release)
+        if key is not None:
+            release, table = pseudonymise(release)
+            with _private_files():
+                write_table(table, key, overwrite=force)
+        if out is not None:
+            write_release(release, out, overwrite=force)
+        # What counts is what was written, not what was meant.
+        checks = check_guarantees(release if out is None else read_release(out))
+    if any(check.holds is False for check in checks):
+        raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
+    if epsilon is not None:
+        notes.print("[yellow]note:[/yellow] the losses below were measured on the original: not for publication.")
+    if as_json:
+        typer.echo(json.dumps(_summary(original, release, losses, checks, out, key), ensure_ascii=False))
+        return
+    screen = Console(highlight=False)
+    screen.print(_describe(original, release, losses, checks, out))
+    if out is not None:
+        screen.print(f"release written to {out}, what was done to {sidecar(out)}", soft_wrap=True, markup=False)
+    if key is not None:
+        screen.print(f"key written to {key}: keep it apart from the release", soft_wrap=True, markup=False)
+
+
+def _refuse_idle(needed: str, value: float | None, options: dict[str, bool]) -> None:
+    """Refuse options that would do nothing: whoever gives them believes that they do."""
+    given = [option for option, is_given in options.items() if is_given]
+    if value is None and given:
+        raise InputError(
+            f"{' and '.join(given)} without {needed}",
+            why=f"they say how {needed} is done, so alone they protect nothing",
+            fix=f"add {needed}, or leave them out",
+        )
+
+
+def _noise(epsilon: float, unit: Unit, delta: float, limit: int | None) -> AddNoise:
+    return AddNoise(epsilon, unit, delta, limit if unit == "user" else None)
+
+
+def _whole_if_it_is(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+def _check_files(
+    mechanisms: list[Mechanism], key: Path | None, out: Path | None, *inputs: Path | None, force: bool
+) -> None:
+    """Refuse what cannot be done before the long work."""
+    if not mechanisms and key is None:
+        raise InputError(
+            "no protection was asked for",
+            why="the release would be the original",
+            fix="give at least one, such as --k 10 or --suppress-below 3; habitprint protect --help lists them",
+        )
+    if out is None and key is not None:
+        raise InputError(
+            "--pseudonyms without --out",
+            why="a key belongs to the release that was written with it",
+            fix="say where to write the release: --out safer.parquet",
+        )
+    outputs = [] if out is None else [out, sidecar(out)]
+    if out is not None:
+        check_release_target(out, overwrite=force)
+    if key is not None:
+        check_writable(key, overwrite=force)
+        outputs.append(key)
+    taken = {path.resolve() for path in inputs if path is not None}
+    for path in outputs:
+        if path.resolve() in taken:
+            raise InputError(
+                f"{path} is used twice",
+                why="one of the two files would be lost",
+                fix="choose another name",
+            )
+        taken.add(path.resolve())
+
+
+@contextmanager
+def _private_files() -> Iterator[None]:
+    """Let new files be readable by their owner only."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def _describe(
+    original: Histograms, release: Release, losses: Losses, checks: list[Check], out: Path | None
+) -> RenderableType:
+    where = "this release" if out is None else f"{out.name} as written"
+    rows = [("original", f"{original.n_users:,} users, {original.n_places:,} places")]
+    rows += [(f"step {number}", step.words) for number, step in enumerate(release.steps, 1)]
+    rows.append(
+        ("release", f"{losses.n_users_kept:,} of {losses.n_users:,} users, {release.histograms.n_places:,} places")
+    )
+    for check in checks:
+        rows.append(("guarantee", check.guarantee.words))
+        rows.append(("", f"verified on {where}: {check.words}" if check.holds else check.words))
+    if not checks:
+        rows.append(("guarantee", "none"))
+    rows += _describe_losses(losses)
+    rows.append(("totals", totals_exposure(release).words))
+    return facts(rows)
+
+
+def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
+    scale = "0: nothing is lost; 1: everybody looks like the mean"
+    value = "not defined" if losses.information_loss is None else f"{losses.information_loss:.4f}"
+    counts = "" if losses.count_totals_error is None else f"; of counts {percent(losses.count_totals_error)}"
+    return [
+        ("information loss", f"{value}  ({scale})"),
+        ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
+        (
+            f"top {losses.n_top} places",
+            f"{percent(losses.top_places_missed)} missed; {percent(losses.ranking_error)} of their pairs swapped",
+        ),
+    ]
+
+
+def _summary(
+    original: Histograms,
+    release: Release,
+    losses: Losses,
+    checks: list[Check],
+    out: Path | None,
+    key: Path | None,
+) -> dict[str, Any]:
+    return {
+        "original": {"n_users": original.n_users, "n_places": original.n_places},
+        "release": {"n_users": release.histograms.n_users, "n_places": release.histograms.n_places},
+        "steps": [{"name": step.name, "words": step.words, "facts": step.facts} for step in release.steps],
+        "guarantees": checks_to_json(checks),
+        "verified_on": "this release" if out is None else str(out),
+        "losses": asdict(losses),
+        "totals_exposure": asdict(totals_exposure(release)),
+        "out": None if out is None else str(out),
+        "sidecar": None if out is None else str(sidecar(out)),
+        "key": None if key is None else str(key),
+    }
+
+
+def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:
+    """Return guarantees, whether they hold and how that was found out.
+
+    Examples
+    --------
+    >>> from habitprint.mechanisms import KAnonymity
+    >>> checks_to_json(check_guarantees(Histograms.from_strings({1: "a"}), [KAnonymity(1)]))[0]["holds"]
+    True
+    """
+    return [
+        {
+            **check.guarantee.to_json(),
+            "words": check.guarantee.words,
+            "holds": check.holds,
+            "verified_by": check.words,
+        }
+        for check in checks
+    ]
