@@ -10,7 +10,7 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
-KERNELS := $(wildcard src/habitprint/*.py src/habitprint/weights/*.py src/habitprint/matching/*.py)
+KERNELS := $(wildcard $(addprefix src/habitprint/,*.py weights/*.py matching/*.py mechanisms/*.py markov/*.py))
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check lint format bench picture clean

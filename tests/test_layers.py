@@ -34,6 +34,10 @@ LAYERS = [
 PACKAGES = {
     "events": ["times", "columns", "table", "files", "combine", "sharing", "check"],
     "periods": ["dates", "values", "tally", "split"],
+    "mechanisms": [
+        "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places", "suppression",
+        "rounding", "contribution", "microaggregation", "noise", "pseudonyms", "exposure", "sample", "days", "files",
+    ],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
         "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",

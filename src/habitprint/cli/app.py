@@ -7,12 +7,14 @@ from typing import Annotated
 import typer
 
 import habitprint
+from habitprint.cli.check import check
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
 from habitprint.cli.ending import ending_well
 from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
+from habitprint.cli.protect import protect
 from habitprint.cli.split import split
 
 app = typer.Typer(
@@ -23,7 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, split, match, path, demo):
+for command in (inspect, split, match, path, protect, check, demo):
     app.command()(ending_well(command))
 app.add_typer(datasets, name="datasets")
 

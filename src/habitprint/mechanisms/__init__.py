@@ -1,0 +1,63 @@
+"""What a release can be protected with, what that guarantees, and what it gives away all the same."""
+
+from habitprint.mechanisms.coarsening import Coarsen, coarsen
+from habitprint.mechanisms.contribution import LimitContribution, limit_contribution
+from habitprint.mechanisms.days import KeepDays
+from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
+from habitprint.mechanisms.files import read_release, write_release
+from habitprint.mechanisms.guarantees import (
+    Check,
+    DifferentialPrivacy,
+    Guarantee,
+    KAnonymity,
+    LimitedContribution,
+    MultiplesOf,
+    OnlyPlaces,
+    SmallestCount,
+)
+from habitprint.mechanisms.microaggregation import Microaggregate, microaggregate
+from habitprint.mechanisms.noise import AddNoise, add_noise
+from habitprint.mechanisms.pseudonyms import pseudonymise
+from habitprint.mechanisms.release import Mechanism, Release, Step, chain, check_guarantees
+from habitprint.mechanisms.rounding import RoundTo, round_to
+from habitprint.mechanisms.sample import Sample, sample_to_attack
+from habitprint.mechanisms.suppression import SuppressBelow, suppress_below
+from habitprint.mechanisms.top_places import KeepTopPlaces, keep_top_places
+
+__all__ = [
+    "AddNoise",
+    "Check",
+    "Coarsen",
+    "DifferentialPrivacy",
+    "Guarantee",
+    "KAnonymity",
+    "KeepDays",
+    "KeepTopPlaces",
+    "LimitContribution",
+    "LimitedContribution",
+    "Mechanism",
+    "Microaggregate",
+    "MultiplesOf",
+    "OnlyPlaces",
+    "Release",
+    "RoundTo",
+    "Sample",
+    "SmallestCount",
+    "Step",
+    "SuppressBelow",
+    "TotalsExposure",
+    "add_noise",
+    "chain",
+    "check_guarantees",
+    "coarsen",
+    "keep_top_places",
+    "limit_contribution",
+    "microaggregate",
+    "pseudonymise",
+    "read_release",
+    "round_to",
+    "sample_to_attack",
+    "suppress_below",
+    "totals_exposure",
+    "write_release",
+]

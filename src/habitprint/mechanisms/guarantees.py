@@ -1,0 +1,269 @@
+"""What a release promises, in a form that can be checked on the data itself."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from habitprint.errors import InputError, first_few
+from habitprint.histograms import Histograms
+from habitprint.ids import positions, to_ids
+from habitprint.ties import share_classes
+
+Unit = Literal["user", "event"]
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """Hold whether a guarantee holds on some histograms, and how that was found out.
+
+    `holds` is None where the data cannot tell: a promise about how noise was drawn, say.
+
+    Examples
+    --------
+    >>> SmallestCount(2).check(Histograms.from_strings({1: "aab"}))
+    Check(guarantee=SmallestCount(threshold=2), holds=False, words='the smallest count is 1')
+    """
+
+    guarantee: "Guarantee"
+    holds: bool | None
+    words: str
+
+
+class Guarantee(ABC):
+    """Promise something about released histograms.
+
+    Examples
+    --------
+    >>> KAnonymity(2).check(Histograms.from_strings({1: "ab", 2: "ab"})).holds
+    True
+    """
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+
+    @abstractmethod
+    def check(self, histograms: Histograms) -> Check:
+        """Find out whether it holds."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the name and the parameters, for a file."""
+        return {"name": self.name, **asdict(self)}  # type: ignore[call-overload]
+
+
+@dataclass(frozen=True)
+class KAnonymity(Guarantee):
+    """Promise that every user's row is identical to that of at least k − 1 others, total included.
+
+    Examples
+    --------
+    >>> KAnonymity(2).check(Histograms.from_strings({1: "ab", 2: "ab", 3: "a"})).words
+    'the smallest group of identical rows has 1 of 3 users'
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    k: int
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return f"{self.k}-anonymity: every row is identical to at least {self.k - 1:,} others"
+
+    def check(self, histograms: Histograms) -> Check:
+        """Count the rows that are identical, to the last bit."""
+        rows = np.column_stack([share_classes(histograms).astype(np.float64), histograms.totals])
+        smallest = int(np.unique(rows, axis=0, return_counts=True)[1].min())
+        words = f"the smallest group of identical rows has {smallest:,} of {histograms.n_users:,} users"
+        return Check(self, smallest >= self.k, words)
+
+
+@dataclass(frozen=True)
+class SmallestCount(Guarantee):
+    """Promise that no count above zero is below a threshold.
+
+    Examples
+    --------
+    >>> SmallestCount(2).check(Histograms.from_strings({1: "aab"})).holds
+    False
+    """
+
+    name: ClassVar[str] = "smallest-count"
+    threshold: float
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return f"no count is below {self.threshold:g}"
+
+    def check(self, histograms: Histograms) -> Check:
+        """Look at the smallest count."""
+        smallest = histograms.counts.data.min()
+        return Check(self, bool(smallest >= self.threshold), f"the smallest count is {smallest:g}")
+
+
+@dataclass(frozen=True)
+class MultiplesOf(Guarantee):
+    """Promise that every count is a multiple of a base.
+
+    Examples
+    --------
+    >>> MultiplesOf(2).check(Histograms.from_strings({1: "aab"})).words
+    '1 of 2 counts are no multiple'
+    """
+
+    name: ClassVar[str] = "multiples"
+    base: float
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return f"every count is a multiple of {self.base:g}"
+
+    def check(self, histograms: Histograms) -> Check:
+        """Divide every count by the base."""
+        counts = histograms.counts.data
+        n_wrong = int(np.count_nonzero(np.rint(counts / self.base) * self.base != counts))
+        return Check(self, n_wrong == 0, f"{n_wrong:,} of {len(counts):,} counts are no multiple")
+
+
+@dataclass(frozen=True)
+class LimitedContribution(Guarantee):
+    """Promise that no user adds more than so much, in all or at one place.
+
+    Examples
+    --------
+    >>> LimitedContribution(total=3, per_place=1).check(Histograms.from_strings({1: "aab"})).holds
+    False
+    """
+
+    name: ClassVar[str] = "limited-contribution"
+    total: float | None
+    per_place: float | None
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        limits = [(self.total, "in all"), (self.per_place, "at one place")]
+        return "no user adds more than " + " and ".join(f"{n:g} {where}" for n, where in limits if n is not None)
+
+    def check(self, histograms: Histograms) -> Check:
+        """Look at the largest total and the largest count."""
+        total, count = float(histograms.totals.max()), float(histograms.counts.data.max())
+        holds = (self.total is None or total <= self.total * (1 + ROUNDING)) and (
+            self.per_place is None or count <= self.per_place
+        )
+        return Check(self, holds, f"the largest total is {total:g}, the largest count {count:g}")
+
+
+@dataclass(frozen=True)
+class OnlyPlaces(Guarantee):
+    """Promise that no place occurs but those listed.
+
+    Examples
+    --------
+    >>> OnlyPlaces(("a",)).check(Histograms.from_strings({1: "aab"})).words
+    "'b' occurs, which is not listed"
+    """
+
+    name: ClassVar[str] = "only-places"
+    places: tuple[str | int, ...]
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return f"no place occurs but {len(self.places):,} listed ones"
+
+    def check(self, histograms: Histograms) -> Check:
+        """Look up every place."""
+        occurring = histograms.places.gather(np.unique(histograms.counts.indices))
+        others = occurring.filter(positions(occurring, to_ids(self.places, "place")) < 0).to_list()
+        found = f"{first_few(others)} occurs, which is not listed" if others else f"all {occurring.len():,} are listed"
+        return Check(self, not others, found)
+
+
+@dataclass(frozen=True)
+class DifferentialPrivacy(Guarantee):
+    """Promise differential privacy, as OpenDP accounts for it.
+
+    The data cannot tell: the promise rests on how the noise was drawn.
+
+    Examples
+    --------
+    >>> DifferentialPrivacy(1.0, 0.0, "event", None).check(Histograms.from_strings({1: "a"})).holds is None
+    True
+    """
+
+    name: ClassVar[str] = "differential-privacy"
+    epsilon: float
+    delta: float
+    unit: Unit
+    limit: int | None
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        if self.unit == "event":
+            change = "whether or not one event happened"
+        else:
+            change = f"whatever one user did, up to {self.limit:,} counts"
+        delta = f", δ = {self.delta:g}" if self.delta else ""
+        return (
+            f"differential privacy with ε = {self.epsilon:g}{delta} for each {self.unit}: the release is almost as "
+            f"likely {change}; who and which places are in it counts as public"
+        )
+
+    def check(self, histograms: Histograms) -> Check:
+        """Say that the data cannot tell."""
+        del histograms  # no look at them can tell how the noise was drawn
+        return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
+
+
+GUARANTEES: dict[str, type[Guarantee]] = {
+    kind.name: kind
+    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
+}
+
+
+def guarantee_from_json(value: object) -> Guarantee:
+    """Return the guarantee that a file tells of.
+
+    Examples
+    --------
+    >>> guarantee_from_json({"name": "k-anonymity", "k": 10})
+    KAnonymity(k=10)
+    """
+    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or kind is None:
+        raise _unreadable(value)
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in value.items() if name != "name"}
+    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+        raise _unreadable(value)
+    if not all(_fits(name, parameter) for name, parameter in given.items()):
+        raise _unreadable(value)
+    return kind(**given)
+
+
+def _fits(name: str, parameter: Any) -> bool:
+    if name == "places":
+        return isinstance(parameter, tuple) and all(isinstance(place, (str, int)) for place in parameter)
+    if name == "unit":
+        return parameter in ("user", "event")
+    if parameter is None:
+        return name in ("total", "per_place", "limit")
+    is_number = isinstance(parameter, (int, float)) and not isinstance(parameter, bool)
+    return is_number and bool(parameter > 0 or (name == "delta" and parameter == 0))
+
+
+def _unreadable(value: object) -> InputError:
+    return InputError(
+        f"{str(value)[:80]} is not a guarantee",
+        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
+        fix="use the file as habitprint protect wrote it",
+    )

@@ -1,0 +1,253 @@
+"""Differential privacy: noise on counts, drawn and accounted for by OpenDP."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import Indices, SparseMatrix
+from habitprint.blocks import run_blocks
+from habitprint.errors import InputError, is_whole, require_option
+from habitprint.histograms import Histograms
+from habitprint.mechanisms.contribution import limited_counts
+from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
+from habitprint.mechanisms.release import OneStep, Outcome, Release, Step, keep_users, refuse_nothing_left
+from habitprint.progress import Progress, silent
+
+DRAWS_PER_BLOCK = 2_000  # some hundredths of a second
+WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
+FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
+
+
+@dataclass(frozen=True)
+class AddNoise(OneStep):
+    """Add noise to counts so that no single user, or event, shows (differential privacy).
+
+    The noise comes from OpenDP's secure source. It has no seed: every run gives another release.
+
+    Without a δ every cell of the table gets noise, also the zeros (discrete Laplace noise): users × places draws,
+    at some 20 microseconds each. With a δ only counts above zero do, and the threshold hides which those are: far fewer
+    draws. Noisy counts below a threshold are left out, so that the release stays sparse.
+
+    Parameters
+    ----------
+    epsilon
+        How much the release may tell about one unit; smaller is safer. Above zero.
+    unit
+        ``"event"``: one count more or less. ``"user"``: everything that a user did; needs a `limit`.
+    delta
+        The probability that the promise fails; zero, or far below one over the number of users.
+    limit
+        For the unit ``"user"``: the most that one user adds in all. Users above it are scaled down first.
+    threshold
+        The smallest noisy count that is released, without a δ (with one, OpenDP says what it must be). None: such that
+        a user gets about one place that is nothing but noise.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({"Jill": "a" * 50 + "b", "Mike": "b" * 70})
+    >>> release = AddNoise(epsilon=1.0, unit="event", threshold=10)(habits)
+    >>> release.histograms.n_users
+    2
+    >>> print(release.guarantees[0].words)  # doctest: +NORMALIZE_WHITESPACE
+    differential privacy with ε = 1 for each event: the release is almost as likely whether or not one event
+    happened; who and which places are in it counts as public
+    """
+
+    epsilon: float
+    unit: Unit = "user"
+    delta: float = 0.0
+    limit: int | None = None
+    threshold: int | None = None
+
+    def __post_init__(self) -> None:
+        require_option("unit", self.unit, get_args(Unit))
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise InputError(
+                f"epsilon = {self.epsilon!r}",
+                why="it bounds how much the release may tell; nothing at all cannot be told",
+                fix="use a positive number: 0.1 is strict, 1 usual, 10 weak",
+            )
+        if not 0 <= self.delta < 1:
+            raise InputError(
+                f"delta = {self.delta!r}",
+                why="it is the probability that the promise fails",
+                fix="use 0, or a number far below one over the number of users, such as 1e-9",
+            )
+        if self.unit == "user" and not (is_whole(self.limit) and self.limit >= 1):
+            raise InputError(
+                f"limit = {self.limit!r} for the unit 'user'",
+                why="the noise must hide everything that one user did, so that must be limited",
+                fix="give the most that one user may add, such as limit=20 (--limit-contribution 20)",
+            )
+        if self.unit == "event" and self.limit is not None:
+            raise InputError(
+                f"limit = {self.limit!r} for the unit 'event'",
+                why="one event is one count; there is nothing to limit",
+                fix="leave it out, or use unit='user'",
+            )
+        if self.threshold is not None and not (is_whole(self.threshold) and self.threshold >= 1 and not self.delta):
+            raise InputError(
+                f"threshold = {self.threshold!r}",
+                why="it is the smallest noisy count that is released; with a delta, OpenDP says what it must be",
+                fix="use a positive whole number without a delta, or leave it out",
+            )
+
+    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+        """Limit, add noise, and leave out what is below the threshold."""
+        if histograms.counts.data.dtype.kind != "i":
+            raise InputError(
+                "noise on counts that are not whole numbers",
+                why="one event is one count; shares and rounded fractions have no such unit",
+                fix="add noise to the counts first, and take other steps after it",
+            )
+        # Places that nobody visits after limiting stay in the table: that they do must not depend on any user.
+        counts = limited_counts(histograms.counts, self.limit, None)
+        noise = self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
+        noisy = noise.draw(counts, progress)
+        if noisy.nnz == 0:
+            raise refuse_nothing_left(
+                f"no noisy count reaches the threshold of {noise.threshold:,}",
+                "use a larger epsilon, coarser places, or a higher limit",
+            )
+        left, n_discarded = keep_users(noisy, histograms)
+        guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit)
+        limited = f"limited each user to {self.limit:,} counts, then " if self.limit else ""
+        words = (
+            f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {noise.n_draws:,} counts (OpenDP's "
+            f"secure source, no seed), and left out what came below {noise.threshold:,}; {n_discarded:,} of "
+            f"{histograms.n_users:,} users were left with nothing and discarded"
+        )
+        facts = {
+            "epsilon": noise.epsilon,
+            "delta": noise.delta,
+            "unit": self.unit,
+            "limit": self.limit,
+            "scale": noise.scale,
+            "threshold": noise.threshold,
+            "n_draws": noise.n_draws,
+            "n_users_discarded": n_discarded,
+            "seed": None,
+        }
+        return Outcome(left, Step("add-noise", words, facts), (guarantee,))
+
+    @property
+    def _distance(self) -> tuple[int, int, int]:
+        """Return how far apart two tables are that differ in one unit: cells, sum of differences, largest one."""
+        # One user's counts may all be replaced by others: those that go and those that come.
+        return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
+
+    def _scale(self) -> float:
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+        scale: float = dp.binary_search_param(
+            lambda scale: dp.m.make_laplace(*space, scale=scale), d_in=self._distance[1], d_out=self.epsilon, T=float
+        )
+        return scale
+
+    def _on_every_cell(self, counts: SparseMatrix) -> "_Noise":
+        dp = _opendp()
+        space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+        scale = self._scale()
+        measurement = dp.m.make_laplace(*space, scale=scale)
+        threshold = self.threshold
+        if threshold is None:
+            # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)): so many times the places, it is FALSE_PLACES.
+            per_user = counts.shape[1] / (1 + math.exp(-1 / scale))
+            threshold = max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
+        n_draws = counts.shape[0] * counts.shape[1]
+        return _Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws)
+
+    def _with_threshold(self, counts: SparseMatrix) -> "_Noise":
+        dp = _opendp()
+        space = (
+            dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
+            dp.l01inf_distance(dp.absolute_distance(T="i64")),
+        )
+        scale = self._scale()
+
+        def make(threshold: int) -> Any:
+            return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
+
+        threshold = dp.binary_search_param(make, d_in=self._distance, d_out=(self.epsilon, self.delta), T=int)
+        measurement = make(threshold)
+        epsilon, delta = measurement.map(self._distance)
+        return _Noise(measurement, scale, threshold, epsilon, delta, int(counts.nnz))
+
+
+@dataclass(frozen=True)
+class _Noise:
+    """Hold a measurement of OpenDP's, and what it costs by OpenDP's accounting."""
+
+    measurement: Any
+    scale: float
+    threshold: int
+    epsilon: float
+    delta: float
+    n_draws: int
+
+    def draw(self, counts: SparseMatrix, progress: Progress) -> SparseMatrix:
+        """Return the noisy counts that reach the threshold, users × places."""
+        shape = counts.shape
+        draws = np.diff(counts.indptr) if self.delta else np.full(shape[0], shape[1])
+        # Noise is drawn for each cell on its own, so blocks of users together are one draw of the whole table.
+        blocks = run_blocks(
+            lambda first, last: self._of_users(counts[first:last], first, shape[1]),
+            draws * WORK_PER_DRAW,
+            "noise",
+            progress,
+        )
+        cells, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return sparse.csr_array((values, np.divmod(cells, shape[1])), shape=shape)
+
+    def _of_users(self, counts: SparseMatrix, first: int, n_places: int) -> tuple[Indices, Indices]:
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        cells = rows * n_places + counts.indices
+        if self.delta:
+            noisy = self.measurement(dict(zip(cells.tolist(), counts.data.tolist(), strict=True)))
+            found, values = np.array(list(noisy.keys()), np.int64), np.array(list(noisy.values()), np.int64)
+        else:
+            dense = np.zeros(counts.shape[0] * n_places, np.int64)
+            dense[cells] = counts.data
+            values = np.array(self.measurement(dense), np.int64)
+            found = np.flatnonzero(values >= self.threshold)
+            values = values[found]
+        return found + first * n_places, values
+
+
+def _opendp() -> Any:
+    """Return OpenDP, which is not needed for anything else."""
+    try:
+        import opendp.prelude as dp  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise InputError(
+            "OpenDP is not installed",
+            why="noise for differential privacy is drawn and accounted for by it",
+            fix="install it: pip install 'habitprint[dp]'",
+        ) from error
+    dp.enable_features("contrib")
+    return dp
+
+
+def add_noise(
+    source: Histograms | Release,
+    epsilon: float,
+    unit: Unit = "user",
+    *,
+    delta: float = 0.0,
+    limit: int | None = None,
+    threshold: int | None = None,
+    progress: Progress = silent,
+) -> Release:
+    """Add noise to counts for differential privacy; see `AddNoise`.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({"Jill": "a" * 90, "Mike": "b" * 90})
+    >>> add_noise(habits, 1.0, "event", delta=1e-6).steps[0].facts["threshold"]
+    14
+    """
+    return AddNoise(epsilon, unit, delta, limit, threshold)(source, progress=progress)

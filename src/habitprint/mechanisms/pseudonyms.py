@@ -1,0 +1,43 @@
+"""Fresh random ids for a release, and the key to them."""
+
+import secrets
+
+import polars as pl
+
+from habitprint.histograms import Histograms
+from habitprint.mechanisms.release import Release, Step
+
+N_BYTES = 8  # of an id: two of a million users get the same with probability 3e-8, and then another is drawn
+
+
+def pseudonymise(source: Histograms | Release) -> tuple[Release, pl.DataFrame]:
+    """Give every user a fresh random id, and order the rows by it, so that neither tells anything.
+
+    The ids come from the system's secure source. They have no seed: every run gives others.
+
+    Returns
+    -------
+    tuple
+        The release, and its key: a table ``released, known`` of the new ids and the old ones. Keep it apart; it is
+        also a truth for `evaluate`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> release, key = pseudonymise(hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"}))
+    >>> release.histograms.users.to_list() == sorted(key["released"]), sorted(key["known"])
+    (True, ['Jill', 'Mike'])
+    """
+    before = source if isinstance(source, Release) else Release(source)
+    histograms = before.histograms
+    drawn: set[str] = set()
+    while len(drawn) < histograms.n_users:
+        drawn.add(secrets.token_hex(N_BYTES))
+    # A set has an order of its own, which must not decide who gets which id.
+    fresh = sorted(drawn)
+    secrets.SystemRandom().shuffle(fresh)
+    key = pl.DataFrame({"released": fresh, "known": histograms.users}).sort("released")
+    renamed = Histograms(histograms.counts, pl.Series(fresh), histograms.places).in_order()
+    words = "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
+    step = Step("pseudonymise", words, {"n_bytes": N_BYTES, "seed": None})
+    return Release(renamed, (*before.steps, step), before.guarantees), key

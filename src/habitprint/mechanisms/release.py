@@ -1,0 +1,234 @@
+"""What a protected release is, and what makes one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import SparseMatrix
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms
+from habitprint.mechanisms.guarantees import Check, Guarantee
+from habitprint.progress import Progress, silent
+
+
+@dataclass(frozen=True)
+class Step:
+    """Tell what was done to a release: in words for people, in facts for machines.
+
+    Parameters
+    ----------
+    name
+        The mechanism.
+    words
+        What it did, as a sentence.
+    facts
+        Its parameters and what came of them.
+    copied
+        What an adversary can do to his side as well, because anyone can see that it was done: None for nothing.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0].facts
+    {'base': 3, 'n_users_discarded': 0}
+    """
+
+    name: str
+    words: str
+    facts: dict[str, Any] = field(default_factory=dict)
+    copied: "PublicPart | None" = None
+
+
+class PublicPart(ABC):
+    """Change an adversary's histograms as anyone can who sees the release: a place mapping, the list of places kept."""
+
+    @abstractmethod
+    def public(self, known: Histograms) -> Histograms:
+        """Return the adversary's side, changed."""
+
+    @abstractmethod
+    def to_json(self) -> dict[str, Any]:
+        """Return all that is needed to do it again."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """Hold protected histograms, the steps that made them, and what they guarantee.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> release = hp.microaggregate(released, k=5)
+    >>> release.guarantees
+    (KAnonymity(k=5),)
+    >>> matching = hp.match(release.histograms, release.public(known))
+    """
+
+    histograms: Histograms
+    steps: tuple[Step, ...] = ()
+    guarantees: tuple[Guarantee, ...] = ()
+
+    def public(self, known: Histograms) -> Histograms:
+        """Return what the adversary knows, changed by what anyone can copy of the steps; attack a release with it.
+
+        Otherwise coarsening only one side would leave no shared place, and look like perfect protection. Users of
+        whom nothing is left are dropped.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> released, known = hp.datasets.town(60, 20)
+        >>> hp.keep_top_places(released, n=3).public(known).n_places
+        3
+        """
+        for step in self.steps:
+            if step.copied is not None:
+                known = step.copied.public(known)
+        return known
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Hold what one mechanism made of histograms."""
+
+    histograms: Histograms
+    step: Step
+    guarantees: tuple[Guarantee, ...] = ()
+
+
+class Mechanism(ABC):
+    """Protect histograms: call it with histograms, or with a release to go on from.
+
+    A guarantee given by an earlier step is kept as long as it still holds on the data.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> protect = hp.chain(hp.KeepTopPlaces(10), hp.Microaggregate(5))
+    >>> release = protect(hp.datasets.town(60, 20)[0])
+    >>> [step.name for step in release.steps]
+    ['keep-top-places', 'microaggregate']
+    """
+
+    @abstractmethod
+    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+        """Return the release."""
+
+    def public(self, known: Histograms) -> Histograms:
+        """Return what the adversary knows, changed by what anyone can copy of this mechanism: here, nothing.
+
+        Where it depends on the data (which places are the most popular), only `Release.public` can tell.
+        """
+        return known
+
+
+class OneStep(Mechanism):
+    """Protect histograms in a single step."""
+
+    @abstractmethod
+    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+        """Do the work, on users and places in ascending order of their ids."""
+
+    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+        """Return the release, with this step and what it guarantees."""
+        before = source if isinstance(source, Release) else Release(source)
+        outcome = self.apply(before.histograms.in_order(), progress)
+        for guarantee in outcome.guarantees:
+            assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
+        kept = tuple(
+            guarantee
+            for guarantee in before.guarantees
+            if guarantee not in outcome.guarantees and guarantee.check(outcome.histograms).holds is not False
+        )
+        return Release(outcome.histograms, (*before.steps, outcome.step), (*kept, *outcome.guarantees))
+
+
+@dataclass(frozen=True)
+class Chain(Mechanism):
+    """Protect histograms by several mechanisms, one after the other; made by `chain`."""
+
+    mechanisms: tuple[Mechanism, ...]
+
+    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+        """Return the release after the last mechanism."""
+        release = source if isinstance(source, Release) else Release(source)
+        for mechanism in self.mechanisms:
+            release = mechanism(release, progress=progress)
+        return release
+
+    def public(self, known: Histograms) -> Histograms:
+        """Return what the adversary knows, changed by what anyone can copy of each mechanism."""
+        for mechanism in self.mechanisms:
+            known = mechanism.public(known)
+        return known
+
+
+def chain(*mechanisms: Mechanism) -> Mechanism:
+    """Return the mechanism that applies several, one after the other.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({"Jill": "aaabc", "Mike": "aac"})
+    >>> hp.chain(hp.SuppressBelow(2), hp.RoundTo(2))(habits).histograms.to_table().rows()
+    [('Jill', 'a', 4), ('Mike', 'a', 2)]
+    """
+    return Chain(mechanisms)
+
+
+def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarantee] | None = None) -> list[Check]:
+    """Find out on the data itself whether guarantees hold.
+
+    Parameters
+    ----------
+    source
+        A release, or histograms (read from the file that was published, say).
+    guarantees
+        What to check; None for those that the release itself gives.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)
+    >>> [(check.holds, check.words) for check in hp.check_guarantees(release)]
+    [(True, 'the smallest group of identical rows has 5 of 60 users')]
+    """
+    histograms = source.histograms if isinstance(source, Release) else source
+    if guarantees is None:
+        guarantees = source.guarantees if isinstance(source, Release) else ()
+    return [guarantee.check(histograms) for guarantee in guarantees]
+
+
+def keep_users(counts: SparseMatrix, histograms: Histograms) -> tuple[Histograms, int]:
+    """Return new counts of the same users and places, without users who have none; and how many those are.
+
+    Places that nobody visits any more go too.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> habits = Histograms.from_strings({1: "a", 2: "b"})
+    >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), habits)
+    (Histograms(1 users × 1 places, 1 counts above zero), 1)
+    """
+    counts = sparse.csr_array(counts, copy=True)
+    counts.eliminate_zeros()
+    rows, columns = np.flatnonzero(np.diff(counts.indptr) > 0), np.unique(counts.indices)
+    left = Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
+    return left, histograms.n_users - len(rows)
+
+
+def refuse_nothing_left(what: str, fix: str) -> InputError:
+    """Return the error of a mechanism that would leave nobody.
+
+    Examples
+    --------
+    >>> refuse_nothing_left("no count reaches 9", "use a lower threshold").what
+    'no count reaches 9'
+    """
+    return InputError(what, why="nobody and nothing would be left to release", fix=fix)

@@ -1,0 +1,124 @@
+"""Keep only the most popular places."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.errors import InputError, is_whole, require_option
+from habitprint.histograms import Histograms
+from habitprint.ids import positions, to_ids
+from habitprint.mechanisms.guarantees import OnlyPlaces
+from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step
+from habitprint.progress import Progress
+
+Popularity = Literal["visits", "users"]
+SHARES = 1e-9  # totals this near to one are those of shares
+
+
+@dataclass(frozen=True)
+class KeepTopPlaces(OneStep):
+    """Keep the n most popular places; all other counts become zero (the paper's rule, its section on web sites).
+
+    Users of whom nothing is left are discarded, and counted. Which places are kept depends on the data; anyone can
+    see it in the release, so `Release.public` keeps the same ones on the adversary's side.
+
+    Parameters
+    ----------
+    n
+        How many places to keep.
+    by
+        Popular by all ``"visits"`` (counts) or by the number of ``"users"``. Of equally popular places the one with
+        the lower id is kept.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({"Jill": "aab", "Mike": "abb", "Mary": "c"})
+    >>> release = KeepTopPlaces(2)(habits)
+    >>> release.histograms.places.to_list(), release.steps[0].words
+    (['a', 'b'], 'kept the 2 most popular of 3 places, by visits; 1 of 3 users had no other and were discarded')
+    """
+
+    n: int
+    by: Popularity = "visits"
+
+    def __post_init__(self) -> None:
+        require_option("popularity", self.by, get_args(Popularity))
+        if not is_whole(self.n) or self.n < 1:
+            raise InputError(
+                f"{self.n!r} places to keep",
+                why="at least one place is needed to say where anybody was",
+                fix="keep a positive whole number of places",
+            )
+
+    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+        """Rank the places and keep the first."""
+        del progress  # there is nothing to wait for
+        counts = histograms.counts
+        weights = None if self.by == "users" else counts.data
+        popularity = np.bincount(counts.indices, weights=weights, minlength=histograms.n_places)
+        top = np.sort(np.argsort(-popularity, kind="stable")[: self.n])
+        kept = KeepPlaces(tuple(histograms.places.gather(top[popularity[top] > 0]).to_list()))
+        narrowed = kept.public(histograms)
+        n_discarded = histograms.n_users - narrowed.n_users
+        words = (
+            f"kept the {len(kept.places):,} most popular of {histograms.n_places:,} places, by {self.by}; "
+            f"{n_discarded:,} of {histograms.n_users:,} users had no other and were discarded"
+        )
+        facts = {"n": self.n, "by": self.by, "n_places": len(kept.places), "n_users_discarded": n_discarded}
+        return Outcome(narrowed, Step("keep-top-places", words, facts, copied=kept), (OnlyPlaces(kept.places),))
+
+    def public(self, known: Histograms) -> Histograms:
+        """Refuse: only a release tells which places were kept."""
+        del known  # their own favourites may be others
+        raise InputError(
+            "which places are the most popular is not known without a release",
+            why="an adversary keeps the places that he sees in the release, not those that he would have chosen",
+            fix="use the public() of the release that the mechanism made",
+        )
+
+
+@dataclass(frozen=True)
+class KeepPlaces(PublicPart):
+    """Keep the listed places and the users who were there.
+
+    Examples
+    --------
+    >>> KeepPlaces(("a",)).public(Histograms.from_strings({"Jill": "aab", "Mike": "b"})).to_table().rows()
+    [('Jill', 'a', 2)]
+    """
+
+    places: tuple[str | int, ...]
+
+    def public(self, known: Histograms) -> Histograms:
+        """Return the histograms at the listed places; shares are made to add up to one again."""
+        occurring = positions(to_ids(self.places, "place"), known.places)
+        columns = np.sort(occurring[occurring >= 0])
+        counts = sparse.csr_array(known.counts[:, columns])
+        rows = np.flatnonzero(np.diff(counts.indptr) > 0)
+        if len(rows) == 0:
+            raise InputError(
+                "none of these users was at any of the places kept",
+                why="nobody would be left",
+                fix="keep more places, and check that both sides spell places in the same way",
+            )
+        counts = sparse.csr_array(counts[rows])
+        if np.abs(known.totals - 1).max() < SHARES:
+            counts = sparse.csr_array(counts / counts.sum(axis=1)[:, None])
+        return Histograms(counts, known.users.gather(rows), known.places.gather(columns))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the places."""
+        return {"name": "keep-places", "places": list(self.places)}
+
+
+def keep_top_places(source: Histograms | Release, n: int, by: Popularity = "visits") -> Release:
+    """Keep only the n most popular places; see `KeepTopPlaces`.
+
+    Examples
+    --------
+    >>> keep_top_places(Histograms.from_strings({"Jill": "aab"}), n=1).histograms.to_table().rows()
+    [('Jill', 'a', 2)]
+    """
+    return KeepTopPlaces(n, by)(source)

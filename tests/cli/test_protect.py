@@ -1,0 +1,204 @@
+"""``habitprint protect`` and ``habitprint check`` as a person or a script meets them."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import habitprint as hp
+from habitprint.cli import main
+
+
+@pytest.fixture
+def habits(tmp_path: Path) -> str:
+    file = tmp_path / "habits.csv"
+    hp.tables.write_table(hp.datasets.town(60, 20, seed=1)[0].to_table(), file)
+    return str(file)
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["habitprint", *words])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code if isinstance(end.value.code, int) else 0
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_release_is_written_verified_and_checked_again(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str
+) -> None:
+    out = tmp_path / f"safer{ending}"
+    assert run(monkeypatch, "protect", habits, "--k", "10", "--loss", "l1", "--out", str(out)) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "10-anonymity",
+        f"verified on safer{ending} as written: the smallest group of identical rows has 10 of 60 users",
+        "information loss",
+        "successive group selection",
+        "totals give nothing away",
+        "safer.json",
+    ):
+        assert words in text
+    expected = hp.microaggregate(hp.read_histograms(habits), k=10).histograms.to_table()
+    assert hp.read_release(out).histograms.to_table().equals(expected)
+    assert run(monkeypatch, "check", str(out)) == 0
+    assert "holds" in capsys.readouterr().out
+
+
+def test_a_release_that_breaks_its_promise_exits_with_1(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "safer.csv"
+    assert run(monkeypatch, "protect", habits, "--k", "10", "--out", str(out)) == 0
+    table = pl.read_csv(out)
+    table.filter(pl.int_range(pl.len()) != 4).write_csv(out)
+    capsys.readouterr()
+    assert run(monkeypatch, "check", str(out)) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    assert run(monkeypatch, "check", str(out), "--json") == 1
+    assert json.loads(capsys.readouterr().out)["guarantees"][0]["holds"] is False
+
+
+def test_steps_are_applied_in_the_documented_order(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mapping = tmp_path / "districts.csv"
+    places = hp.read_histograms(habits).places
+    pl.DataFrame({"place": places, "to": [f"d{int(place[-2:]) // 2}" for place in places]}).write_csv(mapping)
+    counts = ["--round-to", "2", "--suppress-below", "2", "--limit-contribution", "20", "--top-places", "8"]
+    words = [*counts, "--k", "3", "--method", "mdav", "--second-phase"]
+    assert run(monkeypatch, "protect", habits, *words, "--coarsen", str(mapping), "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert [step["name"] for step in summary["steps"]] == [
+        "coarsen",
+        "keep-top-places",
+        "limit-contribution",
+        "suppress-below",
+        "round-to",
+        "microaggregate",
+    ]
+    assert summary["out"] is None
+    assert summary["verified_on"] == "this release"
+    assert {guarantee["name"] for guarantee in summary["guarantees"]} >= {"only-places", "k-anonymity"}
+    assert 0 < summary["losses"]["information_loss"] < 1
+
+
+def test_json_has_the_losses_of_python(
+    habits: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--json") == 0
+    summary = json.loads(capsys.readouterr().out)
+    original = hp.read_histograms(habits)
+    losses = hp.measure_losses(original, hp.suppress_below(original, 3))
+    assert summary["losses"]["information_loss"] == losses.information_loss
+    assert summary["losses"]["n_users_kept"] == losses.n_users_kept
+    assert summary["guarantees"][0]["holds"] is True
+    assert summary["totals_exposure"]["bits"] > 0
+
+
+def test_noise_states_its_accounting_and_that_it_has_no_seed(
+    habits: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
+    assert run(monkeypatch, "protect", habits, "--epsilon", "2", "--unit", "event", "--delta", "1e-6") == 0
+    shown = capsys.readouterr()
+    text = " ".join(shown.out.split())
+    assert "ε = 2, δ = " in text
+    assert "no seed" in text
+    assert "cannot be seen in the data" in text
+    assert "totals are visible too" in text
+    assert "not for publication" in shown.err
+    words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
+    assert run(monkeypatch, "protect", habits, *words) == 0
+    promise = json.loads(capsys.readouterr().out)["guarantees"][-1]
+    assert (promise["unit"], promise["limit"], promise["holds"]) == ("user", 10, None)
+
+
+def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, key = tmp_path / "safer.parquet", tmp_path / "key.csv"
+    words = ["--suppress-below", "2", "--pseudonyms", str(key), "--out", str(out)]
+    assert run(monkeypatch, "protect", habits, *words) == 0
+    assert "keep it apart" in capsys.readouterr().out
+    original, release = hp.read_histograms(habits), hp.read_release(out)
+    assert not set(release.histograms.users) & set(original.users)
+    table = pl.read_csv(key)
+    assert set(table["released"]) == set(release.histograms.users)
+    assert set(table["known"]) <= set(original.users)
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+    assert "key" not in out.with_suffix(".json").read_text()
+    known = tmp_path / "known.csv"
+    hp.tables.write_table(hp.datasets.town(60, 20, seed=1)[1].to_table(), known)
+    assert run(monkeypatch, "match", str(out), str(known), "--truth", str(key)) == 0
+    assert "common users" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no protection was asked for"),
+        (["--k", "61"], "k = 61 with 60 users"),
+        (["--k", "0"], "k = 0"),
+        (["--epsilon", "0", "--unit", "event"], "epsilon = 0.0"),
+        (["--epsilon", "1"], "--limit-contribution 20"),
+        (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
+        (["--second-phase", "--round-to", "2"], "--second-phase without --k"),
+        (["--suppress-below", "100000"], "no count reaches the threshold"),
+        (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
+        (["--coarsen", "nowhere.csv"], "cannot read nowhere.csv"),
+    ],
+)
+def test_bad_options_exit_with_2_and_a_fix(
+    habits: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    assert run(monkeypatch, "protect", habits, *words) == 2
+    text = capsys.readouterr().err
+    assert message in text
+    assert "fix:" in text
+
+
+def test_unknown_places_are_listed(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mapping = tmp_path / "districts.csv"
+    mapping.write_text("place,to\nplace-00,A\n")
+    assert run(monkeypatch, "protect", habits, "--coarsen", str(mapping)) == 2
+    assert "'place-01', 'place-02'" in capsys.readouterr().err
+
+
+def test_no_file_is_overwritten_without_force_and_none_is_used_twice(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "safer.csv"
+    words = ["protect", habits, "--k", "5", "--out", str(out)]
+    assert run(monkeypatch, *words) == 0
+    before = out.read_text()
+    assert run(monkeypatch, *words[:3], "6", *words[4:]) == 2
+    assert "exists already" in capsys.readouterr().err
+    assert out.read_text() == before
+    assert run(monkeypatch, *words[:3], "6", *words[4:], "--force") == 0
+    assert out.read_text() != before
+    for same in ([*words, "--pseudonyms", str(out)], ["protect", habits, "--k", "5", "--out", habits]):
+        assert run(monkeypatch, *same, "--force") == 2
+        assert "is used twice" in capsys.readouterr().err
+
+
+def test_a_release_without_promises_or_without_its_sidecar_cannot_be_checked(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, key = tmp_path / "safer.csv", tmp_path / "key.csv"
+    assert run(monkeypatch, "protect", habits, "--pseudonyms", str(key), "--out", str(out)) == 0
+    assert "none" in capsys.readouterr().out
+    assert run(monkeypatch, "check", str(out)) == 2
+    assert "promises nothing" in capsys.readouterr().err
+    out.with_suffix(".json").unlink()
+    assert run(monkeypatch, "check", str(out)) == 2
+    assert "safer.json" in capsys.readouterr().err

@@ -1,0 +1,178 @@
+"""Each mechanism keeps its promise, keeps counts possible, and refuses what makes no sense."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import habitprint as hp
+from habitprint.mechanisms.microaggregation import MOST_SUCCESSIVE
+from instances import shuffled, tables
+
+MECHANISMS = [
+    hp.KeepTopPlaces(2),
+    hp.KeepTopPlaces(2, by="users"),
+    hp.SuppressBelow(2),
+    hp.RoundTo(2),
+    hp.RoundTo(0.3),
+    hp.LimitContribution(total=3),
+    hp.LimitContribution(total=2.5, per_place=2),
+    hp.Microaggregate(1),
+    hp.Microaggregate(2, method="mdav"),
+    hp.Microaggregate(2, loss="l2", second_phase=True),
+    hp.Coarsen({place: place // 2 for place in range(5)}),
+    hp.chain(hp.LimitContribution(per_place=3), hp.KeepTopPlaces(3), hp.Microaggregate(2), hp.RoundTo(0.01)),
+]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@given(histograms=tables(max_users=8))
+def test_a_release_keeps_its_guarantees_and_has_possible_counts(
+    mechanism: hp.Mechanism, histograms: hp.Histograms
+) -> None:
+    try:
+        release = mechanism(histograms)
+    except hp.InputError as error:
+        assert "left to release" in error.why or "cannot be made" in error.why  # noqa: PT017
+        return
+    assert all(check.holds for check in hp.check_guarantees(release))
+    assert release.histograms.counts.data.min() > 0
+    assert set(release.histograms.users) <= set(histograms.users)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=str)
+@given(histograms=tables(max_users=8), seed=st.integers(0, 3))
+def test_the_order_of_rows_and_columns_changes_nothing(
+    mechanism: hp.Mechanism, histograms: hp.Histograms, seed: int
+) -> None:
+    tables_of_both = []
+    for side in (histograms, shuffled(histograms, seed)):
+        try:
+            tables_of_both.append(mechanism(side).histograms.to_table())
+        except hp.InputError as error:
+            tables_of_both.append(pl.DataFrame({"error": [error.what]}))
+    assert tables_of_both[0].equals(tables_of_both[1])
+
+
+@given(histograms=tables(max_users=9), k=st.integers(1, 9))
+def test_micro_aggregation_keeps_the_total_shares_of_every_place(histograms: hp.Histograms, k: int) -> None:
+    k = min(k, histograms.n_users)
+    release = hp.microaggregate(histograms, k=k)
+    ordered = histograms.in_order()
+    assert np.allclose(release.histograms.shares.sum(axis=0), ordered.shares.sum(axis=0))
+    assert np.allclose(release.histograms.totals, 1)
+    assert release.guarantees == (hp.KAnonymity(k),)
+
+
+def test_one_group_of_all_is_the_mean_and_groups_of_one_are_the_users() -> None:
+    released, _ = hp.datasets.town(30, 12)
+    everybody = hp.microaggregate(released, k=30).histograms
+    assert np.allclose(everybody.counts.toarray(), released.shares.toarray().mean(axis=0))
+    alone = hp.microaggregate(released, k=1).histograms
+    assert np.array_equal(alone.counts.toarray(), released.shares.toarray())
+
+
+def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released, _ = hp.datasets.town(30, 12)
+    assert hp.microaggregate(released, k=3).steps[0].facts["method"] == "successive"
+    assert f"{MOST_SUCCESSIVE:,}" == "10,000"
+    monkeypatch.setattr("habitprint.mechanisms.microaggregation.MOST_SUCCESSIVE", 29)
+    step = hp.microaggregate(released, k=3).steps[0]
+    assert step.facts["method"] == "mdav"
+    assert "MDAV (the default above 29 users)" in step.words
+
+
+@given(
+    histograms=tables(max_places=5),
+    first=st.lists(st.integers(0, 3), min_size=5, max_size=5),
+    second=st.lists(st.integers(0, 2), min_size=4, max_size=4),
+)
+def test_coarsening_composes(histograms: hp.Histograms, first: list[int], second: list[int]) -> None:
+    one, two = dict(enumerate(first)), dict(enumerate(second))
+    in_turn = hp.chain(hp.Coarsen(one), hp.Coarsen(two))
+    at_once = hp.Coarsen({place: two[middle] for place, middle in one.items()})
+    assert in_turn(histograms).histograms.to_table().equals(at_once(histograms).histograms.to_table())
+    assert in_turn.public(histograms).to_table().equals(at_once.public(histograms).to_table())
+
+
+@given(histograms=tables(), total=st.integers(1, 60))
+def test_whole_counts_stay_whole_and_meet_the_limit_exactly(histograms: hp.Histograms, total: int) -> None:
+    limited = hp.limit_contribution(histograms, total=total).histograms
+    assert limited.counts.data.dtype == np.int64
+    assert limited.totals.tolist() == np.minimum(histograms.in_order().totals, total).tolist()
+
+
+@given(histograms=tables(), total=st.integers(1, 60))
+def test_scaling_down_moves_no_count_by_more_than_one(histograms: hp.Histograms, total: int) -> None:
+    ordered = histograms.in_order()
+    limited = hp.limit_contribution(ordered, total=total).histograms
+    exact = ordered.shares.toarray() * np.minimum(ordered.totals, total)[:, None]
+    columns = [ordered.places.to_list().index(place) for place in limited.places]
+    assert np.abs(limited.counts.toarray() - exact[:, columns]).max() < 1
+
+
+def test_popularity_is_by_visits_or_by_users_and_ties_go_to_the_lower_id() -> None:
+    habits = hp.Histograms.from_strings({1: "aaaab", 2: "bc", 3: "c"})
+    assert hp.keep_top_places(habits, 1).histograms.places.to_list() == ["a"]
+    assert hp.keep_top_places(habits, 1, by="users").histograms.places.to_list() == ["b"]
+
+
+def test_shares_add_up_to_one_again_after_places_are_dropped() -> None:
+    released, _ = hp.datasets.town(30, 12)
+    release = hp.chain(hp.Microaggregate(5), hp.KeepTopPlaces(4))(released)
+    assert np.allclose(release.histograms.totals, 1)
+    assert hp.KAnonymity(5) in release.guarantees
+
+
+def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
+    habits = hp.Histograms.from_table({"user": [1] * 5, "place": range(5), "count": [4, 5, 14, 15, 26]})
+    assert hp.round_to(habits, 10).histograms.counts.data.tolist() == [10, 10, 20, 30]
+
+
+def test_days_that_are_not_kept_are_counted_on_neither_side() -> None:
+    days = [f"2012-04-{day:02}" for day in range(9, 23)]
+    events = hp.events_from_frame({"user": ["Jill"] * 14, "time": days, "place": days})
+    release, known = hp.KeepDays("sunday", "monday")(events, hp.ConsecutiveWeeks("2012-04-09"))
+    assert release.histograms.places.to_list() == ["2012-04-09", "2012-04-15"]
+    assert known.places.to_list() == ["2012-04-16", "2012-04-22"]
+    assert "Sunday to Monday only" in release.steps[0].words
+    assert hp.microaggregate(release, k=1).steps[0] == release.steps[0]
+    with pytest.raises(hp.InputError, match="no last day 'never'"):
+        hp.KeepDays("monday", "never")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: hp.Microaggregate(0), "k = 0"),
+        (lambda: hp.Microaggregate(2.5), "k = 2.5"),  # type: ignore[arg-type]
+        (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
+        (lambda: hp.Microaggregate(2, method="best"), "no method 'best'"),  # type: ignore[arg-type]
+        (lambda: hp.KeepTopPlaces(0), "0 places"),
+        (lambda: hp.SuppressBelow(-1), "threshold of -1"),
+        (lambda: hp.SuppressBelow(float("nan")), "threshold of nan"),
+        (lambda: hp.RoundTo(0), "multiples of 0"),
+        (hp.LimitContribution, "limits of total=None and per_place=None"),
+        (lambda: hp.LimitContribution(total=0), "total=0"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(make: object, words: str) -> None:
+    with pytest.raises(hp.InputError, match=words):
+        make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "words"),
+    [
+        (hp.Microaggregate(31), "k = 31 with 30 users"),
+        (hp.SuppressBelow(1000), "no count reaches the threshold of 1000"),
+        (hp.RoundTo(5000), "every count is nearer to zero than to 5000"),
+        (hp.Coarsen({"place-00": "A"}), "does not say what becomes of 'place-01', 'place-02'"),
+    ],
+)
+def test_what_cannot_be_done_or_leaves_nothing_is_refused(mechanism: hp.Mechanism, words: str) -> None:
+    with pytest.raises(hp.InputError, match=words):
+        mechanism(hp.datasets.town(30, 12)[0])

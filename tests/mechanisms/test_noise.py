@@ -1,0 +1,126 @@
+"""Differential privacy: OpenDP's accounting, noise of the right size, and nothing that looks like a seed."""
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import habitprint as hp
+
+dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed (extra 'dp')")
+
+
+def many(count: int, n_users: int = 150, n_places: int = 4) -> hp.Histograms:
+    return hp.Histograms.from_table(
+        {
+            "user": np.repeat(np.arange(n_users), n_places),
+            "place": np.tile(np.arange(n_places), n_users),
+            "count": np.full(n_users * n_places, count),
+        }
+    )
+
+
+def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
+    release = hp.add_noise(many(1000), 0.5, "event", threshold=1)
+    noise = release.histograms.counts.toarray() - 1000
+    # Discrete Laplace noise of scale 2: its mean absolute value is 1/sinh(1/2) = 1.919.
+    assert release.steps[0].facts["scale"] == pytest.approx(2)
+    assert np.abs(noise).mean() == pytest.approx(1 / math.sinh(0.5), rel=0.25)
+    assert abs(noise.mean()) < 0.6
+    assert release.guarantees == (hp.DifferentialPrivacy(0.5, 0.0, "event", None),)
+
+
+def test_a_whole_user_costs_twice_the_limit() -> None:
+    release = hp.add_noise(many(1000), 1.0, "user", limit=3, threshold=1)
+    facts = release.steps[0].facts
+    # A user may exchange all three counts for three others.
+    assert facts["scale"] == pytest.approx(6)
+    assert "limited each user to 3 counts" in release.steps[0].words
+    assert release.histograms.totals.mean() < 100
+
+
+def test_the_noise_has_no_seed_and_says_so() -> None:
+    first, second = (hp.add_noise(many(50), 1.0, "event", threshold=1) for _ in range(2))
+    assert not first.histograms.to_table().equals(second.histograms.to_table())
+    assert "no seed" in first.steps[0].words
+    assert first.steps[0].facts["seed"] is None
+
+
+def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
+    n_users, n_places = 60, 50
+    habits = hp.Histograms.from_table(
+        {"user": range(n_users), "place": [user % n_places for user in range(n_users)], "count": [1000] * n_users}
+    )
+    release = hp.add_noise(habits, 1.0, "event")
+    n_false = release.histograms.counts.nnz - n_users
+    assert release.steps[0].facts["n_draws"] == n_users * n_places
+    assert 0 < n_false < 2 * n_users
+
+
+def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s() -> None:
+    habits = hp.Histograms.from_strings(dict.fromkeys(range(50), "a" * 200 + "b"))
+    release = hp.add_noise(habits, 1.0, "event", delta=1e-9)
+    facts = release.steps[0].facts
+    assert facts["n_draws"] == 100
+    space = (
+        dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
+        dp.l01inf_distance(dp.absolute_distance(T="i64")),
+    )
+    stated = dp.m.make_laplace_threshold(*space, scale=facts["scale"], threshold=facts["threshold"]).map((1, 1, 1))
+    assert stated == (facts["epsilon"], facts["delta"])
+    assert facts["delta"] <= 1e-9
+    lower = dp.m.make_laplace_threshold(*space, scale=facts["scale"], threshold=facts["threshold"] - 1).map((1, 1, 1))
+    assert lower[1] > 1e-9
+    assert release.histograms.counts.data.min() >= facts["threshold"]
+    assert release.histograms.places.to_list() == ["a"]
+
+
+def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:
+    release = hp.chain(hp.AddNoise(1.0, "event", delta=1e-6), hp.Microaggregate(5))(many(200, n_users=20))
+    assert [type(guarantee) for guarantee in release.guarantees] == [hp.DifferentialPrivacy, hp.KAnonymity]
+    assert [check.holds for check in hp.check_guarantees(release)] == [None, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 0.0}, "epsilon = 0.0"),
+        ({"epsilon": -1.0}, "epsilon = -1.0"),
+        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": 1.0}, "limit = None for the unit 'user'"),
+        ({"epsilon": 1.0, "limit": 0}, "limit = 0"),
+        ({"epsilon": 1.0, "unit": "event", "limit": 5}, "limit = 5 for the unit 'event'"),
+        ({"epsilon": 1.0, "unit": "day"}, "no unit 'day'"),
+        ({"epsilon": 1.0, "unit": "event", "delta": 1.0}, "delta = 1.0"),
+        ({"epsilon": 1.0, "unit": "event", "delta": 0.1, "threshold": 3}, "threshold = 3"),
+        ({"epsilon": 1.0, "unit": "event", "threshold": 0}, "threshold = 0"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(hp.InputError, match=words):
+        hp.AddNoise(**options)
+
+
+def test_noise_that_leaves_nothing_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="no noisy count reaches the threshold of 100,000"):
+        hp.add_noise(many(3, n_users=5), 5.0, "event", threshold=100_000)
+
+
+def test_shares_have_no_event_to_hide() -> None:
+    with pytest.raises(hp.InputError, match="not whole numbers"):
+        hp.chain(hp.Microaggregate(2), hp.AddNoise(1.0, "event"))(many(3, n_users=5))
+
+
+def test_without_opendp_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name.startswith("opendp"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(hp.InputError, match=r"habitprint\[dp\]"):
+        hp.add_noise(many(3, n_users=5), 1.0, "event")

@@ -1,0 +1,230 @@
+"""A release: what an adversary copies of it, what it promises, and what is on disk."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import habitprint as hp
+from habitprint.mechanisms.guarantees import guarantee_from_json
+from instances import tables
+
+
+def test_an_attack_on_coarse_places_puts_the_adversary_s_places_together_too() -> None:
+    released, known = hp.datasets.town(100, 40, seed=2)
+    districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places}
+    release = hp.coarsen(released, districts)
+    other = release.public(known)
+    assert set(other.places) == set(release.histograms.places)
+    result = hp.evaluate(hp.match(release.histograms, other), release.histograms, other)
+    assert result.n_guesses == 0
+    assert result.accuracy is not None
+    assert result.accuracy > 0.2
+
+
+def test_the_adversary_keeps_the_places_that_the_release_shows_and_not_his_own_favourites() -> None:
+    released = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "aac"})
+    known = hp.Histograms.from_strings({1: "cccccb", 2: "ccb", 3: "cc"})
+    release = hp.keep_top_places(released, 2)
+    assert release.public(known).to_table().rows() == [(1, "b", 1), (2, "b", 1)]
+    with pytest.raises(hp.InputError, match="not known without a release"):
+        hp.chain(hp.KeepTopPlaces(2), hp.Microaggregate(1)).public(known)
+
+
+def test_what_cannot_be_copied_leaves_the_adversary_alone() -> None:
+    released, known = hp.datasets.town(40, 12)
+    protect = hp.chain(hp.LimitContribution(total=20), hp.SuppressBelow(2), hp.RoundTo(2), hp.Microaggregate(3))
+    assert protect(released).public(known) is known
+    assert protect.public(known) is known
+
+
+def test_steps_are_copied_in_their_order() -> None:
+    released = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "cc"})
+    mapping = {"a": "x", "b": "x", "c": "y"}
+    release = hp.chain(hp.Coarsen(mapping), hp.KeepTopPlaces(1))(released)
+    assert release.public(hp.Histograms.from_strings({7: "abc"})).to_table().rows() == [(7, "x", 2)]
+
+
+def test_nobody_left_on_the_adversary_s_side_is_said() -> None:
+    release = hp.keep_top_places(hp.Histograms.from_strings({1: "aab"}), 1)
+    with pytest.raises(hp.InputError, match="none of these users was at any of the places kept"):
+        release.public(hp.Histograms.from_strings({1: "b"}))
+
+
+@pytest.mark.parametrize("method", ["joint", "one-by-one"])
+@given(released=tables(max_users=7))
+def test_one_group_of_everybody_identifies_one_in_n(method: str, released: hp.Histograms) -> None:
+    n = released.n_users
+    release = hp.microaggregate(released, k=n)
+    matching = hp.match(release.histograms, released, method=method)  # type: ignore[arg-type]
+    result = hp.evaluate(matching, release.histograms, released)
+    assert result.accuracy == pytest.approx(1 / n)
+    assert result.cluster_accuracy == pytest.approx(1)
+
+
+def test_groups_hide_the_person_but_not_the_group() -> None:
+    released, known = hp.datasets.town(150, 40, seed=2)
+    plain = hp.evaluate(hp.match(released, known), released, known)
+    release = hp.microaggregate(released, k=10)
+    result = hp.evaluate(hp.match(release.histograms, release.public(known)), release.histograms, known)
+    assert result.accuracy is not None
+    assert result.cluster_accuracy is not None
+    assert plain.accuracy is not None
+    assert result.accuracy == pytest.approx(result.cluster_accuracy / 10)
+    assert result.accuracy < plain.accuracy / 4
+
+
+def test_a_guarantee_that_a_later_step_breaks_is_dropped_and_others_are_kept() -> None:
+    habits = hp.Histograms.from_strings({1: "aaab", 2: "aaab", 3: "aaab"})
+    release = hp.chain(hp.SuppressBelow(3), hp.Microaggregate(3))(habits)
+    assert release.guarantees == (hp.KAnonymity(3),)  # shares are below any threshold on counts
+    release = hp.chain(hp.Microaggregate(3), hp.RoundTo(0.5))(habits)
+    assert release.guarantees == (hp.KAnonymity(3), hp.MultiplesOf(0.5))
+
+
+def test_k_anonymity_sees_totals_and_not_only_shares() -> None:
+    habits = hp.Histograms.from_strings({1: "ab", 2: "aabb"})
+    assert hp.check_guarantees(habits, [hp.KAnonymity(2)])[0].holds is False
+
+
+def test_broken_promises_are_found() -> None:
+    habits = hp.Histograms.from_strings({1: "aaab", 2: "ab"})
+    for promise in (
+        hp.KAnonymity(2),
+        hp.SmallestCount(2),
+        hp.MultiplesOf(2),
+        hp.LimitedContribution(3, None),
+        hp.LimitedContribution(None, 2),
+        hp.OnlyPlaces(("a",)),
+    ):
+        assert promise.check(habits).holds is False
+        assert guarantee_from_json(json.loads(json.dumps(promise.to_json()))) == promise
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {"name": "magic"},
+        {"name": "k-anonymity"},
+        {"name": "k-anonymity", "k": "10"},
+        {"name": "k-anonymity", "k": None},
+        {"name": "k-anonymity", "k": 10, "more": 1},
+        {"name": "only-places", "places": [["a"]]},
+        {"name": "differential-privacy", "epsilon": 1, "delta": -1, "unit": "user", "limit": 3},
+        {"name": "differential-privacy", "epsilon": 1, "delta": 0, "unit": "soul", "limit": 3},
+    ],
+)
+def test_what_is_no_guarantee_is_refused(value: object) -> None:
+    with pytest.raises(hp.InputError, match="is not a guarantee"):
+        guarantee_from_json(value)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_release_comes_back_from_disk_with_all_that_it_knows(tmp_path: Path, ending: str) -> None:
+    released, known = hp.datasets.town(60, 20)
+    districts = {place: int(place[-2:]) // 2 for place in released.places}
+    release = hp.chain(hp.Coarsen(districts), hp.KeepTopPlaces(7), hp.Microaggregate(5))(released)
+    file = tmp_path / f"safer{ending}"
+    hp.write_release(release, file)
+    again = hp.read_release(file)
+    assert again.guarantees == release.guarantees
+    assert all(check.holds for check in hp.check_guarantees(again))
+    assert [step.words for step in again.steps] == [step.words for step in release.steps]
+    assert again.public(known).to_table().equals(release.public(known).to_table())
+    table = again.histograms.to_table().cast({"place": pl.Int64}).sort("user", "place")
+    assert table.equals(release.histograms.to_table())
+
+
+def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)
+    table = pl.read_csv(file)
+    table.with_columns(count=pl.when(pl.int_range(pl.len()) == 3).then(0.9).otherwise("count")).write_csv(file)
+    assert [check.holds for check in hp.check_guarantees(hp.read_release(file))] == [False]
+
+
+def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
+    release = hp.suppress_below(hp.datasets.town(60, 20)[0], 2)
+    (tmp_path / "safer.json").write_text("mine")
+    with pytest.raises(hp.InputError, match=r"safer\.json exists already"):
+        hp.write_release(release, tmp_path / "safer.csv")
+    assert not (tmp_path / "safer.csv").exists()
+    hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
+    assert hp.read_release(tmp_path / "safer.csv").guarantees == (hp.SmallestCount(2),)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "no lists of steps and guarantees"),
+        ('{"steps": [3], "guarantees": []}', "a step has a name"),
+        (
+            '{"steps": [{"name": "x", "words": "", "facts": {}, "copied": {"name": "os.remove"}}], "guarantees": []}',
+            "what can be copied of the step 'x'",
+        ),
+    ],
+)
+def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    file.with_suffix(".json").write_text(content)
+    with pytest.raises(hp.InputError, match=words):
+        hp.read_release(file)
+    file.with_suffix(".json").unlink()
+    with pytest.raises(hp.InputError, match=r"cannot read .*safer\.json"):
+        hp.read_release(file)
+
+
+def test_pseudonyms_are_fresh_in_random_order_and_their_key_is_a_truth() -> None:
+    released, known = hp.datasets.town(80, 30, seed=1)
+    release, key = hp.pseudonymise(released)
+    users = release.histograms.users
+    assert users.is_sorted()
+    assert users.n_unique() == 80
+    assert key["released"].to_list() == users.to_list()
+    assert key["known"].to_list() != sorted(key["known"].to_list())
+    matching = hp.match(release.histograms, known)
+    assert matching.total_weight == pytest.approx(hp.match(released, known).total_weight)
+    assert hp.evaluate(matching, release.histograms, known, truth=key).accuracy > 0.5  # type: ignore[operator]
+    assert not set(users) & set(hp.pseudonymise(released)[0].histograms.users)
+
+
+def test_pseudonyms_keep_every_row_and_every_guarantee() -> None:
+    before = hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)
+    release, key = hp.pseudonymise(before)
+    back = release.histograms.to_table().join(key, left_on="user", right_on="released")
+    back = back.select(user="known", place="place", count="count").sort("user", "place")
+    assert back.equals(before.histograms.to_table())
+    assert release.guarantees == before.guarantees
+    assert "no seed" in release.steps[-1].words
+
+
+@given(totals=st.lists(st.integers(1, 4), min_size=1, max_size=12))
+def test_what_totals_give_away_is_counted_user_by_user(totals: list[int]) -> None:
+    habits = hp.Histograms.from_table({"user": range(len(totals)), "place": ["x"] * len(totals), "count": totals})
+    found = hp.totals_exposure(habits)
+    sizes = [totals.count(total) for total in totals]
+    assert found.expected_candidates == pytest.approx(np.mean(sizes))
+    assert found.n_unique == sizes.count(1)
+    assert found.bits == pytest.approx(np.mean([np.log2(len(totals) / size) for size in sizes]))
+
+
+def test_a_sample_is_stated_seeded_and_no_larger_than_asked() -> None:
+    released, _ = hp.datasets.town(60, 20)
+    assert hp.sample_to_attack(released).histograms.n_users == 60
+    part = hp.sample_to_attack(hp.Release(released), most_counts=100)
+    assert part.histograms.counts.nnz <= 100
+    assert part.n_users == 60
+    assert "60 users" in part.words
+    again = hp.sample_to_attack(released, most_counts=100)
+    assert again.histograms.users.equals(part.histograms.users)
+    other = hp.sample_to_attack(released, most_counts=100, seed=1)
+    assert not other.histograms.users.equals(part.histograms.users)
+    with pytest.raises(hp.InputError, match="most_counts = 0"):
+        hp.sample_to_attack(released, most_counts=0)
