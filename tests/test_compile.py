@@ -11,7 +11,7 @@ import pytest
 import habitprint as hp
 
 SOURCE = Path(hp.__file__).parent
-PACKAGES = ("weights", "matching")
+PACKAGES = ("weights", "matching", "mechanisms", "markov")
 
 
 def decorated_kernels(package: str) -> set[str]:

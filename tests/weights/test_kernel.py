@@ -1,5 +1,7 @@
 """The compiled gains against obvious loops and against the definitions."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,14 +16,21 @@ from instances import CASES, Case, random_histograms, shuffled, tables
 @pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
 @given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
 def test_a_shared_place_gains_the_same_compiled_and_by_reference(kind: int, p: float, q: float) -> None:
-    assert kernel.place_gain(kind, p, q) == pytest.approx(reference.place_gain(kind, p, q), rel=1e-9, abs=1e-15)
+    gain = kernel.place_gain(kind, p, q, math.log(p), math.log(q))
+    assert gain == pytest.approx(reference.place_gain(kind, p, q), rel=1e-9, abs=1e-15)
+
+
+@given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
+def test_nothing_cancels_in_the_gain_of_a_shared_place(p: float, q: float) -> None:
+    expected = p * math.log1p(q / p) + q * math.log1p(p / q)
+    assert kernel.place_gain(LOGARITHM, p, q, math.log(p), math.log(q)) == pytest.approx(expected, rel=1e-14, abs=0)
 
 
 @pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
 @pytest.mark.parametrize("p", [1e-150, 1e-30, 0.5, 1.0])
 def test_a_shared_place_always_gains_something(kind: int, p: float) -> None:
     for q in (1e-150, 1e-15, 1.0):
-        assert 0 < kernel.place_gain(kind, p, q) < np.inf
+        assert 0 < kernel.place_gain(kind, p, q, math.log(p), math.log(q)) < np.inf
 
 
 @pytest.mark.parametrize("name", WEIGHTS)

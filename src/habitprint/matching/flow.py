@@ -7,8 +7,8 @@ from habitprint.matching.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS,
 
 @inner
 def _add(s: State, row: int, column: int, flow: int) -> None:
-    rows, columns, arcs, counters = s.rows, s.columns, s.arcs, s.counters
-    a = columns[column].first_arc
+    rows, ends, arcs, counters = s.rows, s.ends, s.arcs, s.counters
+    a = ends[column].first_arc
     while a != NONE:
         if arcs[a].row == row:
             arcs[a].flow += flow
@@ -26,10 +26,10 @@ def _add(s: State, row: int, column: int, flow: int) -> None:
         arcs[arc.next_of_row].last_of_row = a
     rows[row].first_arc = a
     arc.last_of_column = NONE
-    arc.next_of_column = columns[column].first_arc
+    arc.next_of_column = ends[column].first_arc
     if arc.next_of_column != NONE:
         arcs[arc.next_of_column].last_of_column = a
-    columns[column].first_arc = a
+    ends[column].first_arc = a
 
 
 @inner
@@ -48,7 +48,7 @@ def _take(s: State, a: int, flow: int) -> None:
     if arc.last_of_column != NONE:
         arcs[arc.last_of_column].next_of_column = arc.next_of_column
     else:
-        s.columns[arc.column].first_arc = arc.next_of_column
+        s.ends[arc.column].first_arc = arc.next_of_column
     if arc.next_of_column != NONE:
         arcs[arc.next_of_column].last_of_column = arc.last_of_column
     arc.next_of_row = counters[FREE_ARC]
@@ -58,16 +58,16 @@ def _take(s: State, a: int, flow: int) -> None:
 @inner
 def augment(s: State, row: int, column: int) -> int:
     """Pair as many more units as the path from the root over `row` to the free `column` allows; return the root."""
-    rows, columns, arcs, counters, clock = s.rows, s.columns, s.arcs, s.counters, s.clock
-    flow = min(columns[column].n_free, counters[N_WANTED])
+    rows, ends, arcs, counters, clock = s.rows, s.ends, s.arcs, s.counters, s.clock
+    flow = min(ends[column].n_free, counters[N_WANTED])
     root = row
     while rows[root].parent != NONE:
         arc = arcs[rows[root].parent]
         flow = min(flow, arc.flow)
-        root = columns[arc.column].parent
+        root = ends[arc.column].parent
     flow = min(flow, rows[root].n_free)
 
-    columns[column].n_free -= flow
+    ends[column].n_free -= flow
     rows[root].n_free -= flow
     while True:
         _add(s, row, column, flow)
@@ -76,7 +76,7 @@ def augment(s: State, row: int, column: int) -> int:
             break
         column = arcs[a].column
         _take(s, a, flow)
-        row = columns[column].parent
+        row = ends[column].parent
     counters[N_FREE] -= flow
     counters[N_WANTED] -= flow
     price = clock[HIGHEST] - clock[CLOCK]

@@ -130,9 +130,8 @@ def _first_state(
     n_waiters = FIRST_WAITERS
     state = st.State(
         rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
-        columns=st.records(
-            n_columns, st.COLUMN, n_free=known.n_members, tree=NONE, parent=NONE, first_arc=NONE, waiting=NONE
-        ),
+        columns=st.records(n_columns, st.COLUMN, tree=NONE),
+        ends=st.records(n_columns, st.END, n_free=known.n_members, parent=NONE, first_arc=NONE, waiting=NONE),
         arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
         waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
         short=np.zeros((n_rows, SHORT), st.OFFER),
@@ -140,6 +139,7 @@ def _first_state(
         long_free=np.full(64, NONE),
         reserve_columns=np.zeros((0, 0), np.int32),
         reserve_gains=np.zeros((0, 0)),
+        reserve_bounds=np.zeros((0, 0)),
         queue=make_queue(n_rows + n_columns),
         step_price=np.empty(n_units + 1),
         step_flow=np.empty(n_units + 1, np.int64),
@@ -148,7 +148,9 @@ def _first_state(
     )
     n_reserve = _affordable_reserve(state, problem, n_rows, max_memory)
     state = state._replace(
-        reserve_columns=np.empty((n_rows, n_reserve), np.int32), reserve_gains=np.empty((n_rows, n_reserve))
+        reserve_columns=np.empty((n_rows, n_reserve), np.int32),
+        reserve_gains=np.empty((n_rows, n_reserve)),
+        reserve_bounds=np.empty((n_rows, lists.n_blocks(n_reserve))),
     )
     state.counters[st.N_FREE] = len(released.members)
     state.counters[st.N_WANTED] = size
@@ -156,7 +158,15 @@ def _first_state(
     def fill(first: int, last: int) -> int:
         scratch = st.make_scratch(problem.known)
         n: int = lists.first_lists(
-            first, last, problem, state.rows, state.short, state.reserve_columns, state.reserve_gains, scratch
+            first,
+            last,
+            problem,
+            state.rows,
+            state.short,
+            state.reserve_columns,
+            state.reserve_gains,
+            state.reserve_bounds,
+            scratch,
         )
         return n
 

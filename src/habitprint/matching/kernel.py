@@ -72,7 +72,7 @@ def _plant(s: State, row: int) -> None:
 @inner
 def _dissolve(s: State, tree: int) -> None:
     """Fix the potentials of a tree, and schedule its columns for those who wait for them."""
-    rows, columns = s.rows, s.columns
+    rows, columns, ends = s.rows, s.columns, s.ends
     now = s.clock[CLOCK]
     row = rows[tree].first_row
     while row != NONE:
@@ -87,13 +87,13 @@ def _dissolve(s: State, tree: int) -> None:
     while column != NONE:
         columns[column].potential += now
         columns[column].tree = NONE
-        column = columns[column].next
+        column = ends[column].next
     column = rows[tree].first_column
     while column != NONE:
         a = first_waiter(s, column)
         if a != NONE:
             _schedule_column(s, column, s.waiters[a].time + columns[column].potential)
-        column = columns[column].next
+        column = ends[column].next
 
 
 @inner
@@ -131,8 +131,9 @@ def _tighten(s: State, row: int, column: int) -> bool:
     bool
         Whether the tree is still there.
     """
-    rows, columns, arcs = s.rows, s.columns, s.arcs
-    if columns[column].n_free > 0:
+    rows, arcs = s.rows, s.arcs
+    end = s.ends[column]
+    if end.n_free > 0:
         root = augment(s, row, column)
         _dissolve(s, root)
         if rows[root].n_free > 0:
@@ -143,13 +144,13 @@ def _tighten(s: State, row: int, column: int) -> bool:
             _join_other_trees(s, root)
         return False
     tree = rows[row].tree
-    c = columns[column]
+    c = s.columns[column]
     c.tree = tree
     c.potential -= s.clock[CLOCK]
-    c.parent = row
-    c.next = rows[tree].first_column
+    end.parent = row
+    end.next = rows[tree].first_column
     rows[tree].first_column = column
-    a = c.first_arc
+    a = end.first_arc
     while a != NONE:
         partner = arcs[a].row
         if rows[partner].tree == NONE:

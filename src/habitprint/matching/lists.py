@@ -1,4 +1,4 @@
-"""The best offers of a row, compiled: short lists that are sorted, reserves that are not."""
+"""The best offers of a row, compiled: short lists that are sorted, reserves that are so in blocks only."""
 
 import numpy as np
 
@@ -7,6 +7,8 @@ from habitprint.compiled import inner, kernel
 from habitprint.matching.queue import FIRST
 from habitprint.matching.state import Problem, Records, Scratch
 from habitprint.weights.kernel import row_gains
+
+FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many
 
 
 @inner
@@ -63,6 +65,20 @@ def best_of(values: Floats, names: SmallIndices, n_values: int, best: Records) -
 
 
 @inner
+def _split(values: Floats, names: SmallIndices, low: int, high: int, least: float) -> int:
+    """Move the values from `low` to `high` − 1 that are at least `least` to the front; return where they end."""
+    end = low
+    for k in range(low, high):  # every value is swapped, and kept in front or not: cheaper than a branch
+        value, name = values[k], names[k]
+        values[k] = values[end]
+        names[k] = names[end]
+        values[end] = value
+        names[end] = name
+        end += value >= least
+    return end
+
+
+@inner
 def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) -> tuple[int, float]:
     """Move the `n` largest values to the front, in no order, their names with them (Hoare's selection).
 
@@ -73,31 +89,59 @@ def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) ->
     """
     if n_values <= n:
         return n_values, -np.inf
-    low, high = 0, n_values - 1
-    while low < high:
-        a, b, c = values[low], values[(low + high) >> 1], values[high]
+    low, high = 0, n_values
+    while low < n < high:
+        a, b, c = values[low], values[(low + high) >> 1], values[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                names[i], names[j] = names[j], names[i]
-                i += 1
-                j -= 1
-        if n - 1 <= j:
-            high = j
-        elif n - 1 >= i:
-            low = i
-        else:
-            break
+        end = _split(values, names, low, high, pivot)
+        if end < n:
+            low = end
+        elif end < high:
+            high = end
+        else:  # none is below the pivot
+            end = _split(values, names, low, high, np.nextafter(pivot, np.inf))
+            if n <= end:
+                high = end
+            else:
+                break  # the rest are all equal
     cut = -np.inf
     for k in range(n, n_values):
         cut = max(cut, values[k])
     return n, cut
+
+
+@inner
+def block_end(block: int) -> int:
+    """Return where a block of a reserve ends."""
+    return FIRST_BLOCK << 2 * block
+
+
+def n_blocks(n_reserve: int) -> int:
+    """Return how many blocks a reserve of that size has.
+
+    Examples
+    --------
+    >>> n_blocks(32), n_blocks(33), n_blocks(512)
+    (1, 2, 3)
+    """
+    return next(n for n in range(1, 64) if FIRST_BLOCK << 2 * (n - 1) >= n_reserve)
+
+
+@inner
+def in_blocks(values: Floats, names: SmallIndices, n_values: int, n: int, bounds: Floats) -> tuple[int, float]:
+    """Move the `n` largest values to the front, block after block of falling values, in no order within a block.
+
+    Returns
+    -------
+    tuple
+        How many there are, and the largest value behind them. The largest value of each block but the first is noted
+        in `bounds`.
+    """
+    n, rest = largest_first(values, names, n_values, n)
+    end = n
+    for block in range(len(bounds) - 1, 0, -1):
+        end, bounds[block] = largest_first(values, names, end, block_end(block - 1))
+    return n, rest
 
 
 @kernel
@@ -109,6 +153,7 @@ def first_lists(
     short: Records,
     reserve_columns: SmallIndices,
     reserve_gains: Floats,
+    reserve_bounds: Floats,
     scratch: Scratch,
 ) -> int:
     """Fill the lists of the rows `first` to `last` − 1, while no column has a potential: offers are gains.
@@ -125,17 +170,20 @@ def first_lists(
         for k in range(n):
             scratch.offers[k] = scratch.sums[scratch.touched[k]]
             scratch.sums[scratch.touched[k]] = 0.0
-        n, reserve_cut = largest_first(scratch.offers, scratch.touched, n, reserve_columns.shape[1])
+        n, reserve_cut = in_blocks(scratch.offers, scratch.touched, n, reserve_columns.shape[1], reserve_bounds[i])
         for k in range(n):
             reserve_columns[i, k] = scratch.touched[k]
             reserve_gains[i, k] = scratch.offers[k]
         rows[i].n_reserve = n
         rows[i].reserve_cut = reserve_cut
+        behind = reserve_cut
+        if n > FIRST_BLOCK:
+            n, behind = FIRST_BLOCK, reserve_bounds[i, 1]
         n, cut = best_of(scratch.offers, scratch.touched, n, short[i])
         for k in range(n):
             short[i, k].gain = short[i, k].offer
         rows[i].n_short = n
-        rows[i].cut = max(cut, reserve_cut)
+        rows[i].cut = max(cut, behind)
     return n_pairs
 
 

@@ -3,13 +3,14 @@
 A list is sorted by offers (gain − v) as they were when noted. As v never falls, an old offer is an upper bound of the
 true one, so only the first pair of a list must be brought up to date before it is used. What is in no list is bounded
 by the cut: when all better offers are used up, the list is made anew, from the row's reserve or from all of its pairs.
+The reserve is kept in blocks, each with a bound of the same kind, so that mostly its first blocks are read.
 """
 
 import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.compiled import inner
-from habitprint.matching.lists import best_of, largest_first
+from habitprint.matching.lists import best_of, block_end, in_blocks
 from habitprint.matching.queue import NONE, Queue, schedule
 from habitprint.matching.state import (
     CLOCK,
@@ -24,6 +25,7 @@ from habitprint.matching.state import (
 )
 from habitprint.weights.kernel import row_gains
 
+ANY: int = np.int64(-2)  # type: ignore[assignment]  # no tree has this name
 GROWTH = 4  # how much longer each long list is than the one before
 ROUNDING = 1e-13  # offers this close to the potential of a row, relative to the largest gain, are equal to it
 
@@ -97,7 +99,7 @@ def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
         j = np.int64(scratch.touched[k])
         scratch.columns[k] = j
         scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
-    n_reserve, cut = largest_first(scratch.offers, scratch.columns, n, reserve_columns.shape[1])
+    n_reserve, cut = in_blocks(scratch.offers, scratch.columns, n, reserve_columns.shape[1], s.reserve_bounds[row])
     for k in range(n):
         j = scratch.columns[k]
         scratch.gains[k] = scratch.sums[j]
@@ -111,24 +113,11 @@ def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
 
 
 @inner
-def _read_reserve(s: State, scratch: Scratch, row: int) -> int:
-    """Bring the offers of the reserve up to date."""
-    n = int(s.rows[row].n_reserve)
-    s.counters[WORK] += n
-    for k in range(n):
-        j = np.int64(s.reserve_columns[row, k])
-        scratch.columns[k] = j
-        scratch.gains[k] = s.reserve_gains[row, k]
-        scratch.offers[k] = scratch.gains[k] - column_potential(s.columns, s.clock, j)
-    return n
-
-
-@inner
-def _make_list(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
+def _from_all(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
     """Make a list of the best of `n` pairs in scratch whose columns are not in the tree `without`."""
     n_kept = np.int64(0)  # not a plain 0: numba would compile `best_of` once more
     for k in range(n):
-        if without == NONE or s.columns[scratch.columns[k]].tree != without:
+        if s.columns[scratch.columns[k]].tree != without:
             scratch.kept[n_kept] = scratch.offers[k]
             scratch.picks[n_kept] = k
             n_kept += 1
@@ -138,6 +127,50 @@ def _make_list(s: State, scratch: Scratch, n: int, without: int, best: Records) 
         best[k].gain = scratch.gains[pick]
         best[k].column = scratch.columns[pick]
     return n_best, cut
+
+
+@inner
+def _from_reserve(s: State, row: int, without: int, best: Records) -> tuple[int, float]:
+    """Make a list of the best pairs of the reserve whose columns are not in the tree `without`.
+
+    Blocks are read only as far as their bounds, which may be old, allow for something better.
+    """
+    columns, clock = s.columns, s.clock
+    r = s.rows[row]
+    names, gains, bounds = s.reserve_columns[row], s.reserve_gains[row], s.reserve_bounds[row]
+    cut, n, start = r.reserve_cut, 0, 0
+    for block in range(len(bounds)):
+        if start >= r.n_reserve:
+            break
+        if n == len(best) and bounds[block] <= best[n - 1].offer:
+            cut = max(cut, bounds[block])
+            break
+        end = min(r.n_reserve, block_end(block))
+        for k in range(start, end):
+            column = np.int64(names[k])
+            if columns[column].tree == without:
+                continue
+            offer = gains[k] - column_potential(columns, clock, column)
+            if n < len(best):
+                at = n
+                n += 1
+            elif offer > best[n - 1].offer:
+                at = n - 1
+                cut = max(cut, best[at].offer)
+            else:
+                cut = max(cut, offer)
+                continue
+            while at > 0 and best[at - 1].offer < offer:
+                best[at].offer = best[at - 1].offer
+                best[at].gain = best[at - 1].gain
+                best[at].column = best[at - 1].column
+                at -= 1
+            best[at].offer = offer
+            best[at].gain = gains[k]
+            best[at].column = column
+        s.counters[WORK] += end - start
+        start = end
+    return n, cut
 
 
 @inner
@@ -163,13 +196,13 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
         counters[LONG_WANTED] = length
         return False
     least = r.key - s.clock[CLOCK] - ROUNDING * s.clock[HIGHEST]  # offers of at least this are due
-    if r.reserve_cut < least:
-        n, rest = _read_reserve(s, scratch, row), r.reserve_cut
-    else:
-        n, rest = _recompute(s, problem, scratch, row), -np.inf
     short = s.short[row]
-    r.n_short, cut = _make_list(s, scratch, n, NONE, short)
-    r.cut = max(cut, rest)
+    n_all = NONE
+    if r.reserve_cut >= least:
+        n_all = _recompute(s, problem, scratch, row)
+        r.n_short, r.cut = _from_all(s, scratch, n_all, ANY, short)
+    elif r.n_refills == 0:
+        r.n_short, r.cut = _from_reserve(s, row, ANY, short)
     n_useful = 0
     for k in range(r.n_short):
         n_useful += columns[short[k].column].tree != r.tree
@@ -183,6 +216,10 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
         else:
             start = counters[LONG_END]
             counters[LONG_END] += length
-        r.n_long, cut = _make_list(s, scratch, n, r.tree, long[start : start + length])
-        r.long_start, r.long_class, r.long_cut = start, length_class, max(cut, rest)
+        best = long[start : start + length]
+        if n_all == NONE:
+            r.n_long, r.long_cut = _from_reserve(s, row, r.tree, best)
+        else:
+            r.n_long, r.long_cut = _from_all(s, scratch, n_all, r.tree, best)
+        r.long_start, r.long_class = start, length_class
     return True

@@ -38,9 +38,13 @@ ROW = np.dtype([
     ("reserve_cut", F),  # no pair outside the reserve offers more
     ("n_reserve", I),
 ], align=True)  # fmt: skip
+# Columns are read in no order, and far more often than rows: what an offer needs is kept apart, and so in the cache.
 COLUMN = np.dtype([
     ("potential", F),    # v; in a tree v − clock, which is constant there
-    ("tree", I), ("next", I),
+    ("tree", I),
+], align=True)  # fmt: skip
+END = np.dtype([
+    ("next", I),
     ("parent", I),       # the row that reached it
     ("n_free", I),
     ("first_arc", I),
@@ -87,13 +91,15 @@ class State(NamedTuple):
 
     rows: Records
     columns: Records
+    ends: Records  # the rest that is known of a column
     arcs: Records
     waiters: Records
     short: Records  # per row: the best offers, sorted
     long: Records  # a pool of longer lists, for rows that need one while they are in a tree
     long_free: Indices  # unused parts of the pool, by length class
-    reserve_columns: npt.NDArray[np.int32]  # per row: the pairs to make lists from, in no order
+    reserve_columns: npt.NDArray[np.int32]  # per row: the pairs to make lists from, in blocks of falling offers
     reserve_gains: Floats
+    reserve_bounds: Floats  # no pair of a block of the reserve offers more
     queue: Queue  # of rows, and after them columns
     step_price: Floats  # at which price how many pairs were added: the path of all sizes
     step_flow: Indices

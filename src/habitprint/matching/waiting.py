@@ -26,7 +26,7 @@ def _merge(waiters: Records, a: int, b: int) -> int:
 @inner
 def wait(s: State, row: int, column: int, time: float) -> None:
     """Let a row wait for a column."""
-    columns, waiters, counters = s.columns, s.waiters, s.counters
+    ends, waiters, counters = s.ends, s.waiters, s.counters
     a = counters[FREE_WAITER]
     counters[FREE_WAITER] = waiters[a].sibling
     counters[N_WAITERS] += 1
@@ -36,7 +36,7 @@ def wait(s: State, row: int, column: int, time: float) -> None:
     waiter.time = time
     waiter.child = NONE
     waiter.sibling = NONE
-    columns[column].waiting = _merge(waiters, columns[column].waiting, a)
+    ends[column].waiting = _merge(waiters, ends[column].waiting, a)
 
 
 @inner
@@ -50,9 +50,9 @@ def _release(s: State, a: int) -> None:
 @inner
 def stop_waiting(s: State, column: int) -> None:
     """Take out the first waiter of a column: its children are merged in pairs, then all together."""
-    columns = s.columns
+    ends = s.ends
     waiters = s.waiters
-    top = columns[column].waiting
+    top = ends[column].waiting
     child = waiters[top].child
     _release(s, top)
     pairs = NONE
@@ -73,15 +73,15 @@ def stop_waiting(s: State, column: int) -> None:
         waiters[pairs].sibling = NONE
         top = _merge(waiters, top, pairs)
         pairs = following
-    columns[column].waiting = top
+    ends[column].waiting = top
 
 
 @inner
 def first_waiter(s: State, column: int) -> int:
     """Return the first waiter whose row is still in the tree that it was in, or NONE."""
-    columns, waiters = s.columns, s.waiters
-    while columns[column].waiting != NONE:
-        a = columns[column].waiting
+    ends, waiters = s.ends, s.waiters
+    while ends[column].waiting != NONE:
+        a = ends[column].waiting
         if s.rows[waiters[a].row].version == waiters[a].version:
             return int(a)
         stop_waiting(s, column)
@@ -91,12 +91,12 @@ def first_waiter(s: State, column: int) -> int:
 @kernel
 def drop_void_waiters(s: State, stack: Indices) -> None:
     """Free all waiters whose row has left its tree; `stack` is scratch, as long as there are waiters."""
-    columns = s.columns
+    ends = s.ends
     waiters = s.waiters
-    for column in range(len(columns)):
-        if columns[column].waiting == NONE:
+    for column in range(len(ends)):
+        if ends[column].waiting == NONE:
             continue
-        stack[0] = columns[column].waiting
+        stack[0] = ends[column].waiting
         height = 1
         top = NONE
         while height > 0:
@@ -112,4 +112,4 @@ def drop_void_waiters(s: State, stack: Indices) -> None:
                 top = _merge(waiters, top, a)
             else:
                 _release(s, a)
-        columns[column].waiting = top
+        ends[column].waiting = top

@@ -13,6 +13,7 @@ class Rows(NamedTuple):
     starts: Indices
     places: SmallIndices
     shares: Floats
+    logs: Floats  # of the shares
 
 
 class Index(NamedTuple):
@@ -27,6 +28,7 @@ class Index(NamedTuple):
     numbers: SmallIndices
     share_starts: Indices
     shares: Floats
+    logs: Floats  # of the shares
     n_users: int
 
 
@@ -39,7 +41,8 @@ def make_rows(shares: SparseMatrix) -> Rows:
     >>> make_rows(sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])).places.tolist()
     [0, 1, 1]
     """
-    return Rows(shares.indptr.astype(np.int64), shares.indices.astype(np.int32), np.array(shares.data))
+    data = np.array(shares.data)
+    return Rows(shares.indptr.astype(np.int64), shares.indices.astype(np.int32), data, np.log(data))
 
 
 def work_of_rows(rows: Rows, index: Index) -> Floats:
@@ -76,4 +79,6 @@ def make_index(shares: SparseMatrix) -> Index:
     share_starts = np.concatenate([[0], np.bincount(place[is_new], minlength=shares.shape[1]).cumsum()])
     numbers = np.empty(len(order), np.int32)
     numbers[order] = is_new.cumsum() - 1 - share_starts[place]
-    return Index(starts, by_place.indices.astype(np.int32), numbers, share_starts, share[is_new], shares.shape[0])
+    distinct = share[is_new]
+    users = by_place.indices.astype(np.int32)
+    return Index(starts, users, numbers, share_starts, distinct, np.log(distinct), shares.shape[0])

@@ -4,8 +4,6 @@ A released user's gains are summed into a row of scratch, place by place in asce
 to the last bit wherever it is computed, whatever the blocks and threads.
 """
 
-import math
-
 import numpy as np
 import numpy.typing as npt
 
@@ -14,19 +12,37 @@ from habitprint.compiled import inner, kernel
 from habitprint.weights.definitions import LOGARITHM, MINIMUM
 from habitprint.weights.index import Index, Rows
 
+N_TERMS = 17  # of the logarithm's series: the next one is below the last bit
+
+
+@inner
+def _log_of_sum(small: float, large: float) -> float:
+    """Return ln(1 + small / large), right to a bit or two.
+
+    A library's logarithm is called once per number; a plain series is computed for several numbers at once.
+    """
+    # ln((1 + z) / (1 − z)) = 2 (z + z³/3 + z⁵/5 + …), and z is at most 1/3 here.
+    z = small / (large + large + small)
+    total = 0.0
+    for k in range(N_TERMS - 1, -1, -1):
+        total = total * (z * z) + 2.0 / (2 * k + 1)
+    return total * z
+
 
 @kernel
-def place_gain(kind: int, p: float, q: float) -> float:
-    """Return what one shared place adds to the gain of a pair; p and q are positive.
+def place_gain(kind: int, p: float, q: float, log_p: float, log_q: float) -> float:
+    """Return what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
 
     Examples
     --------
-    >>> place_gain(MINIMUM, 0.25, 0.5)
+    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5))
     0.5
     """
     if kind == LOGARITHM:
-        # (p+q) ln(p+q) − p ln p − q ln q, in a form without cancellation: never zero on a shared place.
-        return p * math.log1p(q / p) + q * math.log1p(p / q)
+        # (p+q) ln(p+q) − p ln p − q ln q, as a sum of positive terms: nothing cancels, so it is never zero.
+        small, large = min(p, q), max(p, q)
+        of_sum: float = _log_of_sum(small, large)
+        return (p + q) * of_sum + small * abs(log_p - log_q)
     if kind == MINIMUM:
         return 2.0 * min(p, q)
     return p * q
@@ -54,10 +70,10 @@ def row_gains(
     """
     n_touched = 0
     for a in range(rows.starts[i], rows.starts[i + 1]):
-        place, p = rows.places[a], rows.shares[a]
+        place, p, log_p = rows.places[a], rows.shares[a], rows.logs[a]
         first = index.share_starts[place]
         for k in range(index.share_starts[place + 1] - first):
-            by_share[k] = place_gain(kind, p, index.shares[first + k])
+            by_share[k] = place_gain(kind, p, index.shares[first + k], log_p, index.logs[first + k])
         for b in range(index.starts[place], index.starts[place + 1]):
             j = index.users[b]
             before = sums[j]
@@ -67,7 +83,7 @@ def row_gains(
     return n_touched
 
 
-@inner
+@kernel
 def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
     """Return the `sums`, `touched` and `by_share` that `row_gains` works with."""
     most = 0
@@ -113,7 +129,7 @@ def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns:
         b, b_end = columns.starts[j], columns.starts[j + 1]
         while a < a_end and b < b_end:
             if rows.places[a] == columns.places[b]:
-                result[k] += place_gain(kind, rows.shares[a], columns.shares[b])
+                result[k] += place_gain(kind, rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b])
                 a += 1
                 b += 1
             elif rows.places[a] < columns.places[b]:

@@ -1,0 +1,78 @@
+"""The lists that the solver starts with hold the best pairs of each row, and bound all others."""
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pytest
+from scipy import sparse
+
+import habitprint as hp
+from habitprint.histograms import align
+from habitprint.matching import joint, lists
+from habitprint.matching import state as st
+from habitprint.matching.certificate import EXACT
+from habitprint.matching.sides import Side, make_side
+from habitprint.progress import silent
+from habitprint.weights import find_weight, positive_gains
+from habitprint.weights.index import make_index, make_rows, work_of_rows
+from instances import random_histograms
+
+WEIGHT = find_weight("jensen-shannon")
+
+
+def first_state(released: Side, known: Side) -> st.State:
+    problem = st.Problem(make_rows(released.shares), make_index(known.shares), WEIGHT.place_gain)
+    work = work_of_rows(problem.released, problem.known)
+    return joint._first_state(problem, released, known, 1, 1e9, work, silent)  # noqa: SLF001  (what is tested)
+
+
+def histograms(counts: npt.NDArray[np.int64]) -> hp.Histograms:
+    counts[:, 0] += 1  # nobody is without a place, and everybody shares one
+    users, places = (pl.Series(np.arange(n)) for n in counts.shape)
+    return hp.Histograms(sparse.csr_array(counts), users, places)
+
+
+def sides(released: hp.Histograms, known: hp.Histograms) -> tuple[Side, Side]:
+    released, known = align(released, known)
+    return make_side(released, WEIGHT, np.random.default_rng(1)), make_side(known, WEIGHT, np.random.default_rng(2))
+
+
+@pytest.mark.parametrize("n_reserve", [24, 32, 33, 100, 128, 129, 200, 256])
+@pytest.mark.parametrize("most", [2, 1000])
+def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
+    n_reserve: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With few different counts many gains are equal, with many hardly any."""
+    monkeypatch.setattr(joint, "RESERVE", n_reserve)
+    n = 230
+    random = np.random.default_rng(n_reserve)
+    released, known = sides(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
+    gains = positive_gains(released.shares, known.shares, WEIGHT).toarray()
+    state = first_state(released, known)
+    for i, row in enumerate(state.rows):
+        size = row["n_reserve"]
+        best = -np.sort(-gains[i][gains[i] > 0])
+        kept, columns = state.reserve_gains[i, :size], state.reserve_columns[i, :size]
+        assert np.array_equal(gains[i][columns], kept)
+        assert len(set(columns.tolist())) == size == min(n_reserve, len(best))
+        assert np.array_equal(-np.sort(-kept), best[:size])
+        assert row["reserve_cut"] == max(best[size:], default=-np.inf)
+        for block in range(1, lists.n_blocks(n_reserve)):
+            start = lists.FIRST_BLOCK * 4 ** (block - 1)
+            assert state.reserve_bounds[i, block] == max(kept[start:], default=-np.inf)
+            assert min(kept[:start]) >= state.reserve_bounds[i, block]
+        short = state.short[i, : row["n_short"]]
+        assert np.array_equal(short["offer"], best[: joint.SHORT])
+        assert np.array_equal(gains[i][short["column"]], short["gain"])
+        assert row["cut"] == max(best[len(short) :], default=-np.inf)
+
+
+@pytest.mark.parametrize("n_reserve", [24, 40, 130])
+def test_the_optimum_does_not_depend_on_the_reserve(n_reserve: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    released, known = (random_histograms(400, 6, density=0.6, seed=seed) for seed in (3, 4))
+    expected = hp.match(released, known)
+    monkeypatch.setattr(joint, "RESERVE", n_reserve)
+    found = hp.match(released, known)
+    assert found.gap is not None
+    assert found.gap <= EXACT
+    assert found.total_gain == pytest.approx(expected.total_gain, rel=1e-12)
