@@ -44,7 +44,7 @@ PACKAGES = {
         "sides", "joint", "approximate", "one_by_one", "result", "match", "path", "margins",
     ],
     "datasets": [
-        "illustration", "town", "country", "calls_twin", "web_twin",
+        "illustration", "town", "twin_draws", "country", "calls_twin", "web_twin",
         "d4d", "web_history", "geolife", "complete_journey",
     ],
     "markov": ["model", "sphere", "reference", "kernel", "points", "chains", "distances", "match"],

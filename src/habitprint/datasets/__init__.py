@@ -2,6 +2,7 @@
 
 from habitprint.datasets.calls_twin import CallsModel, CallsTwin, calls_twin
 from habitprint.datasets.complete_journey import complete_journey, complete_journey_categories
+from habitprint.datasets.country import CountryModel
 from habitprint.datasets.d4d import (
     d4d_antennas,
     d4d_calls,
@@ -19,6 +20,7 @@ __all__ = [
     "BEIJING",
     "CallsModel",
     "CallsTwin",
+    "CountryModel",
     "WebModel",
     "WebTwin",
     "calls_twin",

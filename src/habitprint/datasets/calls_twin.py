@@ -2,26 +2,30 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.datasets.country import Country, CountryModel, make_country
-from habitprint.errors import InputError, is_whole, require_seed
+from habitprint.datasets.twin_draws import cumulate, moments, pick, require_users, require_within
 
 START = datetime(2012, 4, 9, tzinfo=UTC)  # Easter Monday; Ivory Coast is on UTC
 N_DAYS = 14
-QUIET_DAY = 1  # Tuesday 10 April
 MOST_PLACES = 32  # that a customer has, home included
 N_NEIGHBOURS = 3  # antennas that a call may be handed over to
 BLOCK = 1000  # customers drawn from one stream, so that nobody's calls depend on how many customers there are
-DAY = 86_400_000_000  # microseconds
+CALL_GAP = 0.02  # days after the start of a burst, on average, that a call of it is made
+# When bursts start, in hours: at home around the morning or the evening, elsewhere by day. (No figure depends on it.)
+MORNING, EVENING, MIDDAY = 7.5, 20.0, 13.5
 
 
 @dataclass(frozen=True)
 class CallsModel:
     """Say how the customers of the calls twin behave.
+
+    The defaults are the calibrated values (``docs/twins.md``).
 
     Parameters
     ----------
@@ -36,8 +40,8 @@ class CallsModel:
     quiet_day
         The same for Tuesday, 10 April.
     n_others, mobility_spread
-        Mean number of places other than home, and how much it varies among customers: it is Poisson with a mean of its own for
-        each customer, the logarithm of which is normal with this spread.
+        Mean number of places other than home, and how much it varies: it is Poisson around a mean of each customer's
+        own, the logarithm of which is normal with this spread.
     home
         How much home weighs against the first of the other places.
     fall
@@ -45,12 +49,15 @@ class CallsModel:
     evenness
         How alike the habits of customers are: weights are multiplied by gamma draws of this shape.
     reach_km, far
-        A customer goes to an antenna d away from home with a probability in proportion to its popularity / (1 + d / reach_km) to the
-        power `far`.
-    hand_over
-        The share of calls that a neighbouring antenna takes.
+        Customers go to an antenna d away from home in proportion to its popularity / (1 + d / reach_km)**far.
+    hand_over, hand_over_km
+        The share of calls that one of the three nearest antennas takes, if it is no farther than this.
     drift
         How much habits change from week to week: the coefficient of variation of the factor of each place's weight.
+    home_drift
+        The same for the time at home, in addition: the spread of the logarithm of a factor of home's weight.
+    one_offs
+        The share of bursts from a place of no habit, drawn like the other places.
     country
         Where they live.
 
@@ -61,27 +68,36 @@ class CallsModel:
     """
 
     calls_per_day: float = 7.2
-    rate_spread: float = 0.9
-    burst: float = 2.5
+    rate_spread: float = 1.22
+    burst: float = 2.0
     holiday: float = 1.0
-    quiet_day: float = 0.26
-    n_others: float = 4.0
-    mobility_spread: float = 1.0
-    home: float = 3.0
-    fall: float = 1.0
+    quiet_day: float = 0.25
+    n_others: float = 3.6
+    mobility_spread: float = 1.24
+    home: float = 6.3
+    fall: float = 0.6
     evenness: float = 1.0
-    reach_km: float = 3.0
-    far: float = 2.0
-    hand_over: float = 0.2
+    reach_km: float = 3.1
+    far: float = 2.48
+    hand_over: float = 0.28
     hand_over_km: float = 2.0
-    drift: float = 0.5
-    renewal: float = 0.0
-    home_drift: float = 0.0
-    explore: float = 0.0
-    easter_trips: float = 0.0
-    trips: float = 0.0
-    trip_days: float = 4.0
+    drift: float = 0.43
+    home_drift: float = 0.6
+    one_offs: float = 0.083
     country: CountryModel = field(default_factory=CountryModel)
+
+    def __post_init__(self) -> None:
+        tiny, large = 1e-6, 1e6
+        require_within(
+            self,
+            {
+                "calls_per_day": (tiny, large), "rate_spread": (0, 10), "burst": (1, large),
+                "holiday": (0, 100), "quiet_day": (0, 100), "n_others": (0, large), "mobility_spread": (0, 10),
+                "home": (tiny, large), "fall": (0, 100), "evenness": (tiny, large), "reach_km": (tiny, large),
+                "far": (0, 100), "hand_over": (0, 1), "hand_over_km": (0, large), "drift": (0, 100),
+                "home_drift": (0, 10), "one_offs": (0, 1),
+            },
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +107,7 @@ class CallsTwin:
     Parameters
     ----------
     events
-        The calls, ordered by user and time: ``user, time, place``.
+        The calls, ordered by user and time: ``user, time, place``; a place is an antenna.
     antennas
         ``place, lat, lon, sub_prefecture``.
     n_users, seed, model
@@ -118,11 +134,11 @@ class CallsTwin:
 def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None = None) -> CallsTwin:
     """Make a twin of the paper's call records: two weeks of calls, 9 to 22 April 2012.
 
-    The records themselves cannot be had. The twin is drawn from a model of people whose parameters are fitted to
-    all published figures at once (``docs/twins.md`` says how close they come). Nobody in it exists.
+    The records themselves cannot be had. The twin is drawn from a model of people whose parameters are fitted to all
+    published figures at once (``docs/twins.md`` says how close they come). Nobody in it exists.
 
-    Fewer customers are the first ones of the full twin: a random sample of them, in the same country. Customers who happen
-    not to call at all have no row, as in real records.
+    A smaller twin is the first customers of the full one: a random sample of the same people, in the same country with
+    all its antennas. Customers who happen not to call at all have no row, as in real records.
 
     Parameters
     ----------
@@ -141,122 +157,103 @@ def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None
     >>> twin.events["time"].min().date().isoformat(), twin.events["time"].max().date().isoformat()
     ('2012-04-09', '2012-04-22')
     """
-    if not is_whole(n_users) or n_users < 1:
-        raise InputError(
-            f"a twin of {n_users!r} customers",
-            why="somebody has to make the calls",
-            fix="use a positive whole number, such as 50000",
-        )
-    require_seed(seed)
+    require_users(n_users, seed)
     model = model or CallsModel()
-    country = make_country(model.country)
-    world = _World(model, country, _likely_places(model, country), _neighbours(country, model.hand_over_km))
+    world = _make_world(model)
     blocks = [_block(world, first, n_users, seed) for first in range(0, n_users, BLOCK)]
-    return CallsTwin(pl.concat(blocks), country.antennas, n_users, seed, model)
+    return CallsTwin(pl.concat(blocks), world.country.antennas, n_users, seed, model)
 
 
 @dataclass(frozen=True, eq=False)
 class _World:
     model: CallsModel
     country: Country
-    likely: Floats  # cumulative, one row per home, plus the number of the row: one ascending array
-    neighbours: Indices
+    likely: Floats  # where customers go, by home: `cumulate`
+    neighbours: Indices  # antennas × N_NEIGHBOURS; itself where none is near enough
 
 
-def _likely_places(model: CallsModel, country: Country) -> Floats:
-    near = country.popularity / (1 + country.distances() / model.reach_km) ** model.far
-    np.fill_diagonal(near, 0.0)
-    near = np.cumsum(near, axis=1)
-    near /= near[:, -1:]
-    return (near + np.arange(len(near))[:, None]).ravel()
-
-
-def _neighbours(country: Country, hand_over_km: float) -> Indices:
+@lru_cache(maxsize=2)
+def _make_world(model: CallsModel) -> _World:
+    country = make_country(model.country)
     apart = country.distances()
-    np.fill_diagonal(apart, np.inf)
-    apart[:, country.popularity == 0] = np.inf
-    near = np.argsort(apart, axis=1, kind="stable")[:, :N_NEIGHBOURS]
-    here = np.arange(len(apart))[:, None]
-    return np.where(apart[here, near] <= hand_over_km, near, here)
+    return _World(model, country, _likely_places(model, country, apart), _neighbours(model, country, apart))
+
+
+def _likely_places(model: CallsModel, country: Country, apart: Floats) -> Floats:
+    near: Floats = country.popularity / (1 + apart / model.reach_km) ** model.far
+    np.fill_diagonal(near, 0.0)
+    return cumulate(near)
+
+
+def _neighbours(model: CallsModel, country: Country, apart: Floats) -> Indices:
+    itself = np.arange(len(apart))[:, None]
+    serves = np.flatnonzero(country.popularity)
+    away = np.where(serves == itself, np.inf, apart[:, serves])
+    near = np.argpartition(away, N_NEIGHBOURS, axis=1)[:, :N_NEIGHBOURS]
+    return np.where(away[itself, near] <= model.hand_over_km, serves[near], itself)
 
 
 def _block(world: _World, first: int, n_users: int, seed: int) -> pl.DataFrame:
+    """Return the calls of a block of customers. All of them are drawn, even if not all of them are wanted."""
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(first // BLOCK,)))
-    model = world.model
     own = _own_places(world, random)
-    habits = _habits(model, random)
-    rates = model.calls_per_day * np.exp(random.normal(size=BLOCK) * model.rate_spread - model.rate_spread**2 / 2)
-    days = np.ones(N_DAYS)
-    days[0], days[QUIET_DAY] = model.holiday, model.quiet_day
-    n_bursts = random.poisson(rates[:, None] / model.burst * days)
-    user, day = (np.repeat(index.ravel(), n_bursts.ravel()) for index in np.indices(n_bursts.shape))
-    row = (day // 7) * BLOCK + user
-    which = np.searchsorted(habits, row + random.random(len(row)), side="right") - row * MOST_PLACES
+    habits = _habits(world.model, random)
+    user, day = _bursts(world.model, random)
+    week = day // 7
+    which = pick(habits, week * BLOCK + user, MOST_PLACES, random)
     start = _times_of_day(which == 0, random)
-    length = random.geometric(1 / model.burst, len(row))
-    burst = np.repeat(np.arange(len(row)), length)
-    place = own[row, which]
-    new = random.random(len(row)) < model.explore
-    home = own[user[new], 0]
-    place[new] = np.searchsorted(world.likely, home + random.random(len(home)), side="right") - home * len(world.neighbours)
-    there = _trips(world, random)[user, day]
-    place = np.where(there >= 0, there, place)[burst]
-    moved = random.random(len(burst)) < model.hand_over
-    place[moved] = world.neighbours[place[moved], random.integers(0, N_NEIGHBOURS, np.count_nonzero(moved))]
-    within = random.exponential(0.02, len(burst))
-    time = ((day[burst] + np.minimum(start[burst] + within, 0.99999)) * DAY).astype(np.int64)
-    kept = first + user[burst] < n_users
-    frame = pl.DataFrame({"user": first + user[burst][kept], "time": time[kept], "place": place[kept] + 1})
-    moment = pl.lit(START).cast(pl.Datetime("us", "UTC")) + pl.duration(microseconds="time")
-    return frame.with_columns(moment.alias("time")).sort("user", "time", "place")
+    place = _with_one_offs(world, own[user, 0], own[user, which], random)
+    burst = np.repeat(np.arange(len(user)), random.geometric(1 / world.model.burst, len(user)))
+    place = _handed_over(world, place[burst], random)
+    time = start[burst] + random.exponential(CALL_GAP, len(burst))
+    calls = pl.DataFrame({"user": first + user[burst], "time": moments(START, day[burst], time), "place": place + 1})
+    return calls.filter(pl.col("user") < n_users).sort("user", "time", "place")
 
 
 def _own_places(world: _World, random: np.random.Generator) -> Indices:
     """Return the antennas of each customer, home first."""
-    n_antennas = len(world.country.popularity)
-    home = random.choice(n_antennas, BLOCK, p=world.country.popularity)
-    draws = random.random((2, BLOCK, MOST_PLACES - 1))
-    draws[1] = np.where(random.random(draws[1].shape) < world.model.renewal, draws[1], draws[0])
-    others = np.searchsorted(world.likely, home[:, None] + draws, side="right") - home[:, None] * n_antennas
-    return np.concatenate([np.broadcast_to(home[:, None], (2, BLOCK, 1)), others], axis=2).reshape(2 * BLOCK, MOST_PLACES)
+    popularity = world.country.popularity
+    home = random.choice(len(popularity), BLOCK, p=popularity)
+    homes = np.broadcast_to(home[:, None], (BLOCK, MOST_PLACES - 1))
+    return np.column_stack([home, pick(world.likely, homes, len(popularity), random)])
 
 
 def _habits(model: CallsModel, random: np.random.Generator) -> Floats:
-    """Return the cumulative habits of each customer in each week, plus the number of the row: one ascending array."""
-    weights = np.concatenate([[model.home], 1.0 / np.arange(1, MOST_PLACES) ** model.fall])
-    weights = weights * random.gamma(model.evenness, 1 / model.evenness, (BLOCK, MOST_PLACES))
-    spread = model.mobility_spread
-    n_others = random.poisson(model.n_others * np.exp(random.normal(size=BLOCK) * spread - spread**2 / 2))
+    """Return how customers share out their bursts over their places: `cumulate`, first week, then second."""
+    typical = np.concatenate([[model.home], 1.0 / np.arange(1, MOST_PLACES) ** model.fall])
+    weights = typical * random.gamma(model.evenness, 1 / model.evenness, (BLOCK, MOST_PLACES))
+    mobility = random.normal(size=BLOCK) * model.mobility_spread - model.mobility_spread**2 / 2
+    n_others = random.poisson(model.n_others * np.exp(mobility))
     weights[np.arange(MOST_PLACES) > n_others[:, None]] = 0.0
-    weights[:, 0] += 1e-9
+    weeks = np.stack([weights, weights])
     if model.drift > 0:
-        shape = 1 / model.drift**2
-        weights = weights * random.gamma(shape, 1 / shape, (2, BLOCK, MOST_PLACES))
-    else:
-        weights = np.broadcast_to(weights, (2, BLOCK, MOST_PLACES))
-    weights = weights.copy()
-    weights[:, :, 0] *= np.exp(model.home_drift * random.normal(size=(2, BLOCK)))
-    habits = np.cumsum(weights.reshape(2 * BLOCK, MOST_PLACES), axis=1)
-    habits /= habits[:, -1:]
-    return (habits + np.arange(2 * BLOCK)[:, None]).ravel()
+        weeks *= random.gamma(1 / model.drift**2, model.drift**2, weeks.shape)
+    weeks[:, :, 0] *= np.exp(random.normal(size=(2, BLOCK)) * model.home_drift)
+    weeks[:, :, 0] += 1e-9  # somebody whose weights all vanish stays at home
+    return cumulate(weeks.reshape(2 * BLOCK, MOST_PLACES))
 
 
-def _trips(world: _World, random: np.random.Generator) -> Indices:
-    """Return for each customer and day the antenna where a trip leads, −1 for none."""
-    model, popularity = world.model, world.country.popularity
-    where = random.choice(len(popularity), (BLOCK, N_DAYS), p=popularity)
-    leaves = random.random((BLOCK, N_DAYS)) < np.array([model.easter_trips] + [model.trips] * (N_DAYS - 1))
-    returns = random.random((BLOCK, N_DAYS)) < 1 / model.trip_days
-    there = np.full((BLOCK, N_DAYS), -1)
-    for day in range(N_DAYS):
-        if day > 0:
-            there[:, day] = np.where(returns[:, day], -1, there[:, day - 1])
-        away = (there[:, day] < 0) & leaves[:, day]
-        there[away, day] = where[away, day]
-    return there
+def _bursts(model: CallsModel, random: np.random.Generator) -> tuple[Indices, Indices]:
+    """Return the customer and the day of each burst of calls."""
+    spread = random.normal(size=BLOCK) * model.rate_spread - model.rate_spread**2 / 2
+    rates = model.calls_per_day * np.exp(spread) / model.burst
+    days = np.array([model.holiday, model.quiet_day] + [1.0] * (N_DAYS - 2))
+    n_bursts = random.poisson(rates[:, None] * days)
+    user, day = np.indices(n_bursts.shape)
+    return np.repeat(user, n_bursts.ravel()), np.repeat(day, n_bursts.ravel())
 
 
-def _times_of_day(is_home: np.ndarray, random: np.random.Generator) -> Floats:
-    """Draw when bursts start: at home mostly in the morning and the evening, elsewhere by day."""
-    hours = np.where(is_home, random.choice([7.5, 20.0], len(is_home), p=[0.35, 0.65]), 13.5)
+def _with_one_offs(world: _World, home: Indices, place: Indices, random: np.random.Generator) -> Indices:
+    is_new = random.random(len(place)) < world.model.one_offs
+    return np.where(is_new, pick(world.likely, home, len(world.neighbours), random), place)
+
+
+def _handed_over(world: _World, place: Indices, random: np.random.Generator) -> Indices:
+    is_moved = random.random(len(place)) < world.model.hand_over
+    return np.where(is_moved, world.neighbours[place, random.integers(0, N_NEIGHBOURS, len(place))], place)
+
+
+def _times_of_day(is_home: Booleans, random: np.random.Generator) -> Floats:
+    at_home = np.where(random.random(len(is_home)) < 0.35, MORNING, EVENING)  # noqa: PLR2004
+    hours = np.where(is_home, at_home, MIDDAY)
     return (hours + random.normal(size=len(is_home)) * np.where(is_home, 1.5, 3.0)).clip(0, 23.9) / 24

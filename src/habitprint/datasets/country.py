@@ -6,12 +6,14 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError
+from habitprint.datasets.twin_draws import require_counts, require_within
+from habitprint.errors import InputError, require_seed
 
 KM_PER_DEGREE = 111.2  # of latitude; of longitude, times the cosine of the latitude
 CAPITAL = (5.35, -4.02)  # where Abidjan is
 SOUTH, NORTH = 5.0, 10.4  # the towns lie in this box: as large as Ivory Coast
 WEST, EAST = -8.3, -2.8
+FEWEST = 5  # antennas, so that each has neighbours
 
 
 @dataclass(frozen=True)
@@ -49,21 +51,31 @@ class CountryModel:
     n_antennas: int = 1237
     n_sub_prefectures: int = 237
     n_silent: int = 26
-    capital_share: float = 0.3
+    capital_share: float = 0.33
     town_exponent: float = 0.8
     crowding: float = 0.9
-    popularity_spread: float = 0.8
+    popularity_spread: float = 0.56
     town_km: float = 5.0
     antenna_km: float = 0.3
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if not 1 <= self.n_sub_prefectures <= self.n_antennas - self.n_silent or self.n_silent < 0:
+        require_counts(self, {"n_antennas": 1, "n_sub_prefectures": 1, "n_silent": 0})
+        n_serving = self.n_antennas - self.n_silent
+        if n_serving < max(FEWEST, self.n_sub_prefectures):
             raise InputError(
-                f"{self.n_antennas} antennas, {self.n_silent} of them silent, for {self.n_sub_prefectures} sub-prefectures",
-                why="every sub-prefecture has an antenna that serves somebody",
+                f"{self.n_antennas} antennas ({self.n_silent} silent) for {self.n_sub_prefectures} sub-prefectures",
+                why=f"each sub-prefecture has an antenna that serves somebody, and at least {FEWEST} antennas do",
                 fix="use more antennas, or fewer sub-prefectures",
             )
+        require_within(
+            self,
+            {
+                "capital_share": (0, 0.99), "town_exponent": (0, 10), "crowding": (0, 10), "popularity_spread": (0, 10),
+                "town_km": (0, 1000), "antenna_km": (0, 1000),
+            },
+        )  # fmt: skip
+        require_seed(self.seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +112,8 @@ class Country:
         """Return the kilometres between any two antennas, on a flat map."""
         middle = np.cos(np.deg2rad((SOUTH + NORTH) / 2))
         x, y = self.lon * KM_PER_DEGREE * middle, self.lat * KM_PER_DEGREE
-        return np.hypot(x[:, None] - x, y[:, None] - y)
+        apart: Floats = np.hypot(x[:, None] - x, y[:, None] - y)
+        return apart
 
 
 def make_country(model: CountryModel) -> Country:
@@ -116,7 +129,7 @@ def make_country(model: CountryModel) -> Country:
     n_towns = model.n_sub_prefectures
     centres = np.column_stack([random.uniform(SOUTH, NORTH, n_towns), random.uniform(WEST, EAST, n_towns)])
     centres[0] = CAPITAL
-    size = 1.0 / np.arange(1, n_towns + 1) ** model.town_exponent
+    size: Floats = 1.0 / np.arange(1, n_towns + 1, dtype=np.float64) ** model.town_exponent
     if n_towns > 1:
         size[0] = size[1:].sum() * model.capital_share / (1 - model.capital_share)
     n_here = _share_out(model.n_antennas - n_towns, size**model.crowding) + 1
@@ -134,7 +147,7 @@ def make_country(model: CountryModel) -> Country:
 def _share_out(n: int, size: Floats) -> Indices:
     """Return whole numbers that add up to n, in proportion to the sizes: the largest remainders get one more."""
     exact = n * size / size.sum()
-    whole = np.floor(exact).astype(np.int64)
+    whole: Indices = np.floor(exact).astype(np.int64)
     whole[np.argsort(whole - exact, kind="stable")[: n - whole.sum()]] += 1
     return whole
 

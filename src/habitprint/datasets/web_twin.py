@@ -8,24 +8,26 @@ import polars as pl
 from scipy.special import ndtri
 
 from habitprint.arrays import Floats, Indices
-from habitprint.errors import InputError, is_whole, require_seed
+from habitprint.datasets.twin_draws import cumulate, moments, pick, require_counts, require_users, require_within
+from habitprint.errors import InputError
 
 START = datetime(2011, 3, 7, tzinfo=UTC)  # a Monday; the paper does not say which fortnight it is
-N_DAYS = 14
+PAGE_GAP = 0.01  # days after the start of a session, on average, that a page of it is visited
 GOLDEN = (5**0.5 - 1) / 2
-DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True)
 class WebModel:
     """Say how the people of the web twin behave.
 
+    The defaults are the calibrated values (``docs/twins.md``).
+
     Parameters
     ----------
-    visits, visits_spread
-        Sessions of the middle user per week, and the spread of the logarithm of that among users.
+    sessions, sessions_spread
+        Sessions per week of the user in the middle, and the spread of the logarithm of that among users.
     pages, pages_spread
-        Visits in a row to one site: the middle session's, and the spread of the logarithm.
+        Visits in a row to one site, in the session in the middle, and the spread of the logarithm of that.
     habit
         The share of sessions on a user's favourite sites; the others go anywhere.
     n_favourites
@@ -34,11 +36,10 @@ class WebModel:
         The k-th favourite weighs 1/k to this power.
     drift
         How much favourites change from week to week: the coefficient of variation of the factor of each one's weight.
-    taste, popularity
-        The site of rank r on the web is visited in proportion to 1/(r + head) to the power `popularity`; favourites are drawn with the power
-        `taste`.
-    head
-        How many sites at the top are about equally popular.
+    popularity, head
+        Sessions that go anywhere find the site of rank r in proportion to 1/(r + head)**popularity; not 1.
+    taste
+        The same for favourites, with this power: larger, because people share their favourites more than their finds.
     n_sites
         Sites on the web.
 
@@ -48,18 +49,37 @@ class WebModel:
     0.5
     """
 
-    visits: float = 200.0
-    visits_spread: float = 1.5
-    pages: float = 2.0
-    pages_spread: float = 1.0
-    habit: float = 0.6
-    n_favourites: int = 30
-    fall: float = 1.0
-    drift: float = 1.5
-    taste: float = 1.2
-    popularity: float = 0.9
-    head: float = 3.0
-    n_sites: int = 3_000_000
+    sessions: float = 250.0
+    sessions_spread: float = 1.78
+    pages: float = 2.08
+    pages_spread: float = 1.3
+    habit: float = 0.614
+    n_favourites: int = 42
+    fall: float = 1.46
+    drift: float = 0.99
+    popularity: float = 0.847
+    taste: float = 1.37
+    head: float = 7.0
+    n_sites: int = 22_000_000
+
+    def __post_init__(self) -> None:
+        tiny, large = 1e-6, 1e6
+        require_within(
+            self,
+            {
+                "sessions": (tiny, large), "sessions_spread": (0, 10), "pages": (tiny, large), "pages_spread": (0, 5),
+                "habit": (0, 1), "fall": (0, 100), "drift": (0, 100),
+                "popularity": (0, 10), "taste": (0, 10), "head": (tiny, large),
+            },
+        )  # fmt: skip
+        require_counts(self, {"n_favourites": 1, "n_sites": 1})
+        for name in ("popularity", "taste"):
+            if getattr(self, name) == 1:
+                raise InputError(
+                    f"{name}=1 makes no sense in a WebModel",
+                    why="the ranks of sites are drawn with a formula that divides by 1 − the power",
+                    fix="use 0.999 or 1.001",
+                )
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +110,13 @@ class WebTwin:
         return f"twin of the web histories, {self.n_users:,} users, seed {self.seed} (made up: nobody in it exists)"
 
 
-def web_twin(n_users: int = 123, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:
+def web_twin(n_users: int = 122, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:
     """Make a twin of the paper's web histories: two weeks of visits to sites.
 
-    The paper's fortnight is the one with the most users active in both weeks, 121 of 472; the twin makes this fortnight only, with a
-    few users who turn out not to be active in both weeks. Its parameters are fitted to all published figures at once
-    (``docs/twins.md`` says how close they come). Nobody in it exists.
+    The histories themselves cannot be had. The paper takes the fortnight with the most users active in both weeks, 121
+    of 472; the twin is of this fortnight only, and now and then one of its users is not active in both weeks. Its
+    parameters are fitted to all published figures at once (``docs/twins.md`` says how close they come). Nobody in it
+    exists.
 
     Parameters
     ----------
@@ -112,44 +133,44 @@ def web_twin(n_users: int = 123, *, seed: int = 0, model: WebModel | None = None
     >>> twin.events.columns, twin.events["user"].n_unique() <= 20
     (['user', 'time', 'place'], True)
     """
-    if not is_whole(n_users) or n_users < 1:
-        raise InputError(
-            f"a twin of {n_users!r} users",
-            why="somebody has to visit the sites",
-            fix="use a positive whole number, such as 123",
-        )
-    require_seed(seed)
+    require_users(n_users, seed)
     model = model or WebModel()
     return WebTwin(pl.concat([_history(model, user, seed) for user in range(n_users)]), n_users, seed, model)
 
 
 def _history(model: WebModel, user: int, seed: int) -> pl.DataFrame:
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(user,)))
-    # Evenly spread, not drawn: a hundred draws from a distribution this wide would never add up to the same twice.
+    # Levels of activity are spread evenly, not drawn: a hundred draws from so wide a distribution would never add up to
+    # the same twice.
     level = ndtri((user + 0.5) * GOLDEN % 1)
-    rate = model.visits * np.exp(model.visits_spread * level)
+    rate = model.sessions * np.exp(model.sessions_spread * level)
     favourites = _sites(model, model.taste, random.random(model.n_favourites))
-    weights = 1.0 / np.arange(1, model.n_favourites + 1) ** model.fall
-    parts = []
-    for week in range(2):
-        shape = 1 / model.drift**2
-        liking = np.cumsum(weights * random.gamma(shape, 1 / shape, model.n_favourites))
-        n = random.poisson(rate)
-        site = favourites[np.searchsorted(liking / liking[-1], random.random(n), side="right").clip(max=model.n_favourites - 1)]
-        new = random.random(n) >= model.habit
-        site[new] = _sites(model, model.popularity, random.random(int(new.sum())))
-        pages = np.ceil(model.pages * np.exp(model.pages_spread * random.normal(size=n))).astype(np.int64)
-        start = 7 * week + random.integers(0, 7, n) + (15 + 4 * random.normal(size=n)).clip(0, 23.9) / 24
-        visit = np.repeat(np.arange(n), pages)
-        after = random.exponential(0.01, len(visit))
-        time = np.minimum(start[visit] + after, np.floor(start[visit]) + 0.99999)
-        parts.append(pl.DataFrame({"user": np.full(len(visit), user), "time": (time * DAY).astype(np.int64), "place": site[visit]}))
-    moment = pl.lit(START).cast(pl.Datetime("us", "UTC")) + pl.duration(microseconds="time")
-    return pl.concat(parts).with_columns(moment.alias("time")).sort("time", "place")
+    week = np.repeat([0, 1], random.poisson(rate, 2))
+    which = pick(_liking(model, random), week, model.n_favourites, random)
+    found = _sites(model, model.popularity, random.random(len(week)))
+    site = np.where(random.random(len(week)) < model.habit, favourites[which], found)
+    pages = np.ceil(model.pages * np.exp(model.pages_spread * random.normal(size=len(week)))).astype(np.int64)
+    day = 7 * week + random.integers(0, 7, len(week))
+    start = (15 + 4 * random.normal(size=len(week))).clip(0, 23.9) / 24
+    session = np.repeat(np.arange(len(week)), pages)
+    time = start[session] + random.exponential(PAGE_GAP, len(session))
+    times = moments(START, day[session], time)
+    visits = pl.DataFrame({"user": np.full(len(session), user), "time": times, "place": site[session]})
+    return visits.sort("time", "place")
+
+
+def _liking(model: WebModel, random: np.random.Generator) -> Floats:
+    """Return how a user shares out sessions over the favourites in each week: `cumulate`."""
+    weights = np.tile(1.0 / np.arange(1, model.n_favourites + 1, dtype=np.float64) ** model.fall, (2, 1))
+    if model.drift > 0:
+        weights *= random.gamma(1 / model.drift**2, model.drift**2, weights.shape)
+    weights[:, 0] += 1e-9  # so that somebody whose weights all vanish keeps one
+    return cumulate(weights)
 
 
 def _sites(model: WebModel, power: float, draws: Floats) -> Indices:
-    """Return the ranks of sites with a density of (rank + head) to the power −power, from draws between 0 and 1."""
+    """Return the ranks of sites with a density of (rank + head)**−power, from draws between 0 and 1."""
     one = 1 - power
     first, last = model.head**one, (model.head + model.n_sites) ** one
-    return np.floor((first + draws * (last - first)) ** (1 / one) - model.head).astype(np.int64) + 1
+    rank: Indices = np.floor((first + draws * (last - first)) ** (1 / one) - model.head).astype(np.int64)
+    return np.clip(rank, 0, model.n_sites - 1) + 1
