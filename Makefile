@@ -1,6 +1,7 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
+# make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
 # make picture  draws docs/demo.svg anew
 
@@ -13,7 +14,7 @@ READY  := $(VENV)/.ready
 KERNELS := $(wildcard $(addprefix src/habitprint/,*.py weights/*.py matching/*.py mechanisms/*.py markov/*.py))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format bench picture clean
+.PHONY: help setup demo test check lint format browser gallery bench picture clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -43,7 +44,7 @@ setup: $(READY)
 demo: $(READY)
 	$(BIN)/habitprint demo
 
-test: $(READY) lint
+test: $(READY) lint browser
 	$(BIN)/python -m pytest --numprocesses 2
 
 check: $(READY) lint
@@ -57,6 +58,13 @@ lint: $(READY)
 format: $(READY)
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+# The report is tested in a real browser. Where none can be installed, one line says so, and those tests are left out.
+browser:
+	@scripts/install-browser || true
+
+gallery: $(READY)
+	$(BIN)/python scripts/gallery.py gallery
 
 bench: $(READY)
 	$(PIP) install --quiet --constraint constraints.txt --group bench

@@ -26,6 +26,9 @@ LAYERS = [
     {"expectation"},
     {"evaluation", "charts"},
     {"markov"},
+    {"experiments"},
+    {"audit"},
+    {"report"},
     {"__init__", "compile"},
     {"cli"},
     {"__main__"},
@@ -35,8 +38,9 @@ PACKAGES = {
     "events": ["times", "columns", "table", "files", "combine", "sharing", "check"],
     "periods": ["dates", "values", "tally", "split"],
     "mechanisms": [
-        "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places", "suppression",
-        "rounding", "contribution", "microaggregation", "noise", "pseudonyms", "exposure", "sample", "days", "files",
+        "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places",
+        "suppression", "rounding", "contribution", "microaggregation", "noise", "pseudonyms", "exposure",
+        "sample", "days", "files",
     ],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
@@ -48,9 +52,22 @@ PACKAGES = {
         "d4d", "web_history", "geolife", "complete_journey",
     ],
     "markov": ["model", "sphere", "reference", "kernel", "points", "chains", "distances", "match"],
+    "experiments": [
+        "claims", "more_claims", "spec", "paper", "published", "sources", "prepare", "measure", "store", "runner",
+        "summary", "versions", "drawing", "rendering", "table_layouts", "curve_layouts", "picture_layouts", "layouts",
+        "output", "index", "reproduce", "own",
+    ],
+    "audit": [
+        "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "give_aways", "people", "choose",
+        "protect", "dependence", "result", "verdict", "run", "files",
+    ],
+    "report": [
+        "words", "page", "theme", "charts", "glossary", "explain", "findings", "protections", "people",
+        "build", "render",
+    ],
     "cli": [
         "options", "event_options", "progress", "describe", "ending", "match", "path", "inspect", "split", "protect",
-        "check", "datasets", "demo", "app",
+        "check", "reproduce", "audit", "datasets", "demo", "app",
     ],
 }  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))

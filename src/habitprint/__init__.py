@@ -7,9 +7,11 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from habitprint import datasets, markov
+from habitprint.audit import Audit, audit
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate, wilson_interval
 from habitprint.events import (
@@ -81,14 +83,14 @@ from habitprint.weights import WEIGHTS, Weight, weights
 
 if TYPE_CHECKING:
     from habitprint.charts import plot_path, save_chart
+    from habitprint.report import render_report, write_report
 else:
+    _DRAWN = {"plot_path": "charts", "save_chart": "charts", "render_report": "report", "write_report": "report"}
 
     def __getattr__(name: str) -> Any:
         """Import what draws on first use: altair takes a second to load, and most work needs no picture."""
-        if name in {"plot_path", "save_chart"}:
-            from habitprint import charts  # noqa: PLC0415  (that is the point)
-
-            return getattr(charts, name)
+        if name in _DRAWN:
+            return getattr(import_module(f"habitprint.{_DRAWN[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
@@ -97,6 +99,7 @@ __version__ = "0.1.0"
 __all__ = [
     "WEIGHTS",
     "AddNoise",
+    "Audit",
     "Box",
     "BusiestWeeks",
     "Check",
@@ -142,6 +145,7 @@ __all__ = [
     "Weight",
     "add_noise",
     "align",
+    "audit",
     "by_hours",
     "by_weekday",
     "chain",
@@ -166,6 +170,7 @@ __all__ = [
     "read_histograms",
     "read_place_mapping",
     "read_release",
+    "render_report",
     "resolve_shared",
     "round_to",
     "sample_to_attack",
@@ -178,4 +183,5 @@ __all__ = [
     "wilson_interval",
     "without_repeats",
     "write_release",
+    "write_report",
 ]

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 import habitprint
+from habitprint.cli.audit import audit
 from habitprint.cli.check import check
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
@@ -15,6 +16,7 @@ from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
 from habitprint.cli.protect import protect
+from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
 
 app = typer.Typer(
@@ -25,7 +27,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, split, match, path, protect, check, demo):
+for command in (audit, inspect, split, match, path, protect, check, reproduce, demo):
     app.command()(ending_well(command))
 app.add_typer(datasets, name="datasets")
 
@@ -53,7 +55,8 @@ def habitprint_command(
 
     [bold]Try it:[/bold] habitprint demo
 
-    [bold]Exit codes:[/bold] 0 all went well · 2 the input cannot be used · 3 a fault of habitprint itself · 130 stopped
+    [bold]Exit codes:[/bold] 0 all went well · 1 a gate failed · 2 the input cannot be used ·
+    3 a fault of habitprint itself · 130 stopped
     """
 
 

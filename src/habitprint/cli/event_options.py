@@ -133,7 +133,7 @@ def with_places(
     if box is not None and side is None:
         raise InputError("--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)")
     if side is not None:
-        events = Grid(side, to_box(box) if box else _box_around(events)).place(events)
+        events = Grid(side, to_box(box) if box else box_around(events)).place(events)
     if mapping is not None:
         events = read_place_mapping(mapping).apply(events)
     if hours is not None:
@@ -160,8 +160,16 @@ def to_box(text: str) -> Box:
     return Box(south, west, north, east)
 
 
-def _box_around(events: Events) -> Box:
-    """Return the smallest box, in hundredths of a degree, around all usable positions."""
+def box_around(events: Events) -> Box:
+    """Return the smallest box, in hundredths of a degree, around all usable positions.
+
+    Examples
+    --------
+    >>> from habitprint.events import events_from_frame
+    >>> walk = {"user": [1], "time": ["2012-04-09"], "lat": [39.981], "lon": [116.3]}
+    >>> box_around(events_from_frame(walk, lat="lat", lon="lon")).south
+    39.98
+    """
     if "lat" not in events.columns:
         raise InputError(
             "--side needs positions", why="a grid turns them into places", fix="name their columns: --lat … --lon …"

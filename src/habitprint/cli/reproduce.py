@@ -36,7 +36,7 @@ def reproduce(
     geolife: Annotated[
         Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: minutes instead of an hour.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0,
     repeats: Annotated[
         int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")

@@ -1,0 +1,49 @@
+"""Audit real shopping data and a twin of call records: two reports to look at.
+
+python scripts/gallery.py gallery
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import habitprint as hp
+from habitprint.audit.files import REPORT, write_audit
+from habitprint.cli.progress import ProgressBar
+
+N_CUSTOMERS = 2_000
+
+
+def shopping() -> tuple[hp.Events, dict[str, Any]]:
+    """Return real purchases, by category of product, and how to audit them."""
+    return hp.datasets.complete_journey("category"), {"period": hp.BusiestWeeks()}
+
+
+def calls() -> tuple[hp.Events, dict[str, Any]]:
+    """Return a twin of the paper's call records, and how to audit it."""
+    twin = hp.datasets.calls_twin(N_CUSTOMERS)
+    events = hp.events_from_frame(twin.events, time_zone="Africa/Abidjan", source=twin.source)
+    districts = hp.PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
+    return events, {"period": hp.ConsecutiveWeeks("2012-04-09"), "coarser": [districts]}
+
+
+def main() -> None:
+    """Write one folder for each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(exist_ok=True)
+    for name, make in {"shopping": shopping, "calls": calls}.items():
+        events, options = make()
+        with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+            found = hp.audit(events, seed=0, progress=progress, **options)
+            writers = {REPORT: partial(hp.write_report, found)}
+            write_audit(found, folder / name, overwrite=True, more=writers)
+        print(f"{folder / name / REPORT}: {found.verdict.answer}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,268 @@
+"""Where the data of an experiment comes from: the paper's own if it is given, else a twin that says so."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from habitprint import datasets
+from habitprint.datasets import calls_twin as calls_twin_of
+from habitprint.errors import InputError
+from habitprint.events import Events, events_from_frame
+from habitprint.experiments.paper import QUICK_USERS
+from habitprint.experiments.spec import DataName
+from habitprint.grids import Box
+from habitprint.mappings import PlaceMapping
+from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
+from habitprint.periods.values import Period
+
+FORTNIGHT = ConsecutiveWeeks("2012-04-09")
+TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks
+GET_GEOLIFE = (
+    "GeoLife has no twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for non-commercial use), "
+    "unpack it, and name its folder: --geolife DIR"
+)
+WEB_USERS = 123  # of whom 121 or so are active in both weeks
+TWIN_FILES = ("*twin*.py", "country.py")
+OTHER_SAMPLE = 1000  # added to the seed, for other customers of the same country
+
+
+@dataclass(frozen=True)
+class Data:
+    """Hold events, how they are split, and what else is known of their places.
+
+    Parameters
+    ----------
+    events
+        With places, or with positions and a `box`.
+    period
+        What is released and what is known.
+    antennas
+        ``place, lat, lon, region``: where places are, if that is known.
+    box
+        What squares cover.
+    """
+
+    events: Events
+    period: Period
+    antennas: pl.DataFrame | None = None
+    box: Box | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Say what data is, without opening it.
+
+    Parameters
+    ----------
+    name
+        What experiments call it.
+    words
+        What it is, for people.
+    is_twin
+        Whether it was made up in the place of data that cannot be had.
+    fingerprint
+        Another one means other data, so that older results are stale.
+    open
+        Reads or makes it; None if there is none.
+    """
+
+    name: DataName
+    words: str
+    is_twin: bool
+    fingerprint: str
+    open: Callable[[], Data] | None
+
+    @property
+    def kind(self) -> str:
+        """Return ``"twin"``, ``"real"`` or ``"none"``."""
+        return "none" if self.open is None else "twin" if self.is_twin else "real"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folders:
+    """Hold where the paper's data is, as far as it is given."""
+
+    d4d: Path | None = None
+    web_history: Path | None = None
+    geolife: Path | None = None
+    cache: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("d4d", "web_history", "geolife"):
+            folder = getattr(self, name)
+            if folder is not None and not folder.is_dir():
+                raise InputError(
+                    f"--{name.replace('_', '-')}: there is no folder {folder}",
+                    why="it holds the files of this data, as they came",
+                    fix="check the path; without the option a twin stands in"
+                    if name != "geolife"
+                    else "check the path; without the option these parts are skipped",
+                )
+
+
+def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> dict[DataName, Source]:
+    """Return where each set of data of the paper comes from; nothing is read yet.
+
+    Examples
+    --------
+    >>> sources = find_sources(Folders(), is_quick=True)
+    >>> sources["calls"].words
+    'twin of the calls, 4,000 customers, seed 0 (made up: nobody in it exists)'
+    >>> sources["geolife"].kind
+    'none'
+    """
+    if folders.d4d is None:
+        n_users = QUICK_USERS if is_quick else 50_000
+        calls = [_calls_twin(n_users, seed), _regions_twin(n_users, seed + OTHER_SAMPLE)]
+    else:
+        calls = _d4d(folders.d4d, seed, is_quick=is_quick)
+    web = _web_twin(seed) if folders.web_history is None else _web_history(folders.web_history)
+    geolife = Source("geolife", GET_GEOLIFE, is_twin=False, fingerprint="", open=None)
+    if folders.geolife is not None:
+        geolife = _geolife(folders.geolife, folders.cache)
+    return {source.name: source for source in (*calls, web, geolife)}
+
+
+def _calls_twin(n_users: int, seed: int) -> Source:
+    def make() -> Data:
+        twin = datasets.calls_twin(n_users, seed=seed)
+        regions = twin.antennas.rename({"sub_prefecture": "region"})
+        return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
+
+    return Source(
+        "calls", _calls_words(n_users, seed), is_twin=True, fingerprint=_calls_digest(n_users, seed), open=make
+    )
+
+
+def _regions_twin(n_users: int, seed: int) -> Source:
+    """Return calls by sub-prefecture: of other customers of the same country, as in the paper."""
+
+    def make() -> Data:
+        twin = datasets.calls_twin(n_users, seed=seed)
+        regions = PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
+        return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
+
+    words = f"{_calls_words(n_users, seed)}: another sample, by sub-prefecture"
+    return Source("sub-prefectures", words, is_twin=True, fingerprint=_calls_digest(n_users, seed), open=make)
+
+
+def _calls_words(n_users: int, seed: int) -> str:
+    return f"twin of the calls, {n_users:,} customers, seed {seed} (made up: nobody in it exists)"
+
+
+def _calls_digest(n_users: int, seed: int) -> str:
+    return _digest(f"{datasets.CallsModel()!r} {n_users} {seed} {_twin_code()}")
+
+
+def _web_twin(seed: int) -> Source:
+    def make() -> Data:
+        twin = datasets.web_twin(WEB_USERS, seed=seed)
+        return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
+
+    words = f"twin of the web histories, {WEB_USERS} users, seed {seed} (made up: nobody in it exists)"
+    fingerprint = _digest(f"{datasets.WebModel()!r} {WEB_USERS} {seed} {_twin_code()}")
+    return Source("web", words, is_twin=True, fingerprint=fingerprint, open=make)
+
+
+def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[Source]:
+    def calls() -> Data:
+        events = datasets.d4d_calls(folder, on_bad_rows="skip")
+        return Data(_sample(events, QUICK_USERS if is_quick else None, seed), FORTNIGHT, _antennas(folder))
+
+    def regions() -> Data:
+        if has_regions:
+            # As many active users as in the other sample: about so many of all are.
+            events = datasets.d4d_sub_prefecture_calls(folder, on_bad_rows="skip")
+            return Data(_sample(events, QUICK_USERS if is_quick else 50_000, seed), FORTNIGHT)
+        data = calls()
+        return replace(data, events=datasets.d4d_nearest_sub_prefectures(folder).apply(data.events))
+
+    has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
+    what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
+    words = f"D4D, Ivory Coast, from {folder}" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
+    fingerprint = _digest(f"{files_fingerprint(folder)} {seed} {is_quick}")
+    return [
+        Source("calls", words, is_twin=False, fingerprint=fingerprint, open=calls),
+        Source("sub-prefectures", f"{words} ({what})", is_twin=False, fingerprint=fingerprint, open=regions),
+    ]
+
+
+def _sample(events: Events, n_users: int | None, seed: int) -> Events:
+    """Return the events of some users, drawn by the seed."""
+    if n_users is None:
+        return events
+    users = events.usable.select("user").unique().collect(engine="streaming")["user"].sort()
+    kept = users.gather(np.sort(np.random.default_rng(seed).permutation(users.len())[:n_users]))
+    return events.leave_out(~pl.col("user").is_in(kept.implode()), "the user was not drawn")
+
+
+def _antennas(folder: Path) -> pl.DataFrame:
+    antennas = datasets.d4d_antennas(folder)
+    regions = datasets.d4d_nearest_sub_prefectures(folder).table.rename({"to": "region"})
+    return antennas.join(regions, on="place", how="left")
+
+
+def _web_history(folder: Path) -> Source:
+    visits = sorted(folder.glob("visits*.csv"))
+    places = next((folder / name for name in ("places.csv", "places.parquet") if (folder / name).is_file()), None)
+    if not visits or places is None:
+        raise InputError(
+            f"--web-history: {folder} lacks {'places.csv' if visits else 'visits.csv'}",
+            why="the visits are in visits*.csv (without a header), the favicon of each page in places.csv or .parquet",
+            fix="give the files these names; without the option a twin stands in",
+        )
+    table = places
+
+    def read() -> Data:
+        return Data(datasets.web_history(visits, table, on_bad_rows="skip"), BusiestWeeks())
+
+    words = f"Web History Repository, from {folder}"
+    return Source("web", words, is_twin=False, fingerprint=files_fingerprint(folder), open=read)
+
+
+def _geolife(folder: Path, cache: Path | None) -> Source:
+    def read() -> Data:
+        place = None if os.access(folder, os.W_OK) else cache
+        events = datasets.geolife(folder, cache=place)
+        return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
+
+    words = f"GeoLife 1.3, from {folder}, users who share files kept as they are"
+    return Source("geolife", words, is_twin=False, fingerprint=files_fingerprint(folder), open=read)
+
+
+def files_fingerprint(*paths: Path) -> str:
+    """Return a text that changes when files are added, removed or changed.
+
+    Examples
+    --------
+    >>> files_fingerprint(Path("/nowhere")) == files_fingerprint(Path("/elsewhere"))
+    True
+    """
+    listing = []
+    for path in paths:
+        files = [path] if path.is_file() else path.rglob("*")
+        for file in files:
+            if file.is_file() and not file.name.startswith("habitprint-"):
+                found = file.stat()
+                listing.append(
+                    f"{file.name if file == path else file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
+                )
+    return _digest("\n".join(sorted(listing)))
+
+
+@cache
+def _twin_code() -> str:
+    """Return a digest of the code that makes twins: changed code may make other people."""
+    folder = Path(calls_twin_of.__globals__["__file__"]).parent
+    files = sorted(file for pattern in TWIN_FILES for file in folder.glob(pattern))
+    return _digest("".join(file.read_text(encoding="utf-8") for file in files))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,5 @@
+"""The report of an audit: one HTML file for people who do not know the method."""
+
+from habitprint.report.render import render_report, write_report
+
+__all__ = ["render_report", "write_report"]

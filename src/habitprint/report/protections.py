@@ -1,0 +1,160 @@
+"""The section about protections: what each costs, what it achieves, and the cheapest that meets the target."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from habitprint.report.charts import frontier_picture
+from habitprint.report.findings import attacks_table
+from habitprint.report.page import (
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Heading,
+    Picture,
+    Section,
+    Table,
+    Term,
+    Terms,
+    Text,
+    table,
+)
+from habitprint.report.words import Facts, counted, headed, in_column, percent, sentence
+
+
+def protections_section(facts: Facts) -> Section:
+    """Show every protection that was tried, and the cheapest that meets the target.
+
+    Examples
+    --------
+    >>> rate = {"value": 0.5, "low": 0.4, "high": 0.6, "by_chance": 0.01, "n_correct": 50.0, "n": 100}
+    >>> trial = {"name": "none", "label": "as it is", "risk": rate, "loss": 0.0, "totals_error": 0.0,
+    ...          "ranking_error": 0.0, "n_users": 100, "n_users_kept": 100, "n_places": 9, "n_places_kept": 9,
+    ...          "surest": None, "passes": False, "is_on_frontier": True, "confirmed": []}
+    >>> found = {"trials": [trial], "chosen": None, "not_tried": [], "words": "All users were used."}
+    >>> section = protections_section({"protections": found, "settings": {"target": 0.05}})
+    >>> section.blocks[0].text
+    'None of the protections that were tried meets the target of 5%.'
+    """
+    found, target = facts["protections"], facts["settings"]["target"]
+    trials, chosen = found["trials"], found["chosen"]
+    blocks: list[Block] = [Text(_summary(trials, chosen, target)), Text(sentence(found["words"]))]
+    n_drawn = sum(trial["loss"] is not None for trial in trials)
+    if n_drawn:
+        missing = "" if n_drawn == len(trials) else f" {len(trials) - n_drawn} without a defined loss are not drawn."
+        ring = "" if not chosen else f" Ring: the cheapest that meets the target, “{trials[chosen]['label']}”."
+        if any(trial["risk"]["high"] <= target and _why_not(trial) for trial in trials):
+            ring += " Cheaper ones below the dashed line failed when they were attacked again by every method."
+        caption = (
+            "Each dot is a protection at one strength, drawn at the upper end of its 95% interval. Information loss: 0 "
+            "if nothing is lost, 1 if everybody looks the same. Line: the frontier, the least risk for the loss that "
+            f"one can bear.{ring} Dashed line: the target, {percent(target)}.{missing}"
+        )
+        description = f"Risk against loss of {n_drawn} protections."
+        picture = frontier_picture(trials, chosen, target, description)
+        blocks.append(Figure("Risk against loss", caption, (Picture("frontier-picture", picture),)))
+    blocks.append(_trials_table(trials, chosen))
+    if chosen is not None and chosen > 0:
+        blocks += _details(trials[chosen])
+    if found["not_tried"]:
+        reasons = tuple(f"{headed(each['label'])}: {sentence(each['why'])}" for each in found["not_tried"])
+        blocks += [Heading("Not tried"), Bullets(reasons)]
+    return Section("protections", "Protections", tuple(blocks))
+
+
+def worst_rate(trial: Facts) -> Facts:
+    """Return the highest risk of a protection: of all attacks with all users, if they were made.
+
+    Examples
+    --------
+    >>> worst_rate({"risk": {"high": 0.04}, "confirmed": [{"rate": {"high": 0.06}}]})
+    {'high': 0.06}
+    """
+    rates: list[Facts] = [attack["rate"] for attack in trial["confirmed"]]
+    return max(rates, key=lambda rate: rate["high"], default=trial["risk"])
+
+
+def _summary(trials: Sequence[Facts], chosen: int | None, target: float) -> str:
+    if chosen is None:
+        return f"None of the protections that were tried meets the target of {percent(target)}."
+    trial = trials[chosen]
+    if chosen == 0:
+        return f"The table meets the target of {percent(target)} as it is. The protections show what more would cost."
+    n_passing = sum(each["passes"] for each in trials)
+    loss = "" if trial["loss"] is None else f", at an information loss of {trial['loss']:.2f}"
+    worst = worst_rate(trial)
+    keep = "keeps" if n_passing == 1 else "keep"
+    return (
+        f"Of {counted(len(trials) - 1, 'protection')} that were tried, {n_passing} {keep} the upper end of the 95% "
+        f"interval at or below {percent(target)}. The cheapest is “{trial['label']}”: "
+        f"{percent(worst['value'])} are identified, at most {percent(worst['high'])}{loss}."
+    )
+
+
+def _trials_table(trials: Sequence[Facts], chosen: int | None) -> Table:
+    has_surest = any(trial["surest"] is not None for trial in trials)
+    heads = [
+        "Protection",
+        "Identified",
+        "At most",
+        "Loss",
+        "Totals error",
+        "Ranking error",
+        "Users kept",
+        "Places kept",
+    ]
+    heads += ["Surest claims right at most"] if has_surest else []
+    # In order of loss, so that the first that meets the target is the cheapest.
+    order = sorted(range(len(trials)), key=lambda at: (trials[at]["loss"] is None, trials[at]["loss"] or 0.0, at))
+    rows = [_cells(trials[at], is_chosen=at == chosen, has_surest=has_surest) for at in order]
+    made = table(
+        "Every protection that was tried, the least loss first",
+        [*heads, "Meets the target"],
+        rows,
+        note="“At most” is the upper end of the 95% interval. Click on the head of a column to sort by it.",
+        sorted_by="Loss",
+    )
+    is_chosen = [at == chosen for at in order]
+    return replace(
+        made, rows=tuple(replace(row, is_marked=mark) for row, mark in zip(made.rows, is_chosen, strict=True))
+    )
+
+
+def _cells(trial: Facts, *, is_chosen: bool, has_surest: bool) -> list[Cell]:
+    risk, loss, surest = trial["risk"], trial["loss"], trial["surest"]
+    cells = [
+        Cell(trial["label"], note="the cheapest that meets the target" if is_chosen else _why_not(trial)),
+        Cell(in_column(risk["value"]), risk["value"]),
+        Cell(in_column(risk["high"]), risk["high"]),
+        Cell("not defined") if loss is None else Cell(f"{loss:.2f}", loss),
+        *(Cell(in_column(_tidy(trial[name])), _tidy(trial[name])) for name in ("totals_error", "ranking_error")),
+        *(Cell(f"{trial[name]:,}", trial[name]) for name in ("n_users_kept", "n_places_kept")),
+    ]
+    if has_surest:
+        cells.append(Cell("–") if surest is None else Cell(in_column(surest["high"]), surest["high"]))
+    return [*cells, Cell("yes" if trial["passes"] else "no")]
+
+
+def _why_not(trial: Facts) -> str:
+    """Say why a protection fails that looked good: it was attacked again, by every method."""
+    if trial["passes"] or not trial["confirmed"]:
+        return ""
+    return f"attacked again by every method: at most {percent(worst_rate(trial)['high'])}"
+
+
+def _tidy(error: float) -> float:
+    """Return zero for what is only rounding."""
+    return 0.0 if abs(error) < 1e-9 else error  # noqa: PLR2004  (rounding)
+
+
+def _details(trial: Facts) -> list[Block]:
+    """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
+    guarantees = " ".join(map(sentence, trial["guarantees"])) or "None: what was measured is all that is known."
+    terms = [Term("What it does", " ".join(map(sentence, trial["words"]))), Term("Guarantee", guarantees)]
+    if trial["command"]:
+        terms.append(Term("How to apply it", f"habitprint protect … {trial['command']}", is_literal=True))
+    blocks: list[Block] = [Heading(f"The cheapest that meets the target: {trial['label']}"), Terms(tuple(terms))]
+    if trial["confirmed"]:
+        caption = "Every attack on the table protected this way, all users"
+        blocks.append(attacks_table(caption, trial["confirmed"], explained=False))
+    return blocks

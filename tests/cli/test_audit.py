@@ -1,0 +1,156 @@
+"""``habitprint audit`` as a person or a script meets it."""
+
+import json
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import habitprint as hp
+from habitprint.cli import main
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
+    monkeypatch.setattr(sys, "argv", ["habitprint", "audit", *map(str, words)])
+    with pytest.raises(SystemExit) as end:
+        main()
+    return end.value.code if isinstance(end.value.code, int) else 0
+
+
+@pytest.fixture
+def calls(tmp_path: Path) -> Path:
+    events = hp.datasets.calls_twin(120).events
+    file = tmp_path / "calls.parquet"
+    events.rename({"user": "caller", "time": "start", "place": "antenna"}).write_parquet(file)
+    return file
+
+
+@pytest.fixture
+def weeks(tmp_path: Path) -> tuple[Path, Path]:
+    files = tmp_path / "week1.csv", tmp_path / "week2.csv"
+    for file, habits in zip(files, hp.datasets.town(60, 12), strict=True):
+        habits.to_table().write_csv(file)
+    return files
+
+
+COLUMNS = ("--user", "caller", "--time", "start", "--place", "antenna")
+
+
+def test_events_become_a_folder_with_a_report(
+    calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "audit"
+    assert run(monkeypatch, calls, *COLUMNS, "--out", out, "--no-noise", "--target", "10%", "--fail-above", "0.99") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    for words in (
+        "Not as it is",
+        "joint, jensen-shannon",
+        "by chance",
+        "9 April 2012 to 15 April 2012 released",
+        "to protect it: habitprint protect RELEASED --",
+        "internal use only",
+        "does not exceed 99%",
+    ):
+        assert words in text
+    facts = json.loads((out / "report.json").read_text())
+    assert facts["settings"]["target"] == 0.1
+    assert facts["data"]["n_common"] == pl.read_parquet(out / "users.parquet").height
+    assert (out / "report.html").read_text().lstrip().lower().startswith("<!doctype html>")
+    assert {file.name for file in out.iterdir()} >= {"report.html", "report.json", "users.parquet"}
+    expected = hp.audit(
+        hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.99, noise=False
+    )
+    assert facts == expected.to_json()
+
+
+def test_two_tables_of_histograms_and_a_gate_that_fails(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "audit"
+    out.mkdir()
+    assert run(monkeypatch, *weeks, "--out", out, "--no-noise", "--fail-above", "5%", "--overlap", "50%", "--json") == 1
+    facts = json.loads(capsys.readouterr().out)
+    assert facts == json.loads((out / "report.json").read_text())
+    assert facts["verdict"]["fails_gate"] is True
+    assert facts["settings"]["overlap"] == 0.5
+    assert facts["settings"]["source"] == f"{weeks[0]} and {weeks[1]}"
+    assert facts["data"]["known"]["n_users"] == 30
+    assert facts["verdict"]["can_pass_at_all"] is False
+
+
+def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "audit"
+    out.mkdir()
+    (out / "report.json").write_text("mine")
+    assert run(monkeypatch, *weeks, "--out", out) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (out / "report.json").read_text() == "mine"
+    assert run(monkeypatch, *weeks, "--out", out, "--force", "--no-noise") == 0
+    assert json.loads((out / "report.json").read_text())["schema"] == "habitprint-audit/1"
+
+
+def test_positions_become_squares_and_larger_squares_are_tried(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twin = hp.datasets.calls_twin(60)
+    table = twin.events.join(twin.antennas.select("place", "lat", "lon"), on="place").drop("place")
+    table.write_parquet(tmp_path / "calls.parquet")
+    words = ("--lat", "lat", "--lon", "lon", "--side", "2000", "--weeks", "2012-04-09", "--no-noise", "--json")
+    assert run(monkeypatch, tmp_path / "calls.parquet", *words, "--out", tmp_path / "audit") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["data"]["periods_how"] == "The periods were given."
+    resolution = facts["curves"][2]
+    assert [point["x"] for point in resolution["points"]][:3] == [2000, 4000, 8000]
+    assert "larger squares" in {trial["name"] for trial in facts["protections"]["trials"]}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "5"], "--target '5' is not a rate"),
+        (["--fail-above", "-1%"], "is not a rate"),
+        (["--overlap", "0%"], "--overlap '0%' is not a rate"),
+        (["--surest-target", "half"], "is not a rate"),
+        (["--weeks", "2012-04-09"], "--weeks does not go with two tables of histograms"),
+        (["--side", "100", "--halves"], "leave out --side and --halves"),
+        (["--truth", "nowhere.csv"], "--truth"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_reason(
+    weeks: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    assert run(monkeypatch, *weeks, "--out", tmp_path / "audit", *words) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "audit").exists()
+
+
+def test_three_files_are_no_audit(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *weeks, weeks[0], "--out", tmp_path / "audit") == 2
+    assert "one pattern in quotes" in capsys.readouterr().err
+
+
+def test_an_input_is_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hp.datasets.calls_twin(30).events.write_parquet(tmp_path / "users.parquet")
+    assert run(monkeypatch, tmp_path / "users.parquet", "--out", tmp_path, "--force") == 2
+    assert "it is one of the inputs" in capsys.readouterr().err
+
+
+def test_one_day_of_events_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "day.csv"
+    file.write_text("user,time,place\n1,2012-04-09 08:00:00,a\n2,2012-04-09 09:00:00,b\n")
+    assert run(monkeypatch, file, "--out", tmp_path / "audit") == 2
+    assert "covers one day only" in capsys.readouterr().err

@@ -1,0 +1,183 @@
+"""What is written says where it comes from, and stands beside the paper's numbers."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tracks import write_tracks
+
+from habitprint.experiments import (
+    NAMES,
+    PAPER,
+    Experiment,
+    Folders,
+    Part,
+    Reproduction,
+    Setting,
+    find_sources,
+    make_output,
+    reproduce,
+)
+from habitprint.experiments import sources as sources_module
+from habitprint.experiments.index import read_index
+
+TWINS = [name for name in NAMES if name not in {"figure-side", "figure-active-weeks", "table-markov"}]
+
+
+def small(experiment: Experiment) -> Experiment:
+    """Return an experiment at a size that a small twin has room for."""
+    quick = experiment.quickly().repeated(2)
+    if experiment.name != "table-overlap":
+        return quick
+    return replace(quick, parts=tuple(replace(one, setting=Setting(n_users=80, n_common=60)) for one in quick.parts))
+
+
+SMALL = [small(experiment) for experiment in PAPER]
+
+
+@pytest.fixture(scope="module")
+def monkeymodule() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory, monkeymodule: pytest.MonkeyPatch) -> tuple[Path, Reproduction]:
+    """Return the folder of everything that can be made from small twins and a few made-up tracks."""
+    monkeymodule.setattr(sources_module, "QUICK_USERS", 260)
+    monkeymodule.setattr(sources_module, "WEB_USERS", 40)
+    folder = tmp_path_factory.mktemp("made")
+    write_tracks(folder / "geolife", n_users=8)
+    out = folder / "paper"
+    sources = find_sources(Folders(geolife=folder / "geolife"), is_quick=True)
+    return out, reproduce(SMALL, sources, make_output(out), out, is_quick=True)
+
+
+@pytest.fixture(scope="module")
+def without_geolife(made: tuple[Path, Reproduction]) -> tuple[Path, Reproduction]:
+    """Return the same without the tracks; most results are there already."""
+    out, _ = made
+    sources = find_sources(Folders(), is_quick=True)
+    other = out.parent / "without"
+    store = make_output(other)
+    for file in make_output(out).folder.glob("*.json"):
+        (store.folder / file.name).write_bytes(file.read_bytes())
+    some = [one for one in SMALL if one.name not in TWINS or one.name == "table-metrics"]
+    return other, reproduce(some, sources, store, other, is_quick=True)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_table_and_figure_is_written(made: tuple[Path, Reproduction], name: str) -> None:
+    out, reproduction = made
+    (report,) = (one for one in reproduction.reports if one.name == name)
+    kinds = {Path(file).suffix for file in report.files}
+    assert kinds == ({".csv", ".svg", ".png", ".md"} if name.startswith("figure") else {".csv", ".md"})
+    assert all((out / file).stat().st_size > 0 for file in report.files)
+    assert pl.read_csv(out / f"{name}.csv").height > 0
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_every_output_from_a_twin_says_so(made: tuple[Path, Reproduction], name: str) -> None:
+    out, _ = made
+    assert "twin" in (out / f"{name}.md").read_text()
+    assert "twin" in pl.read_csv(out / f"{name}.csv")["source"].to_list()
+    if name.startswith("figure"):
+        assert "nobody in it exists" in (out / f"{name}.svg").read_text()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("figure")])
+def test_both_axes_of_every_picture_are_named(made: tuple[Path, Reproduction], name: str) -> None:
+    out, _ = made
+    svg = (out / f"{name}.svg").read_text()
+    described = re.findall(r'aria-label="([XY])-axis titled ([^"]+?)(?: for a|")', svg)
+    assert {axis for axis, _ in described} == {"X", "Y"}
+
+
+def test_the_papers_numbers_stand_beside_ours(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    table = pl.read_csv(out / "table-metrics.csv")
+    web = dict(table.filter(pl.col("data") == "web").select("weight", "paper").rows())
+    assert web == {"jensen-shannon": 0.9, "l1": 0.811, "cosine": 0.727, "dot": 0.644}
+    assert "90.0%" in (out / "table-metrics.md").read_text()
+    assert "83,219" in (out / "table-metrics.md").read_text()
+
+
+def test_a_rate_is_within_its_interval(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    for name in ("table-metrics", "figure-users", "figure-subset", "figure-duration", "figure-top-sites"):
+        table = pl.read_csv(out / f"{name}.csv")
+        assert (
+            table.select((pl.col("low") <= pl.col("accuracy")) & (pl.col("accuracy") <= pl.col("high")))
+            .to_series()
+            .all()
+        )
+
+
+def test_what_needs_more_users_than_there_are_is_said(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    page = (out / "figure-users.md").read_text()
+    assert "500 users are needed" in page
+
+
+def test_every_claim_has_a_verdict_in_words(made: tuple[Path, Reproduction]) -> None:
+    out, reproduction = made
+    for report in reproduction.reports:
+        page = (out / f"{report.name}.md").read_text()
+        for finding in report.findings:
+            assert f"{finding.claim}: **{finding.verdict}**" in page
+
+
+def test_without_geolife_its_parts_are_left_out_with_a_word_on_how_to_get_it(
+    without_geolife: tuple[Path, Reproduction],
+) -> None:
+    out, reproduction = without_geolife
+    for report in reproduction.reports:
+        is_geolife_only = report.name not in TWINS
+        assert (report.n_results == 0) == is_geolife_only
+        assert is_geolife_only == (not (out / f"{report.name}.csv").exists())
+        if is_geolife_only:
+            assert "Microsoft Research" in (out / f"{report.name}.md").read_text()
+    assert "--geolife DIR" in (out / "index.md").read_text()
+
+
+def test_the_index_tells_all(made: tuple[Path, Reproduction]) -> None:
+    out, reproduction = made
+    facts = json.loads((out / "index.json").read_text())
+    assert [one["name"] for one in facts["experiments"]] == list(NAMES)
+    assert facts["versions"].keys() >= {"habitprint", "numpy", "python"}
+    assert tuple(read_index(out)) == reproduction.reports
+    page = (out / "index.md").read_text()
+    for link in re.findall(r"\]\(([^)]+)\)", page):
+        assert (out / link).exists()
+    assert len(re.findall(r"^\| \[", page, re.MULTILINE)) == len(NAMES)
+
+
+def test_a_second_run_computes_nothing_and_keeps_what_it_does_not_make(made: tuple[Path, Reproduction]) -> None:
+    out, first = made
+    sources = find_sources(Folders(geolife=out.parent / "geolife"), is_quick=True)
+    table = SMALL[0]
+    before = (out / "table-metrics.csv").read_bytes()
+    again = reproduce([table], sources, make_output(out), out, is_quick=True)
+    assert again.reports[0].n_computed == 0
+    assert again.reports[0].findings == first.reports[0].findings
+    assert (out / "table-metrics.csv").read_bytes() == before
+    assert {report.name for report in read_index(out)} == set(NAMES)
+
+
+def test_an_experiment_of_several_parts_is_drawn_part_by_part(made: tuple[Path, Reproduction]) -> None:
+    out, _ = made
+    curve = Part(data="web", varies="n_top", values=(10, 100))
+    experiment = Experiment(
+        name="two",
+        title="Two",
+        parts=(curve, Part(data="web", label="again", varies="n_top", values=(10, 50))),
+        layout="lines",
+    )
+    sources = find_sources(Folders(), is_quick=True)
+    report = reproduce([experiment], sources, make_output(out), out).reports[0]
+    assert "two.svg" in report.files
+    assert ">again<" in (out / "two.svg").read_text()

@@ -1,0 +1,140 @@
+"""What a setting asks for is what the two sides are."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from small import town_events, town_source
+
+import habitprint as hp
+from habitprint.experiments import Cell, Setting
+from habitprint.experiments.measure import measure
+from habitprint.experiments.prepare import NotEnoughUsersError, Sides, Workshop, prepare
+from habitprint.periods.dates import DAYS
+
+
+@pytest.fixture(scope="module")
+def workshop() -> Workshop:
+    return Workshop({"events": town_source()})
+
+
+def sides(workshop: Workshop, repeat: int = 0, seed: int = 0, **fields: Any) -> Sides:
+    return prepare(Cell(data="events", setting=Setting(**fields), repeat=repeat), workshop, seed)
+
+
+def test_without_a_word_both_periods_stay_as_they_are(workshop: Workshop) -> None:
+    released, known = hp.split(town_events(), hp.ConsecutiveWeeks("2012-04-09"))
+    found = sides(workshop)
+    assert found.released.to_table().equals(released.to_table())
+    assert found.known.to_table().equals(known.to_table())
+
+
+def test_draws_are_the_same_for_all_and_grow_by_adding(workshop: Workshop) -> None:
+    few, more = (set(sides(workshop, n_users=n).released.users) for n in (10, 30))
+    assert few < more
+    assert set(sides(workshop, n_users=10).known.users) == few
+    assert set(sides(workshop, n_users=10, repeat=1).released.users) != few
+    assert set(sides(workshop, n_users=10, seed=1).released.users) != few
+
+
+def test_a_release_is_a_part_of_the_known(workshop: Workshop) -> None:
+    found = sides(workshop, n_released=20)
+    assert found.released.n_users == 20
+    assert set(found.released.users) < set(found.known.users)
+    assert found.known.n_users == 60
+
+
+def test_an_overlap_has_as_many_common_users_as_asked_for(workshop: Workshop) -> None:
+    found = sides(workshop, n_users=30, n_common=20)
+    ours, theirs = set(found.released.users), set(found.known.users)
+    assert (len(ours), len(theirs), len(ours & theirs)) == (30, 30, 20)
+
+
+@pytest.mark.parametrize("fields", [{"n_users": 61}, {"n_released": 61}, {"n_users": 40, "n_common": 10}, {"k": 61}])
+def test_more_users_than_there_are_is_said_and_left_out(workshop: Workshop, fields: Mapping[str, Any]) -> None:
+    with pytest.raises(NotEnoughUsersError, match=r"users that there are|are active"):
+        sides(workshop, **fields)
+    result = measure(Cell(data="events", setting=Setting(**fields)), workshop, seed=0)
+    assert set(result) == {"left_out", "seconds"}
+
+
+def test_days_are_of_users_who_are_active_on_both_mondays(workshop: Workshop) -> None:
+    first, *others = (sides(workshop, last_day=day) for day in DAYS)
+    whole = sides(workshop)
+    assert 0 < first.released.n_users < whole.released.n_users
+    totals = first.released.totals
+    for found in others:
+        assert found.released.users.equals(first.released.users)
+        assert found.known.users.equals(first.known.users)
+        assert (found.released.totals >= totals).all()
+        totals = found.released.totals
+    everything = whole.released.select(users=first.released.users)
+    assert np.array_equal(others[-1].released.totals, everything.totals)
+
+
+def test_the_most_popular_places_are_those_of_both_periods_together(workshop: Workshop) -> None:
+    both = [side.to_table().select("place", "count") for side in workshop.histograms("events", None, None)]
+    visits: dict[str, int] = {}
+    for table in both:
+        for place, count in table.rows():
+            visits[place] = visits.get(place, 0) + count
+    top = sorted(visits, key=lambda place: (-visits[place], place))[:4]
+    found = sides(workshop, n_top=4)
+    assert set(found.released.places) | set(found.known.places) == set(top)
+    assert found.released.users.equals(found.known.users)
+
+
+def test_a_cohort_is_who_was_at_a_popular_place_in_either_period(workshop: Workshop) -> None:
+    top = set(workshop.popular("events", None)["place"].head(1))
+    visits = [side.to_table().rows() for side in workshop.histograms("events", None, None)]
+    fans = [{user for user, place, _ in rows if place in top} for rows in visits]
+    cohort = sides(workshop, seen_top=1)
+    assert set(cohort.released.users) == set(cohort.known.users) == fans[0] | fans[1]
+    assert cohort.released.n_places > 1
+    narrowed = sides(workshop, seen_top=1, n_top=1)
+    assert set(narrowed.released.users) == set(narrowed.known.users) == fans[0] & fans[1]
+
+
+def test_protection_is_measured_against_the_unprotected(workshop: Workshop) -> None:
+    none, some, all_of_them = (sides(workshop, k=k) for k in (1, 5, "all"))
+    assert none.information_loss == 0
+    assert none.n_groups == 60
+    assert some.information_loss is not None
+    assert 0 < some.information_loss < 1
+    assert all_of_them.information_loss == pytest.approx(1)
+    assert all_of_them.n_groups == 1
+
+
+def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(workshop: Workshop) -> None:
+    cell = Cell(data="events", setting=Setting(n_released=1), method="one-by-one")
+    result = measure(cell, workshop, seed=0)
+    released, known = workshop.histograms("events", None, None)
+    expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
+    assert result["accuracy"] == expected.accuracy
+    assert result["value"] == 1
+
+
+def test_a_result_is_what_doing_it_by_hand_gives(workshop: Workshop) -> None:
+    cell = Cell(data="events", setting=Setting(n_users=30, n_common=20), weight="l1", method="joint-common")
+    result = measure(cell, workshop, seed=3)
+    found = sides(workshop, seed=3, n_users=30, n_common=20)
+    matching = hp.match(found.released, found.known, weight="l1", size=20, seed=3)
+    expected = hp.evaluate(matching, found.released, found.known)
+    assert result["size"] == 20
+    assert result["expected_correct"] == expected.expected_correct
+    assert result["precision"] == expected.precision
+    assert result["gap"] == 0
+
+
+def test_what_several_cells_need_is_made_once() -> None:
+    opened: list[str] = []
+    shared = Workshop({"events": town_source(20, opened=opened)})
+    for weight in ("l1", "dot"):
+        measure(Cell(data="events", setting=Setting(), weight=weight), shared, seed=0)
+    assert opened == ["events"]
+
+
+def test_squares_need_positions(workshop: Workshop) -> None:
+    with pytest.raises(hp.InputError, match="without positions"):
+        sides(workshop, side=1000.0)

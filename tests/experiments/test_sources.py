@@ -1,0 +1,132 @@
+"""The paper's own data is used where it is given; a twin stands in where it is not."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tracks import write_tracks
+
+import habitprint as hp
+from habitprint.experiments import Cell, Folders, Setting, find_sources
+from habitprint.experiments import sources as sources_module
+from habitprint.experiments.measure import measure
+from habitprint.experiments.prepare import Workshop
+from habitprint.experiments.sources import files_fingerprint
+
+
+def write_d4d(folder: Path, *, has_regions: bool) -> None:
+    (folder / "SET2TSV").mkdir(parents=True)
+    calls = [f"{user}\t2012-04-{day:02d} 08:30:00\t{user % 3 + 1}" for user in range(1, 7) for day in (9, 11, 16, 20)]
+    (folder / "SET2TSV" / "POS_SAMPLE_9.TSV").write_text("\n".join([*calls, "1\t2012-04-09 09:00:00\t-1"]) + "\n")
+    (folder / "ANT_POS.TSV").write_text("1\t-4.0\t5.3\n2\t-4.1\t5.3\n3\t-7.0\t9.0\n")
+    (folder / "SUBPREF_POS_LONLAT.TSV").write_text("60\t-4.0\t5.3\n61\t-7.0\t9.0\n")
+    if has_regions:
+        (folder / "SET3TSV").mkdir()
+        regions = [line.rpartition("\t")[0] + "\t77" for line in calls]
+        (folder / "SET3TSV" / "SUBPREF_POS_SAMPLE_A.TSV").write_text("\n".join(regions) + "\n")
+
+
+@pytest.mark.parametrize("has_regions", [False, True])
+def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) -> None:
+    write_d4d(tmp_path / "d4d", has_regions=has_regions)
+    sources = find_sources(Folders(d4d=tmp_path / "d4d"))
+    assert sources["calls"].kind == sources["sub-prefectures"].kind == "real"
+    assert sources["web"].kind == "twin"
+    workshop = Workshop(sources)
+    assert workshop.histograms("calls", None, None)[0].places.to_list() == [1, 2, 3]
+    regions = workshop.histograms("sub-prefectures", None, None)[0].places.to_list()
+    assert regions == ([77] if has_regions else [60, 61])
+    antennas = measure(Cell(data="calls", setting=Setting(), task="antennas"), workshop, seed=0)
+    assert [row[3] for row in antennas["rows"]] == [60, 60, 61]
+
+
+def test_quick_draws_customers_of_real_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources_module, "QUICK_USERS", 4)
+    write_d4d(tmp_path / "d4d", has_regions=False)
+
+    def users(seed: int) -> list[Any]:
+        sources = find_sources(Folders(d4d=tmp_path / "d4d"), is_quick=True, seed=seed)
+        found: list[Any] = Workshop(sources).histograms("calls", None, None)[0].users.to_list()
+        return found
+
+    assert len(users(0)) == 4
+    assert users(0) == users(0)
+    assert len({tuple(users(seed)) for seed in range(5)}) > 1
+
+
+def test_web_histories_are_read_from_their_folder(tmp_path: Path) -> None:
+    day = 86_400_000_000
+    start = 1_333_929_600_000_000  # Monday 9 April 2012
+    lines = [
+        f"{{u{user}}},{week},0,{page},{start + week * 7 * day},1,5,{user}"
+        for user in range(3)
+        for week in (0, 1)
+        for page in (10, 11, 12)
+    ]
+    (tmp_path / "visits-1.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(hp.InputError, match=r"lacks places\.csv"):
+        find_sources(Folders(web_history=tmp_path))
+    (tmp_path / "places.csv").write_text("id,favicon_id\n10,7\n11,7\n12,0\n")
+    sources = find_sources(Folders(web_history=tmp_path))
+    assert sources["web"].kind == "real"
+    released, _ = Workshop(sources).histograms("web", None, None)
+    assert (released.n_users, released.places.to_list(), released.totals.tolist()) == (3, ["7"], [2, 2, 2])
+
+
+def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
+    write_tracks(tmp_path / "geolife", n_users=6)
+    workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
+    released, known = workshop.histograms("geolife", None, 1000.0)
+    assert released.n_users == 5  # one has a single week
+    chains = workshop.chains("geolife", 1000.0)
+    assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
+    assert all(side.n_without_state == 0 for side in chains)
+    setting = Setting(side=1000.0)
+    result = measure(Cell(data="geolife", setting=setting, method="markov-stationary"), workshop, seed=0)
+    assert result["n_common"] == 5
+    assert result["accuracy"] > result["accuracy_random"]
+    weeks = measure(Cell(data="geolife", setting=Setting(), task="active-weeks"), workshop, seed=0)
+    assert (weeks["n_users"], weeks["n_users_of_several"], weeks["mean_weeks"]) == (6, 5, 4.0)
+
+
+def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
+    write_tracks(tmp_path / "geolife", n_users=3)
+    workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
+    squares = measure(Cell(data="geolife", setting=Setting(side=100.0), task="squares"), workshop, seed=0)
+    points = workshop.data("geolife").events.usable.collect()
+    inside = 0
+    for lat, lon in points.select("lat", "lon").rows():
+        here = [
+            (west, south)
+            for west, east, south, north in squares["rows"]
+            if west - 1e-6 <= lon <= east + 1e-6 and south - 1e-6 <= lat <= north + 1e-6
+        ]
+        inside += bool(here)
+    assert inside == points.height
+    width = sum(east - west for west, east, _, _ in squares["rows"])
+    assert squares["n_places"] == pytest.approx(width / min(e - w for w, e, _, _ in squares["rows"]), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["d4d", "web_history", "geolife"])
+def test_a_folder_that_is_not_there_is_named(tmp_path: Path, name: str) -> None:
+    with pytest.raises(hp.InputError, match=f"--{name.replace('_', '-')}: there is no folder"):
+        Folders(**{name: tmp_path / "nowhere"})
+
+
+def test_twins_follow_the_seed() -> None:
+    one, other = (find_sources(Folders(), is_quick=True, seed=seed) for seed in (0, 1))
+    assert one["calls"].fingerprint != other["calls"].fingerprint
+    assert one["calls"].fingerprint != find_sources(Folders())["calls"].fingerprint
+    assert "seed 1" in other["calls"].words
+    assert hp.datasets.calls_twin(4000, seed=1).source in other["calls"].words
+
+
+def test_a_changed_file_changes_the_fingerprint(tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("1")
+    before = files_fingerprint(tmp_path), files_fingerprint(file)
+    (tmp_path / "habitprint-geolife.parquet").write_text("a cache of ours")
+    assert files_fingerprint(tmp_path) == before[0]
+    file.write_text("22")
+    assert files_fingerprint(tmp_path) != before[0]
+    assert files_fingerprint(file) != before[1]

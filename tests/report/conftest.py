@@ -1,0 +1,79 @@
+"""Facts to report, harmless and hostile, and a browser to read the report in."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+from habitprint.audit import Audit, audit
+from habitprint.datasets import town
+from habitprint.report import render_report
+
+HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--<script>"
+NAMES_OF_KINDS = {"schema", "method", "dimension", "order", "kind"}  # ours, not the data's
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def found() -> Audit:
+    return audit(town(100, 20), noise=False, target=0.1)
+
+
+@pytest.fixture(scope="session")
+def facts(found: Audit) -> dict[str, Any]:
+    return found.to_json()
+
+
+@pytest.fixture(scope="session")
+def harmless(facts: dict[str, Any]) -> str:
+    return render_report(facts)
+
+
+@pytest.fixture(scope="session")
+def hostile(facts: dict[str, Any]) -> str:
+    """Return the report of the same facts, with markup before every text that could come from the data."""
+    return render_report(with_markup(facts))
+
+
+@pytest.fixture(scope="session")
+def report(harmless: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(harmless, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def hostile_report(hostile: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("hostile") / "report.html"
+    path.write_text(hostile, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed: run scripts/install-browser as root")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+def with_markup(value: Any, name: str = "") -> Any:
+    if isinstance(value, dict):
+        return {key: with_markup(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_markup(item, name) for item in value]
+    return HOSTILE + value if isinstance(value, str) and name not in NAMES_OF_KINDS else value
