@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of
 TOWN = hp.datasets.town(25, 8)
 
 
-def events_on(days: dict[str, list[int]], **options: str) -> hp.Events:
+def events_on(days: dict[str, list[int]], **options: Any) -> hp.Events:
     """Return one event of each user on each of the days, at a place of their own and at a common one."""
     rows = [
         (user, START + timedelta(days=day, minutes=minute), place)
