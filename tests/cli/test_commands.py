@@ -363,7 +363,7 @@ def test_the_approximate_method_says_what_it_reached(
 def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "demo", "--users", "60") == 0
     text = capsys.readouterr().out
-    for words in ("Four students", "Jill", "A made-up town", "jensen-shannon", "one-by-one", "by chance"):
+    for words in ("Four students", "Jill", "nobody in it exists", "jensen-shannon", "one-by-one", "by chance"):
         assert words in text
     assert run(monkeypatch, "demo", "--users", "60", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["town"]["attacks"]) == 8

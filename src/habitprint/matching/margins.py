@@ -9,10 +9,11 @@ u_r + v_k + price − gain_rk ≥ 0, and nothing if it is already in use; leavin
 Forbidding (i, j) makes i look for another partner k, whose partner looks for another, and so on, until somebody takes
 j. Along the way somebody may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin
 is the smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for
-all users; and the shortest way from i to j without the hub, which the first bounds, so that its search ends soon.
+all users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
 """
 
 import heapq
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from habitprint.weights.kernel import make_scratch, row_gains
 
 N_LISTED = 48  # cheapest other partners that are kept for each user
 NOBODY = -1
+MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
 Scratch = tuple[Floats, SmallIndices, Floats]
 Found = tuple[Indices, Floats]
 
@@ -45,12 +47,15 @@ class Residual(NamedTuple):
     listed: Indices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
     costs: Floats  # of these
     cuts: Floats  # no partner that is not listed costs less
+    to_hub: Floats  # of each row
+    from_hub: Floats  # of each column
 
 
 def pair_margins(matching: Matching, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Floats:
     """Return the margin of each pair of a joint matching, in the order of its pairs.
 
-    With a size, the price of a pair stays what it was: margins say what a pair adds beyond it.
+    With a size, the price of a pair stays what it was: margins say what a pair adds beyond it. Among many thousands of
+    users, a few searches are stopped after a thousand steps; their margins are then lower bounds, proven so far.
 
     Parameters
     ----------
@@ -92,20 +97,18 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     partners[1][pairs[1][is_real]] = pairs[0][is_real]
     potentials = matching.released_potential, matching.known_potential
 
-    to_hub = []
+    hub = []
     for side, name in enumerate(("paths from nobody", "paths to nobody")):
         progress(name, side, 2)
         rows, index = sides[side]
         mine, others = (side, 1 - side)
-        to_hub.append(
+        hub.append(
             _from_hub(
                 rows, index, weight.place_gain, partners[mine], partners[others], potentials[mine], potentials[others],
                 matching.price,
             )
         )  # fmt: skip
-    bounds = np.full(released.n_users, np.inf)
-    bounds[pairs[0]] = to_hub[1][pairs[0]] + to_hub[0][pairs[1]]
-    margins = _all_margins(sides[0], weight.place_gain, partners, potentials, matching.price, bounds, progress)
+    margins = _all_margins(sides[0], weight.place_gain, partners, potentials, matching.price, hub, progress)
     result = np.zeros(matching.size)
     result[is_real] = np.minimum(margins[pairs[0]], matching.gains)[is_real]
     return result
@@ -117,7 +120,7 @@ def _all_margins(
     partners: list[Indices],
     potentials: tuple[Floats, Floats],
     price: float,
-    bounds: Floats,
+    hub: list[Floats],
     progress: Progress,
 ) -> Floats:
     """Return the margin of each released user's pair, starting from what the hub allows."""
@@ -132,10 +135,10 @@ def _all_margins(
 
     parts = list(run_blocks(list_costs, work, "other partners", progress))
     listed, costs, cuts = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    graph = Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts)
+    graph = Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
 
     def search(first: int, last: int) -> Floats:
-        found: Floats = _margins(first, last, rows, index, kind, graph, bounds)
+        found: Floats = _margins(first, last, rows, index, kind, graph)
         return found
 
     return np.concatenate(list(run_blocks(search, work, "margins", progress)))
@@ -246,34 +249,58 @@ def _others(
     return n_found
 
 
+@inner
+def _at_least(column: int, goal: int, start: int, graph: Residual) -> float:
+    """Return what the way from a column to the goal costs at least, by the triangle inequality over the hub."""
+    here = graph.column_partner[column]
+    if here == NOBODY:
+        return math.inf  # whoever is alone has nobody to look for another
+    bound: float = max(0.0, graph.from_hub[goal] - graph.from_hub[column], graph.to_hub[here] - graph.to_hub[start])
+    return bound
+
+
 @kernel
-def _margins(first: int, last: int, rows: Rows, index: Index, kind: int, graph: Residual, bounds: Floats) -> Floats:
-    """Return the shortest way from each row's user to its partner, at most what the hub allows."""
+def _margins(  # noqa: C901  (a compiled loop is read top to bottom)
+    first: int, last: int, rows: Rows, index: Index, kind: int, graph: Residual
+) -> Floats:
+    """Return the shortest way from each row's user to its partner, nearest to the goal first (A*).
+
+    A way through the hub is known from the start, and how far everybody is from the hub says how far they are at least
+    from each other: most searches end after a few steps.
+    """
     result = np.zeros(last - first)
     distance = np.full(len(graph.v), np.inf)
     scratch = make_scratch(index)
     columns, costs = np.empty(max(len(graph.v), graph.listed.shape[1]), np.int64), np.empty(len(graph.v) + N_LISTED)
     for start in range(first, last):
-        goal, best = graph.row_partner[start], bounds[start]
+        goal = graph.row_partner[start]
         if goal == NOBODY:
             continue
+        best = graph.to_hub[start] + graph.from_hub[goal]
         reached = [goal]
-        queue = [(0.0, goal)]  # its partner is the first who must look for another
+        queue = [(0.0, 0.0, goal)]  # its partner is the first who must look for another
+        n_steps = 0
         while queue:
-            d, j = heapq.heappop(queue)
-            if d >= best:
+            at_least, d, j = heapq.heappop(queue)
+            if at_least >= best:
                 break
-            i = graph.column_partner[j]
-            if i == NOBODY or (d > distance[j] and j != goal):
+            if n_steps == MOST_STEPS:
+                best = at_least
+                break
+            if d > distance[j]:
                 continue
-            for k in range(_others(i, best - d, rows, index, kind, graph, (columns, costs), scratch)):
+            n_steps += 1
+            n_others = _others(graph.column_partner[j], best - d, rows, index, kind, graph, (columns, costs), scratch)
+            for k in range(n_others):
                 other, new = columns[k], d + costs[k]
                 if other == goal:
                     best = min(best, new)
-                elif new < best and new < distance[other]:
-                    distance[other] = new
-                    reached.append(other)
-                    heapq.heappush(queue, (new, other))
+                elif new < distance[other]:
+                    at_least = new + _at_least(other, goal, start, graph)
+                    if at_least < best:
+                        distance[other] = new
+                        reached.append(other)
+                        heapq.heappush(queue, (at_least, new, other))
         result[start - first] = best
         for j in reached:
             distance[j] = np.inf
