@@ -8,11 +8,13 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.events.table import collect
+from habitprint.events.stream import collect
 from habitprint.histograms import Histograms
 from habitprint.ids import to_ids
 
 LARGEST_KEY = 2**62
+LARGEST_ID = 2**63  # from here on ids do not fit into the arithmetic of keys
+MICROSECONDS = 1_000_000  # of a second
 IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()
 
 
@@ -64,7 +66,10 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
     schema = frame.collect_schema()
     aggregates = [pl.len().cast(pl.Int64).alias("n")]
     if in_seconds:
-        aggregates.append(pl.col("seconds").sum().alias("amount"))
+        # Whole microseconds add up to the same in any order, which floats do not.
+        aggregates.append(
+            ((pl.col("seconds") * MICROSECONDS).round().cast(pl.Int64).sum() / MICROSECONDS).alias("amount")
+        )
     if schema["user"].is_integer() and schema["place"].is_integer():
         ends = frame.select(
             pl.col("user", "place").min().name.prefix("least_"), pl.col("user", "place").max().name.prefix("most_")
@@ -72,7 +77,8 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
         limits = collect([ends], source)[0].row(0, named=True)
         if None not in limits.values():
             n_places = limits["most_place"] - limits["least_place"] + 1
-            if (limits["most_user"] - limits["least_user"] + 1) * n_places * 2 < LARGEST_KEY:
+            is_signed = max(limits["most_user"], limits["most_place"]) < LARGEST_ID
+            if is_signed and (limits["most_user"] - limits["least_user"] + 1) * n_places * 2 < LARGEST_KEY:
                 return _packed(frame, source, aggregates, limits["least_user"], limits["least_place"], n_places)
     return _by_columns(frame, source, aggregates)
 
@@ -88,8 +94,8 @@ def _packed(
     unused = grouped.filter(pl.col("key") < 0)
     counted = grouped.filter(pl.col("key") >= 0)
     keys = counted["key"].to_numpy()
-    users, of_user = np.unique(keys // (2 * n_places), return_inverse=True)
-    places, of_place = np.unique(keys // 2 % n_places, return_inverse=True)
+    users, of_user = _distinct_in_order(keys // (2 * n_places))
+    places, of_place = _distinct(keys // 2 % n_places, n_places)
     return Tally(
         users=to_ids(pl.Series(users) + least_user, "user"),
         places=to_ids(pl.Series(places) + least_place, "place"),
@@ -100,6 +106,23 @@ def _packed(
         amount=counted[counted.columns[-1]].to_numpy(),
         n_unused={-1 - key: n for key, n in unused.select("key", "n").rows()},
     )
+
+
+def _distinct_in_order(codes: Indices) -> tuple[Indices, Indices]:
+    """Return the distinct codes and the position of each code among them, for codes in ascending order."""
+    is_new = np.ones(len(codes), bool)
+    is_new[1:] = codes[1:] != codes[:-1]
+    return codes[is_new], np.cumsum(is_new) - 1
+
+
+def _distinct(codes: Indices, n_codes: int) -> tuple[Indices, Indices]:
+    """Return the same for codes below `n_codes` in any order; a table of all codes is faster than sorting them."""
+    if n_codes > max(len(codes), 1) * 4:
+        found, position = np.unique(codes, return_inverse=True)
+        return found, position
+    is_there = np.zeros(n_codes, bool)
+    is_there[codes] = True
+    return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
 
 
 def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> Tally:
