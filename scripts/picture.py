@@ -48,7 +48,7 @@ def main() -> None:
     screen = Console(
         record=True, highlight=False, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor"
     )
-    tell(make_story(300, seed=0), screen)
+    tell(make_story(1000, seed=0), screen)
     TARGET.write_text(screen.export_svg(theme=THEME, code_format=FORMAT, unique_id="demo"))
 
 

@@ -15,6 +15,7 @@ from habitprint.errors import InputError
 P = ParamSpec("P")
 
 BAD_INPUT, OUR_FAULT, INTERRUPTED = 2, 3, 130
+COMPUTING = {"match", "path", "audit", "reproduce", "demo"}  # commands that match people, with compiled code
 
 
 def ending_well(command: Callable[P, None]) -> Callable[P, None]:
@@ -30,7 +31,7 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
     def run(*args: P.args, **options: P.kwargs) -> None:
         notes = Console(stderr=True, highlight=False)
         try:
-            if not is_compiled():
+            if command.__name__ in COMPUTING and not is_compiled():
                 notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
             command(*args, **options)
         except InputError as error:
@@ -43,7 +44,7 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
             notes.print("[bold red]error:[/] there is not enough memory for tables of this size")
             notes.print("  fix: allow less with --max-memory, close other programs, or match fewer users")
             raise typer.Exit(BAD_INPUT) from error
-        except BrokenPipeError:
+        except (typer.Exit, BrokenPipeError):
             raise  # whoever read the output has left: not worth a word
         except OSError as error:
             notes.print(Text.assemble(("error: ", "bold red"), f"the system refused: {error}"), soft_wrap=True)
