@@ -35,7 +35,10 @@ LAYERS = [
 ]
 # Within a package of several files, in the same sense.
 PACKAGES = {
-    "events": ["times", "columns", "table", "files", "combine", "sharing", "check"],
+    "events": [
+        "stream", "labels", "clocks", "formats", "times", "columns", "table", "frames", "openers", "files", "combine",
+        "sharing", "check",
+    ],
     "periods": ["dates", "values", "tally", "split"],
     "mechanisms": [
         "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places",
@@ -45,7 +48,7 @@ PACKAGES = {
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
     "matching": [
         "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",
-        "sides", "joint", "approximate", "one_by_one", "result", "match", "path", "margins",
+        "sides", "joint", "approximate", "one_by_one", "result", "match", "path", "detours", "margins",
     ],
     "datasets": [
         "illustration", "town", "twin_draws", "country", "calls_twin", "web_twin",

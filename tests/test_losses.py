@@ -119,6 +119,21 @@ def test_places_dropped_before_coarsening_are_lost() -> None:
     assert hp.measure_losses(habits, release).information_loss == pytest.approx(by_definition(habits, after))
 
 
+def test_a_coarse_place_does_not_stand_for_places_that_were_dropped_before() -> None:
+    habits = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "aac"})
+    release = hp.chain(hp.KeepTopPlaces(2), hp.Coarsen({"a": 1, "b": 1, "c": 1}))(habits)
+    # Total shares of 5/3 at a and 1 at b; nothing goes to c.
+    after = np.tile([5 / 8, 3 / 8, 0], (3, 1))
+    assert hp.measure_losses(habits, release).information_loss == pytest.approx(by_definition(habits, after))
+
+
+@pytest.mark.parametrize("n_top", [0, -1, 2.0, True])
+def test_a_ranking_of_no_place_is_refused(n_top: int) -> None:
+    released, _ = hp.datasets.town(30, 12)
+    with pytest.raises(hp.InputError, match="n_top = "):
+        hp.measure_losses(released, released, n_top=n_top)
+
+
 def test_what_cannot_be_compared_is_refused() -> None:
     released, _ = hp.datasets.town(30, 12)
     with pytest.raises(hp.InputError, match="measure before giving out pseudonyms"):

@@ -8,11 +8,13 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, first_few
+from habitprint.errors import InputError, first_few, is_whole
 from habitprint.histograms import Histograms
-from habitprint.ids import positions
+from habitprint.ids import positions, to_ids
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import Coarsen, Release
+from habitprint.mechanisms.release import holds_shares
+from habitprint.mechanisms.top_places import KeepPlaces
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared
@@ -88,6 +90,12 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
     >>> losses.information_loss, losses.totals_error < 1e-12
     (1.0, True)
     """
+    if not is_whole(n_top) or n_top < 1:
+        raise InputError(
+            f"n_top = {n_top!r}",
+            why="rankings are compared on at least one place",
+            fix="use a positive whole number, such as 20",
+        )
     original = original.in_order()
     released = (release.histograms if isinstance(release, Release) else release).in_order()
     rows = positions(released.users, original.users)
@@ -101,15 +109,15 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
     counted = _totals(original.counts)
     evenly = _rows_adding_up_to_one(stands_for)
     reader, reader_shares = (evenly.T @ _totals(table) for table in (released.counts, released.shares))
-    holds_shares = bool(np.abs(released.totals - 1).max() < 1e-9 and released.counts.data.dtype.kind == "f")  # noqa: PLR2004
+    has_shares = holds_shares(released)
     shares = _totals(original.shares)
-    popularity, shown = (shares, reader_shares) if holds_shares else (counted, reader)
+    popularity, shown = (shares, reader_shares) if has_shares else (counted, reader)
     n_top = min(n_top, original.n_places)
     top = np.argsort(-popularity, kind="stable")[:n_top]
     return Losses(
         information_loss=_information_loss(original.shares, released.shares, rows, stands_for, shares),
         totals_error=float(np.abs(shares - reader_shares).sum() / shares.sum()),
-        count_totals_error=None if holds_shares else float(np.abs(counted - reader).sum() / counted.sum()),
+        count_totals_error=None if has_shares else float(np.abs(counted - reader).sum() / counted.sum()),
         ranking_error=_ranking_error(popularity[top], shown[top]),
         top_places_missed=_missed(top, shown),
         n_top=n_top,
@@ -126,6 +134,9 @@ def _stands_for(original: Histograms, released: Histograms, release: Release | H
     for step in release.steps if isinstance(release, Release) else ():
         if isinstance(step.copied, Coarsen):
             mapping = _then(mapping, step.copied.mapping)
+        elif isinstance(step.copied, KeepPlaces):
+            is_kept = positions(mapping.table["to"], to_ids(step.copied.places, "place")) >= 0
+            mapping = PlaceMapping(mapping.table.filter(is_kept))
     to = positions(mapping.table["to"], released.places)
     unknown = np.setdiff1d(np.unique(released.counts.indices), to)
     if len(unknown):

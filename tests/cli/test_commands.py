@@ -366,7 +366,7 @@ def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: py
     for words in ("Four students", "Jill", "nobody in it exists", "jensen-shannon", "one-by-one", "by chance"):
         assert words in text
     assert run(monkeypatch, "demo", "--users", "60", "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)["town"]["attacks"]) == 8
+    assert len(json.loads(capsys.readouterr().out)["calls"]["attacks"]) == 8
 
 
 @pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["path", "--help"], ["demo", "-h"], ["--version"]])

@@ -10,6 +10,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.cli import main
+from habitprint.mechanisms.files import sidecar
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def test_a_release_is_written_verified_and_checked_again(
         "information loss",
         "successive group selection",
         "totals give nothing away",
-        "safer.json",
+        f"safer{ending}.json",
     ):
         assert words in text
     expected = hp.microaggregate(hp.read_histograms(habits), k=10).histograms.to_table()
@@ -113,7 +114,10 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert "not for publication" in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
     assert run(monkeypatch, "protect", habits, *words) == 0
-    promise = json.loads(capsys.readouterr().out)["guarantees"][-1]
+    summary = json.loads(capsys.readouterr().out)
+    promise = summary["guarantees"][-1]
+    assert [step["name"] for step in summary["steps"]] == ["add-noise"]  # which limits by itself
+    assert summary["steps"][0]["findings"]["n_draws"] == 60 * 20  # also places where nobody is left by the limit
     assert (promise["unit"], promise["limit"], promise["holds"]) == ("user", 10, None)
 
 
@@ -130,7 +134,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
     assert set(table["released"]) == set(release.histograms.users)
     assert set(table["known"]) <= set(original.users)
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert "key" not in out.with_suffix(".json").read_text()
+    assert "key" not in sidecar(out).read_text()
     known = tmp_path / "known.csv"
     hp.tables.write_table(hp.datasets.town(60, 20, seed=1)[1].to_table(), known)
     assert run(monkeypatch, "match", str(out), str(known), "--truth", str(key)) == 0
@@ -143,7 +147,9 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         ([], "no protection was asked for"),
         (["--k", "61"], "k = 61 with 60 users"),
         (["--k", "0"], "k = 0"),
-        (["--epsilon", "0", "--unit", "event"], "epsilon = 0.0"),
+        (["--epsilon", "0", "--unit", "event"], "epsilon 0.0 is not a number above 0"),
+        (["--epsilon", "1", "--unit", "event", "--limit-contribution", "9"], "leave it out (--limit-contribution)"),
+        (["--unknown-places", "leave-out", "--k", "3"], "--unknown-places without --coarsen"),
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
         (["--second-phase", "--round-to", "2"], "--second-phase without --k"),
@@ -171,7 +177,14 @@ def test_unknown_places_are_listed(
     mapping = tmp_path / "districts.csv"
     mapping.write_text("place,to\nplace-00,A\n")
     assert run(monkeypatch, "protect", habits, "--coarsen", str(mapping)) == 2
-    assert "'place-01', 'place-02'" in capsys.readouterr().err
+    text = capsys.readouterr().err
+    assert "'place-01', 'place-02'" in text
+    assert "--unknown-places leave-out" in text
+    words = ["--coarsen", str(mapping), "--unknown-places", "leave-out", "--json"]
+    assert run(monkeypatch, "protect", habits, *words) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary["release"]["n_places"] == 1
+    assert summary["steps"][0]["findings"]["n_places_left_out"] == 19
 
 
 def test_no_file_is_overwritten_without_force_and_none_is_used_twice(
@@ -199,6 +212,76 @@ def test_a_release_without_promises_or_without_its_sidecar_cannot_be_checked(
     assert "none" in capsys.readouterr().out
     assert run(monkeypatch, "check", str(out)) == 2
     assert "promises nothing" in capsys.readouterr().err
-    out.with_suffix(".json").unlink()
+    sidecar(out).unlink()
     assert run(monkeypatch, "check", str(out)) == 2
-    assert "safer.json" in capsys.readouterr().err
+    assert "safer.csv.json" in capsys.readouterr().err
+
+
+def test_original_ids_are_not_released_without_a_word(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "protect", habits, "--k", "5", "--json") == 0
+    shown = capsys.readouterr()
+    assert "original user ids" in shown.err
+    assert json.loads(shown.out)["user_ids"] == "original"
+    words = ["--out", str(tmp_path / "safer.csv"), "--pseudonyms", str(tmp_path / "key.csv"), "--json"]
+    assert run(monkeypatch, "protect", habits, "--k", "5", *words) == 0
+    shown = capsys.readouterr()
+    assert "original user ids" not in shown.err
+    assert json.loads(shown.out)["user_ids"] == "fresh"
+
+
+def test_findings_are_printed_but_not_published(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "safer.csv"
+    assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--out", str(out)) == 0
+    assert "of 60 users had no other" in " ".join(capsys.readouterr().out.split())
+    assert "60" not in str(json.loads(sidecar(out).read_text())["steps"])
+
+
+def test_another_table_under_the_same_name_exits_with_1(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    for out, k in ((one, "5"), (other, "10")):
+        assert run(monkeypatch, "protect", habits, "--k", k, "--out", str(out)) == 0
+    one.write_bytes(other.read_bytes())
+    capsys.readouterr()
+    assert run(monkeypatch, "check", str(one)) == 1
+    assert "BROKEN" in capsys.readouterr().out
+    assert run(monkeypatch, "check", str(one), "--json") == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["is_as_written"] is False
+    assert found["guarantees"][0]["holds"] is True
+
+
+def test_an_edited_sidecar_exits_with_2(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "safer.csv"
+    assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out)) == 0
+    text = sidecar(out).read_text()
+    for k in ("NaN", "0", "2.5", "[1]", "1e999"):
+        sidecar(out).write_text(text.replace('"k": 5,\n   "words"', f'"k": {k},\n   "words"'))
+        assert sidecar(out).read_text() != text
+        assert run(monkeypatch, "check", str(out)) == 2
+        assert "is not a guarantee" in capsys.readouterr().err
+
+
+def test_a_release_that_fails_its_own_check_leaves_neither_itself_nor_a_key(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, key = tmp_path / "safer.csv", tmp_path / "key.csv"
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr("habitprint.mechanisms.suppression.SmallestCount.check", fails_once_written)
+    assert (
+        run(monkeypatch, "protect", habits, "--suppress-below", "2", "--pseudonyms", str(key), "--out", str(out)) == 3
+    )
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def fails_once_written(guarantee: hp.SmallestCount, histograms: hp.Histograms) -> hp.Check:
+    """Find a broken promise in whatever has fresh ids."""
+    is_original = str(histograms.users[0]) in {str(user) for user in hp.datasets.town(60, 20, seed=1)[0].users}
+    return hp.Check(guarantee, is_original, "as the test wants it")

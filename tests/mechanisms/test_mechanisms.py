@@ -152,11 +152,19 @@ def test_days_that_are_not_kept_are_counted_on_neither_side() -> None:
         (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, method="best"), "no method 'best'"),  # type: ignore[arg-type]
         (lambda: hp.KeepTopPlaces(0), "0 places"),
-        (lambda: hp.SuppressBelow(-1), "threshold of -1"),
-        (lambda: hp.SuppressBelow(float("nan")), "threshold of nan"),
-        (lambda: hp.RoundTo(0), "multiples of 0"),
-        (hp.LimitContribution, "limits of total=None and per_place=None"),
-        (lambda: hp.LimitContribution(total=0), "total=0"),
+        (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),
+        (lambda: hp.SuppressBelow(float("nan")), "threshold nan is not"),
+        (lambda: hp.RoundTo(0), "base 0 is not"),
+        (hp.LimitContribution, "no limit was given"),
+        (lambda: hp.LimitContribution(total=0), "total 0 is not"),
+        (lambda: hp.LimitContribution(per_place=True), "per_place True is not"),
+        (lambda: hp.LimitContribution(total="5"), "total '5' is not"),  # type: ignore[arg-type]
+        (lambda: hp.SuppressBelow("3"), "threshold '3' is not"),  # type: ignore[arg-type]
+        (lambda: hp.SuppressBelow(threshold=True), "threshold True is not"),
+        (lambda: hp.RoundTo(None), "base None is not"),  # type: ignore[arg-type]
+        (lambda: hp.RoundTo(float("inf")), "base inf is not"),
+        (lambda: hp.KeepTopPlaces(n=True), "True places"),
+        (lambda: hp.Coarsen({"a": 1}, unknown="guess"), "no unknown 'guess'"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_parameters_are_refused_by_name(make: object, words: str) -> None:
@@ -176,3 +184,30 @@ def test_bad_parameters_are_refused_by_name(make: object, words: str) -> None:
 def test_what_cannot_be_done_or_leaves_nothing_is_refused(mechanism: hp.Mechanism, words: str) -> None:
     with pytest.raises(hp.InputError, match=words):
         mechanism(hp.datasets.town(30, 12)[0])
+
+
+def test_places_that_are_not_in_the_mapping_are_left_out_only_when_asked() -> None:
+    habits = hp.Histograms.from_strings({1: "aab", 2: "bbc", 3: "c"})
+    mapping = {"a": "x", "b": "y"}
+    with pytest.raises(hp.InputError, match=r"unknown='leave-out' \(--unknown-places leave-out"):
+        hp.coarsen(habits, mapping)
+    release = hp.coarsen(habits, mapping, unknown="leave-out")
+    assert release.histograms.to_table().rows() == [(1, "x", 2), (1, "y", 1), (2, "y", 2)]
+    assert release.steps[0].findings["n_places_left_out"] == 1
+    assert release.steps[0].findings["n_users_discarded"] == 1
+    assert release.public(habits).to_table().equals(release.histograms.to_table())
+
+
+def test_whole_counts_of_one_are_no_shares() -> None:
+    habits = hp.Histograms.from_strings({1: "a", 2: "b"})
+    assert hp.keep_top_places(habits, 1).histograms.counts.data.dtype == np.int64
+
+
+@given(histograms=tables(), total=st.integers(1, 60))
+def test_limiting_keeps_every_user_and_every_place_in_the_table(histograms: hp.Histograms, total: int) -> None:
+    limited = hp.limit_contribution(histograms, total=total).histograms
+    ordered = histograms.in_order()
+    assert limited.users.equals(ordered.users)
+    assert limited.places.equals(ordered.places)
+    assert limited.counts.data.min() > 0
+    assert ordered.counts.data.min() > 0  # what came in is not touched

@@ -55,7 +55,7 @@ def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
     )
     release = hp.add_noise(habits, 1.0, "event")
     n_false = release.histograms.counts.nnz - n_users
-    assert release.steps[0].facts["n_draws"] == n_users * n_places
+    assert release.steps[0].findings["n_draws"] == n_users * n_places
     assert 0 < n_false < 2 * n_users
 
 
@@ -63,7 +63,7 @@ def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s()
     habits = hp.Histograms.from_strings(dict.fromkeys(range(50), "a" * 200 + "b"))
     release = hp.add_noise(habits, 1.0, "event", delta=1e-9)
     facts = release.steps[0].facts
-    assert facts["n_draws"] == 100
+    assert release.steps[0].findings["n_draws"] == 100
     space = (
         dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
         dp.l01inf_distance(dp.absolute_distance(T="i64")),
@@ -86,14 +86,19 @@ def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"epsilon": 0.0}, "epsilon = 0.0"),
-        ({"epsilon": -1.0}, "epsilon = -1.0"),
-        ({"epsilon": math.inf}, "epsilon = inf"),
+        ({"epsilon": 0.0}, "epsilon 0.0 is not"),
+        ({"epsilon": -1.0}, "epsilon -1.0 is not"),
+        ({"epsilon": math.inf}, "epsilon inf is not"),
+        ({"epsilon": "1", "unit": "event"}, "epsilon '1' is not"),
+        ({"epsilon": True, "unit": "event"}, "epsilon True is not"),
+        ({"epsilon": 1.0, "unit": "event", "delta": "0"}, "delta '0' is not"),
+        ({"epsilon": 1.0, "unit": "event", "delta": False}, "delta False is not"),
+        ({"epsilon": 1.0, "unit": "event", "delta": math.nan}, "delta nan is not"),
         ({"epsilon": 1.0}, "limit = None for the unit 'user'"),
         ({"epsilon": 1.0, "limit": 0}, "limit = 0"),
         ({"epsilon": 1.0, "unit": "event", "limit": 5}, "limit = 5 for the unit 'event'"),
         ({"epsilon": 1.0, "unit": "day"}, "no unit 'day'"),
-        ({"epsilon": 1.0, "unit": "event", "delta": 1.0}, "delta = 1.0"),
+        ({"epsilon": 1.0, "unit": "event", "delta": 1.0}, "delta 1.0 is not"),
         ({"epsilon": 1.0, "unit": "event", "delta": 0.1, "threshold": 3}, "threshold = 3"),
         ({"epsilon": 1.0, "unit": "event", "threshold": 0}, "threshold = 0"),
     ],
@@ -103,14 +108,60 @@ def test_bad_parameters_are_refused_by_name(options: dict[str, Any], words: str)
         hp.AddNoise(**options)
 
 
-def test_noise_that_leaves_nothing_is_refused() -> None:
-    with pytest.raises(hp.InputError, match="no noisy count reaches the threshold of 100,000"):
+def test_noise_that_leaves_nothing_is_refused_with_advice_that_helps() -> None:
+    with pytest.raises(hp.InputError, match="no noisy count reaches the threshold of 100,000") as refusal:
         hp.add_noise(many(3, n_users=5), 5.0, "event", threshold=100_000)
+    assert refusal.value.fix == "use a larger epsilon or coarser places"
+    with pytest.raises(hp.InputError, match="no noisy count") as refusal:
+        hp.add_noise(many(1, n_users=5), 1.0, "event", delta=1e-12)
+    assert refusal.value.fix == "use a larger epsilon or coarser places, or a larger delta"
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-320, 0.0), (1.0, 1e-300), (1e-320, 1e-9)])
+def test_what_opendp_cannot_account_for_is_refused(epsilon: float, delta: float) -> None:
+    with pytest.raises(hp.InputError, match="OpenDP finds no noise"):
+        hp.add_noise(many(3, n_users=5), epsilon, "event", delta=delta)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [hp.SuppressBelow(2), hp.RoundTo(2), hp.Microaggregate(2), hp.AddNoise(9.0, "event", threshold=1)],
+    ids=lambda mechanism: type(mechanism).__name__,
+)
+@pytest.mark.parametrize("noise", [hp.AddNoise(1.0, "event"), hp.AddNoise(1.0, limit=5)], ids=lambda noise: noise.unit)
+def test_noise_is_refused_after_a_step_that_makes_its_promise_false(before: hp.Mechanism, noise: hp.AddNoise) -> None:
+    with pytest.raises(hp.InputError, match="after the step"):
+        hp.chain(before, noise)(many(30, n_users=6))
+
+
+def test_a_limit_comes_before_noise_for_users_but_not_before_noise_for_events() -> None:
+    limit = hp.LimitContribution(total=40)
+    release = hp.chain(limit, hp.AddNoise(9.0, limit=40, threshold=1))(many(30, n_users=6))
+    assert isinstance(release.guarantees[-1], hp.DifferentialPrivacy)
+    with pytest.raises(hp.InputError, match="unit 'event' after the step 'limit-contribution'"):
+        hp.chain(limit, hp.AddNoise(9.0, "event"))(many(30, n_users=6))
+
+
+def test_noise_is_drawn_for_every_place_that_a_limit_leaves_empty() -> None:
+    habits = hp.Histograms.from_strings({1: "a" * 9 + "b", 2: "a" * 9 + "c"})
+    noise = hp.AddNoise(9.0, limit=2, threshold=1)
+    for release in (noise(habits), hp.chain(hp.LimitContribution(total=2), noise)(habits)):
+        assert release.steps[-1].findings["n_draws"] == 2 * 3
+
+
+def test_the_promise_says_when_the_places_were_chosen_without_noise() -> None:
+    coarse = hp.Coarsen({place: place // 2 for place in range(4)})
+    noise = hp.AddNoise(1.0, "event", delta=1e-6)
+    plain = hp.chain(coarse, noise)(many(200, n_users=6)).guarantees[-1]
+    chosen = hp.chain(coarse, hp.KeepTopPlaces(1), noise, hp.RoundTo(5))(many(200, n_users=6)).guarantees[-2]
+    assert "chosen without noise" not in plain.words
+    assert "the list of places was chosen without noise and is not covered" in chosen.words
 
 
 def test_shares_have_no_event_to_hide() -> None:
+    shares = hp.microaggregate(many(3, n_users=5), k=2).histograms
     with pytest.raises(hp.InputError, match="not whole numbers"):
-        hp.chain(hp.Microaggregate(2), hp.AddNoise(1.0, "event"))(many(3, n_users=5))
+        hp.add_noise(shares, 1.0, "event")
 
 
 def test_without_opendp_the_message_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

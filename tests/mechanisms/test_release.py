@@ -1,17 +1,24 @@
-"""A release: what an adversary copies of it, what it promises, and what is on disk."""
+"""A release: what an adversary copies of it and what it promises."""
 
 import json
-from pathlib import Path
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.guarantees import guarantee_from_json
+from habitprint.mechanisms.files import guarantee_from_json
 from instances import tables
+
+NOISE = {
+    "name": "differential-privacy",
+    "epsilon": 1,
+    "delta": 0,
+    "unit": "user",
+    "limit": 3,
+    "are_places_chosen": False,
+}
 
 
 def test_an_attack_on_coarse_places_puts_the_adversary_s_places_together_too() -> None:
@@ -81,7 +88,11 @@ def test_groups_hide_the_person_but_not_the_group() -> None:
 def test_a_guarantee_that_a_later_step_breaks_is_dropped_and_others_are_kept() -> None:
     habits = hp.Histograms.from_strings({1: "aaab", 2: "aaab", 3: "aaab"})
     release = hp.chain(hp.SuppressBelow(3), hp.Microaggregate(3))(habits)
-    assert release.guarantees == (hp.KAnonymity(3),)  # shares are below any threshold on counts
+    assert release.guarantees == (hp.KAnonymity(3),)
+    counts = hp.chain(hp.LimitContribution(total=4), hp.SuppressBelow(0.001), hp.RoundTo(0.25))
+    assert len(counts(habits).guarantees) == 3
+    release = hp.chain(counts, hp.Microaggregate(3))(habits)
+    assert release.guarantees == (hp.KAnonymity(3),)  # shares keep within the limits of counts, but that says nothing
     release = hp.chain(hp.Microaggregate(3), hp.RoundTo(0.5))(habits)
     assert release.guarantees == (hp.KAnonymity(3), hp.MultiplesOf(0.5))
 
@@ -114,71 +125,32 @@ def test_broken_promises_are_found() -> None:
         {"name": "k-anonymity", "k": "10"},
         {"name": "k-anonymity", "k": None},
         {"name": "k-anonymity", "k": 10, "more": 1},
+        {"name": "k-anonymity", "k": 2.5},
+        {"name": "k-anonymity", "k": True},
+        {"name": "smallest-count", "threshold": float("inf")},
+        {"name": "smallest-count", "threshold": float("nan")},
+        {"name": "multiples", "base": 10**400},
+        {"name": "limited-contribution", "total": None, "per_place": None},
+        {"name": "limited-contribution", "total": -1, "per_place": 3},
         {"name": "only-places", "places": [["a"]]},
-        {"name": "differential-privacy", "epsilon": 1, "delta": -1, "unit": "user", "limit": 3},
-        {"name": "differential-privacy", "epsilon": 1, "delta": 0, "unit": "soul", "limit": 3},
+        {"name": "only-places", "places": []},
+        {"name": "only-places", "places": ["a", "a"]},
+        {"name": "only-places", "places": ["a", 1]},
+        {"name": "only-places", "places": [True, False]},
+        {**NOISE, "delta": 1},
+        {**NOISE, "limit": None},
+        {**NOISE, "limit": 2.5},
+        {**NOISE, "limit": 0},
+        {**NOISE, "unit": "event"},
+        {**NOISE, "unit": ["user"]},
+        {**NOISE, "are_places_chosen": 1},
+        {**NOISE, "delta": -1},
+        {**NOISE, "unit": "soul"},
     ],
 )
 def test_what_is_no_guarantee_is_refused(value: object) -> None:
     with pytest.raises(hp.InputError, match="is not a guarantee"):
         guarantee_from_json(value)
-
-
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_a_release_comes_back_from_disk_with_all_that_it_knows(tmp_path: Path, ending: str) -> None:
-    released, known = hp.datasets.town(60, 20)
-    districts = {place: int(place[-2:]) // 2 for place in released.places}
-    release = hp.chain(hp.Coarsen(districts), hp.KeepTopPlaces(7), hp.Microaggregate(5))(released)
-    file = tmp_path / f"safer{ending}"
-    hp.write_release(release, file)
-    again = hp.read_release(file)
-    assert again.guarantees == release.guarantees
-    assert all(check.holds for check in hp.check_guarantees(again))
-    assert [step.words for step in again.steps] == [step.words for step in release.steps]
-    assert again.public(known).to_table().equals(release.public(known).to_table())
-    table = again.histograms.to_table().cast({"place": pl.Int64}).sort("user", "place")
-    assert table.equals(release.histograms.to_table())
-
-
-def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
-    file = tmp_path / "safer.csv"
-    hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)
-    table = pl.read_csv(file)
-    table.with_columns(count=pl.when(pl.int_range(pl.len()) == 3).then(0.9).otherwise("count")).write_csv(file)
-    assert [check.holds for check in hp.check_guarantees(hp.read_release(file))] == [False]
-
-
-def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
-    release = hp.suppress_below(hp.datasets.town(60, 20)[0], 2)
-    (tmp_path / "safer.json").write_text("mine")
-    with pytest.raises(hp.InputError, match=r"safer\.json exists already"):
-        hp.write_release(release, tmp_path / "safer.csv")
-    assert not (tmp_path / "safer.csv").exists()
-    hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
-    assert hp.read_release(tmp_path / "safer.csv").guarantees == (hp.SmallestCount(2),)
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        ("{", "it is not JSON"),
-        ("[]", "no lists of steps and guarantees"),
-        ('{"steps": [3], "guarantees": []}', "a step has a name"),
-        (
-            '{"steps": [{"name": "x", "words": "", "facts": {}, "copied": {"name": "os.remove"}}], "guarantees": []}',
-            "what can be copied of the step 'x'",
-        ),
-    ],
-)
-def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
-    file = tmp_path / "safer.csv"
-    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
-    file.with_suffix(".json").write_text(content)
-    with pytest.raises(hp.InputError, match=words):
-        hp.read_release(file)
-    file.with_suffix(".json").unlink()
-    with pytest.raises(hp.InputError, match=r"cannot read .*safer\.json"):
-        hp.read_release(file)
 
 
 def test_pseudonyms_are_fresh_in_random_order_and_their_key_is_a_truth() -> None:
@@ -222,6 +194,7 @@ def test_a_sample_is_stated_seeded_and_no_larger_than_asked() -> None:
     assert part.histograms.counts.nnz <= 100
     assert part.n_users == 60
     assert "60 users" in part.words
+    assert hp.sample_to_attack(released, most_counts=1).words.startswith("a random 1 of 60 users is attacked")
     again = hp.sample_to_attack(released, most_counts=100)
     assert again.histograms.users.equals(part.histograms.users)
     other = hp.sample_to_attack(released, most_counts=100, seed=1)

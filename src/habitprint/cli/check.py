@@ -12,7 +12,7 @@ from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json
 from habitprint.errors import InputError
 from habitprint.mechanisms import check_guarantees, read_release
-from habitprint.mechanisms.files import sidecar
+from habitprint.mechanisms.files import read_sidecar, sidecar
 
 BROKEN = 1  # the exit code of a gate that failed
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
@@ -26,15 +26,15 @@ def check(
 ) -> None:
     """Check the guarantees of a release on the file itself.
 
-    What it promises is in the JSON file beside it.
-    The exit code is 1 if a promise is broken.
+    What it promises is in the JSON file beside it, and so is the SHA-256 of the table.
+    The exit code is 1 if a promise is broken or the table is another.
 
     [bold]Example[/bold]
 
     habitprint check safer.parquet
     """
-    release = read_release(release_file)
-    if not release.guarantees:
+    release, is_as_written = read_release(release_file), read_sidecar(release_file).is_as_written
+    if not release.guarantees and is_as_written:
         raise InputError(
             f"{release_file} promises nothing",
             why=f"{sidecar(release_file)} lists no guarantee, so there is nothing to check",
@@ -42,9 +42,12 @@ def check(
         )
     checks = check_guarantees(release)
     if as_json:
-        typer.echo(json.dumps({"file": str(release_file), "guarantees": checks_to_json(checks)}, ensure_ascii=False))
+        found = {"file": str(release_file), "is_as_written": is_as_written, "guarantees": checks_to_json(checks)}
+        typer.echo(json.dumps(found, ensure_ascii=False))
     else:
-        rows = [(ANSWERS[found.holds], f"{found.guarantee.words}: {found.words}") for found in checks]
+        same = "the very table" if is_as_written else "not the table"
+        rows = [(ANSWERS[is_as_written], f"{release_file.name} is {same} that was written, by its SHA-256")]
+        rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
         Console(highlight=False).print(facts(rows))
-    if any(found.holds is False for found in checks):
+    if not is_as_written or any(check.holds is False for check in checks):
         raise SystemExit(BROKEN)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from habitprint.cli.describe import counted, describe_matching, describe_pairs, n_shared_places, print_caveats
 from habitprint.cli.options import (
@@ -25,12 +26,18 @@ from habitprint.cli.options import (
     to_bytes,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.errors import NoSharedPlaceWarning
+from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.matching import Direction, Matching, Method
 from habitprint.matching import match as match_histograms
+from habitprint.mechanisms import Release
+from habitprint.mechanisms.files import Told, read_sidecar, sidecar
 from habitprint.tables import check_writable, write_table
+
+AsIsOption = Annotated[
+    bool, typer.Option("--as-is", help="Leave KNOWN as it is, even if the .json beside RELEASED says what to copy.")
+]
 
 
 def match(
@@ -51,6 +58,7 @@ def match(
     out: Annotated[Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.")] = None,
     force: ForceOption = False,
     duplicates: DuplicatesOption = "error",
+    is_as_is: AsIsOption = False,
     seed: SeedOption = 0,
     max_memory: MemoryOption = "4GB",
     as_json: JsonOption = False,
@@ -59,6 +67,7 @@ def match(
 
     Both tables have the columns [bold]user, place, count[/bold].
     The pairs found have the smallest total weight there is, with a proof.
+    If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
 
     [bold]Examples[/bold]
 
@@ -77,7 +86,7 @@ def match(
         progress("reading", 0, 2)
         released = read_histograms(released_file, duplicates=duplicates)
         progress("reading", 1, 2)
-        known = read_histograms(known_file, duplicates=duplicates)
+        known, copied = as_the_adversary(released_file, read_histograms(known_file, duplicates=duplicates), is_as_is)
         truth = read_truth(truth_source, released, known)
         matching = match_histograms(
             released,
@@ -96,9 +105,14 @@ def match(
             progress("writing", 0, 1)
             write_table(matching.to_table(), out, overwrite=force)
     n_shared = n_shared_places(released, known)
+    print_copied(notes, copied)
     print_caveats(notes, released, known, n_shared, result)
     if as_json:
-        typer.echo(json.dumps(_summary(matching, released, known, n_shared, result, out), ensure_ascii=False))
+        typer.echo(
+            json.dumps(
+                {**_summary(matching, released, known, n_shared, result, out), "copied": copied}, ensure_ascii=False
+            )
+        )
         return
     screen.print(describe_matching(matching, released, known, n_shared, result))
     if result is None:
@@ -108,6 +122,50 @@ def match(
         screen.print(describe_pairs(matching))
     else:
         screen.print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True, markup=False)
+
+
+def as_the_adversary(released_file: Path, known: Histograms, is_as_is: bool) -> tuple[Histograms, list[str] | None]:
+    """Return the known side changed by what anyone can copy of a protected release, and the words of what was copied.
+
+    They are None if there is nothing beside the release to tell of it, or nobody wants to know.
+
+    Examples
+    --------
+    >>> known = Histograms.from_strings({"Jo": "x"})
+    >>> as_the_adversary(Path("week1.csv"), known, False) == (known, None)
+    True
+    """
+    if is_as_is or not sidecar(released_file).exists():
+        return known, None
+    try:
+        told = read_sidecar(released_file)
+        _require_as_written(told, released_file)
+        known = Release(known, told.steps).public(known)
+    except InputError as error:
+        fix = f"{error.fix}; or --as-is, which leaves the known side alone"
+        raise InputError(error.what, why=error.why, fix=fix) from error
+    return known, [step.words for step in told.steps if step.copied is not None]
+
+
+def _require_as_written(told: Told, released_file: Path) -> None:
+    if not told.is_as_written:
+        raise InputError(
+            f"{released_file} is not the file that {sidecar(released_file).name} was written for",
+            why="what an adversary can copy of it is not known",
+            fix="keep the two files together as habitprint protect wrote them",
+        )
+
+
+def print_copied(notes: Console, copied: list[str] | None) -> None:
+    """Say what was done to the known side.
+
+    Examples
+    --------
+    >>> print_copied(Console(), None)
+    """
+    if copied:
+        words = f"the known side was changed by what anyone can copy of the release: {'; '.join(copied)} (--as-is: not)"
+        notes.print(f"[yellow]note:[/yellow] {escape(words)}", soft_wrap=True)
 
 
 def _summary(

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from habitprint.cli.describe import n_shared_places, percent, print_caveats
+from habitprint.cli.match import AsIsOption, as_the_adversary, print_copied
 from habitprint.cli.options import (
     DuplicatesOption,
     ForceOption,
@@ -45,6 +46,7 @@ def path(
     plot: Annotated[Path | None, typer.Option(help="Draw them: .svg, .png, .html, or .json for Vega-Lite.")] = None,
     force: ForceOption = False,
     duplicates: DuplicatesOption = "error",
+    is_as_is: AsIsOption = False,
     seed: SeedOption = 0,
     max_memory: MemoryOption = "4GB",
     as_json: JsonOption = False,
@@ -53,6 +55,7 @@ def path(
 
     It shows what each further pair adds.
     A large gain means alike, not sure: many people may be alike.
+    If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
     With --truth it also counts, for ten sizes, how many pairs are correct.
 
     [bold]Examples[/bold]
@@ -76,7 +79,7 @@ def path(
         progress("reading", 0, 2)
         released = read_histograms(released_file, duplicates=duplicates)
         progress("reading", 1, 2)
-        known = read_histograms(known_file, duplicates=duplicates)
+        known, copied = as_the_adversary(released_file, read_histograms(known_file, duplicates=duplicates), is_as_is)
         truth = read_truth(truth_source, released, known)
         every_size = matching_path(
             released, known, weight=weight, seed=seed, max_memory=to_bytes(max_memory), progress=progress
@@ -91,9 +94,12 @@ def path(
             progress("writing", 0, 1)
             write_table(every_size.to_table(), out, overwrite=force)
     n_shared = n_shared_places(released, known)
+    print_copied(notes, copied)
     print_caveats(notes, released, known, n_shared, next(iter(results.values()), None))
     if as_json:
-        typer.echo(json.dumps(_summary(every_size, n_shared, results, out, plot), ensure_ascii=False))
+        typer.echo(
+            json.dumps({**_summary(every_size, n_shared, results, out, plot), "copied": copied}, ensure_ascii=False)
+        )
         return
     screen = Console(highlight=False)
     screen.print(_some_sizes(every_size, results))

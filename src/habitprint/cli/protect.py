@@ -8,15 +8,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console, RenderableType
 
-from habitprint.cli.describe import facts, percent
+from habitprint.cli.describe import counted, facts, percent
 from habitprint.cli.options import DuplicatesOption, ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.losses import Losses, measure_losses
+from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     AddNoise,
     Check,
@@ -27,15 +29,14 @@ from habitprint.mechanisms import (
     Microaggregate,
     Release,
     RoundTo,
+    Step,
     SuppressBelow,
     chain,
     check_guarantees,
     pseudonymise,
-    read_release,
     totals_exposure,
-    write_release,
 )
-from habitprint.mechanisms.files import check_release_target, sidecar
+from habitprint.mechanisms.files import check_release_target, sidecar, write_checked
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.microaggregation import Grouping
 from habitprint.mechanisms.reference import Loss
@@ -49,6 +50,9 @@ def protect(
     mapping: Annotated[
         Path | None, typer.Option("--coarsen", help="1. Put places together: a table with the columns place, to.")
     ] = None,
+    unknown_places: Annotated[
+        Unknown, typer.Option(help="Coarsening only: refuse places that are not in the table, or leave them out.")
+    ] = "refuse",
     top_places: Annotated[int | None, typer.Option(help="2. Keep only so many places, the most popular.")] = None,
     limit_contribution: Annotated[int | None, typer.Option(help="3. Let each user add at most so many counts.")] = None,
     epsilon: Annotated[
@@ -91,15 +95,17 @@ def protect(
     habitprint protect week1.csv --coarsen districts.csv --suppress-below 3 --pseudonyms key.csv --out safer.csv
     """
     steps: list[Mechanism | None] = [
-        None if mapping is None else Coarsen(mapping),
+        None if mapping is None else Coarsen(mapping, unknown_places),
         None if top_places is None else KeepTopPlaces(top_places),
-        None if limit_contribution is None else LimitContribution(total=limit_contribution),
-        None if epsilon is None else _noise(epsilon, unit, delta, limit_contribution),
+        # Noise for each user limits by itself.
+        None if limit_contribution is None or epsilon is not None else LimitContribution(total=limit_contribution),
+        None if epsilon is None else AddNoise(epsilon, unit, delta, limit_contribution),
         None if suppress_below is None else SuppressBelow(_whole_if_it_is(suppress_below)),
         None if round_to is None else RoundTo(_whole_if_it_is(round_to)),
         None if k is None else Microaggregate(k, loss, method, second_phase),
     ]
     mechanisms = [step for step in steps if step is not None]
+    _refuse_idle("--coarsen", mapping, {"--unknown-places": unknown_places != "refuse"})
     _refuse_idle("--epsilon", epsilon, {"--unit": unit != "user", "--delta": delta != 0})
     _refuse_idle("--k", k, {"--loss": loss != "l1", "--method": method != "auto", "--second-phase": second_phase})
     _check_files(mechanisms, key, out, histograms_file, mapping, force=force)
@@ -112,14 +118,13 @@ def protect(
         losses = measure_losses(original, release)
         if key is not None:
             release, table = pseudonymise(release)
+        # What counts is what was written, not what was meant.
+        checks = check_guarantees(release) if out is None else write_checked(release, out, overwrite=force)
+        if key is not None:
             with _private_files():
                 write_table(table, key, overwrite=force)
-        if out is not None:
-            write_release(release, out, overwrite=force)
-        # What counts is what was written, not what was meant.
-        checks = check_guarantees(release if out is None else read_release(out))
-    if any(check.holds is False for check in checks):
-        raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
+    if key is None:
+        notes.print("[yellow]note:[/yellow] the release has the original user ids: --pseudonyms gives out fresh ones.")
     if epsilon is not None:
         notes.print("[yellow]note:[/yellow] the losses below were measured on the original: not for publication.")
     if as_json:
@@ -133,7 +138,7 @@ def protect(
         screen.print(f"key written to {key}: keep it apart from the release", soft_wrap=True, markup=False)
 
 
-def _refuse_idle(needed: str, value: float | None, options: dict[str, bool]) -> None:
+def _refuse_idle(needed: str, value: object, options: dict[str, bool]) -> None:
     """Refuse options that would do nothing: whoever gives them believes that they do."""
     given = [option for option, is_given in options.items() if is_given]
     if value is None and given:
@@ -142,10 +147,6 @@ def _refuse_idle(needed: str, value: float | None, options: dict[str, bool]) -> 
             why=f"they say how {needed} is done, so alone they protect nothing",
             fix=f"add {needed}, or leave them out",
         )
-
-
-def _noise(epsilon: float, unit: Unit, delta: float, limit: int | None) -> AddNoise:
-    return AddNoise(epsilon, unit, delta, limit if unit == "user" else None)
 
 
 def _whole_if_it_is(value: float) -> float:
@@ -199,11 +200,10 @@ def _describe(
     original: Histograms, release: Release, losses: Losses, checks: list[Check], out: Path | None
 ) -> RenderableType:
     where = "this release" if out is None else f"{out.name} as written"
-    rows = [("original", f"{original.n_users:,} users, {original.n_places:,} places")]
-    rows += [(f"step {number}", step.words) for number, step in enumerate(release.steps, 1)]
-    rows.append(
-        ("release", f"{losses.n_users_kept:,} of {losses.n_users:,} users, {release.histograms.n_places:,} places")
-    )
+    rows = [("original", f"{counted(original.n_users, 'user')}, {counted(original.n_places, 'place')}")]
+    rows += [(f"step {number}", step.in_full) for number, step in enumerate(release.steps, 1)]
+    n_users = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'user')}"
+    rows.append(("release", f"{n_users}, {counted(_n_places(release), 'place')}"))
     for check in checks:
         rows.append(("guarantee", check.guarantee.words))
         rows.append(("", f"verified on {where}: {check.words}" if check.holds else check.words))
@@ -222,7 +222,7 @@ def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
         ("information loss", f"{value}  ({scale})"),
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (
-            f"top {losses.n_top} places",
+            f"top {counted(losses.n_top, 'place')}",
             f"{percent(losses.top_places_missed)} missed; {percent(losses.ranking_error)} of their pairs swapped",
         ),
     ]
@@ -238,8 +238,9 @@ def _summary(
 ) -> dict[str, Any]:
     return {
         "original": {"n_users": original.n_users, "n_places": original.n_places},
-        "release": {"n_users": release.histograms.n_users, "n_places": release.histograms.n_places},
-        "steps": [{"name": step.name, "words": step.words, "facts": step.facts} for step in release.steps],
+        "release": {"n_users": release.histograms.n_users, "n_places": _n_places(release)},
+        "user_ids": "original" if key is None else "fresh",
+        "steps": [_step_to_json(step) for step in release.steps],
         "guarantees": checks_to_json(checks),
         "verified_on": "this release" if out is None else str(out),
         "losses": asdict(losses),
@@ -248,6 +249,15 @@ def _summary(
         "sidecar": None if out is None else str(sidecar(out)),
         "key": None if key is None else str(key),
     }
+
+
+def _n_places(release: Release) -> int:
+    """Return how many places a reader of the release sees: those that nobody visits any more are not written."""
+    return len(np.unique(release.histograms.counts.indices))
+
+
+def _step_to_json(step: Step) -> dict[str, Any]:
+    return {name: getattr(step, name) for name in ("name", "words", "facts", "found", "findings")}
 
 
 def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:

@@ -4,13 +4,17 @@ import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
+from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms
-from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.mechanisms.guarantees import OnlyPlaces
-from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step
+from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
+from habitprint.mechanisms.guarantees import OnlyPlaces, counted
+from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
+
+LEAVE_OUT = "unknown='leave-out'"
+NOWHERE_ELSE = "had been nowhere else"
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +27,10 @@ class Coarsen(OneStep, PublicPart):
     ----------
     mapping
         A `PlaceMapping` (a grid makes one: ``grid.mapping(coarser)``), a table or file with the columns
-        ``place, to``, or a dictionary. It says for every released place where it goes.
+        ``place, to``, or a dictionary. It says for every place where it goes.
+    unknown
+        What becomes of counts at places that are not in the mapping: ``"refuse"``, or ``"leave-out"``, which discards
+        users who were nowhere else.
 
     Examples
     --------
@@ -32,12 +39,14 @@ class Coarsen(OneStep, PublicPart):
     >>> release.histograms.to_table().rows()
     [('Jill', 'campus', 2), ('Jill', 'town', 1)]
     >>> release.steps[0].words
-    'put 3 places together into 2'
+    'put places together by a mapping of 3 to 2'
     """
 
     mapping: Any
+    unknown: Unknown = "refuse"
 
     def __post_init__(self) -> None:
+        require_option("unknown", self.unknown, get_args(Unknown))
         if isinstance(self.mapping, (str, os.PathLike)):
             object.__setattr__(self, "mapping", read_place_mapping(Path(self.mapping)))
         elif not isinstance(self.mapping, PlaceMapping):
@@ -46,11 +55,37 @@ class Coarsen(OneStep, PublicPart):
     def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
         """Add up the counts of places that go to the same place."""
         del progress  # there is nothing to wait for
-        coarse = self.mapping.apply(histograms)
-        facts = {"n_places_before": histograms.n_places, "n_places": coarse.n_places}
-        words = f"put {histograms.n_places:,} places together into {coarse.n_places:,}"
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
+                coarse = self.mapping.apply(histograms, unknown=self.unknown)
+        except InputError as error:
+            fix = error.fix.replace(LEAVE_OUT, f"{LEAVE_OUT} (--unknown-places leave-out on the command line)")
+            raise InputError(error.what, why=error.why, fix=fix) from error
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
-        return Outcome(coarse, Step("coarsen", words, facts, copied=self), (OnlyPlaces(listed),))
+        n_mapped = self.mapping.table.height
+        words = f"put places together by a mapping of {n_mapped:,} to {len(listed):,}"
+        found = f"{counted(histograms.n_places, 'place')} became {coarse.n_places:,}"
+        n_unknown, n_discarded = self.mapping.find_unknown(histograms).height, histograms.n_users - coarse.n_users
+        if self.unknown == "leave-out":
+            words += ", and left out all others"
+            found += (
+                f", {n_unknown:,} of them left out; {were_discarded(n_discarded, histograms.n_users, NOWHERE_ELSE)}"
+            )
+        step = Step(
+            "coarsen",
+            words,
+            {"n_mapped": n_mapped, "n_listed": len(listed), "unknown": self.unknown},
+            copied=self,
+            findings={
+                "n_places_before": histograms.n_places,
+                "n_places": coarse.n_places,
+                "n_places_left_out": n_unknown,
+                "n_users_discarded": n_discarded,
+            },
+            found=found,
+        )
+        return Outcome(coarse, step, (OnlyPlaces(listed),))
 
     def public(self, known: Histograms) -> Histograms:
         """Return the adversary's side at the coarse places; what no mapping tells of is left out.
@@ -70,7 +105,7 @@ class Coarsen(OneStep, PublicPart):
         return {"name": "coarsen", **self.mapping.table.to_dict(as_series=False)}
 
 
-def coarsen(source: Histograms | Release, mapping: Any) -> Release:
+def coarsen(source: Histograms | Release, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
     """Put places together; see `Coarsen`.
 
     Examples
@@ -78,4 +113,4 @@ def coarsen(source: Histograms | Release, mapping: Any) -> Release:
     >>> coarsen(Histograms.from_strings({"Jill": "abc"}), {"a": 1, "b": 1, "c": 2}).histograms.totals.tolist()
     [3.0]
     """
-    return Coarsen(mapping)(source)
+    return Coarsen(mapping, unknown)(source)

@@ -7,10 +7,10 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, is_whole
+from habitprint.errors import InputError, is_whole, require_number
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import LimitedContribution
-from habitprint.mechanisms.release import OneStep, Outcome, Release, Step, keep_users
+from habitprint.mechanisms.guarantees import LimitedContribution, counted
+from habitprint.mechanisms.release import OneStep, Outcome, Release, Step
 from habitprint.progress import Progress
 
 
@@ -32,8 +32,8 @@ class LimitContribution(OneStep):
     --------
     >>> habits = Histograms.from_strings({"Jill": "aaaaaaabbc", "Mike": "b"})
     >>> LimitContribution(total=5)(habits).histograms.counts.toarray()
-    array([[4, 1],
-           [0, 1]])
+    array([[4, 1, 0],
+           [0, 1, 0]])
     """
 
     total: float | None = None
@@ -41,24 +41,31 @@ class LimitContribution(OneStep):
 
     def __post_init__(self) -> None:
         limits = {"total": self.total, "per_place": self.per_place}
-        given = {name: limit for name, limit in limits.items() if limit is not None}
-        if not given or any(not (math.isfinite(limit) and limit > 0) for limit in given.values()):
-            raise InputError(
-                f"limits of {' and '.join(f'{name}={limit!r}' for name, limit in limits.items())}",
-                why="a limit says how much one user may add: more than nothing",
-                fix="give a positive total, a positive per_place, or both",
-            )
+        why, fix = "a limit says how much one user may add", "give a positive total, a positive per_place, or both"
+        if self.total is None and self.per_place is None:
+            raise InputError("no limit was given", why=why, fix=fix)
+        for name, limit in limits.items():
+            if limit is not None:
+                require_number(name, limit, why=why, fix=fix, above=0, below=math.inf)
 
     def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
         """Cut the counts, then scale down the users who are still above the total."""
         del progress  # there is nothing to wait for
         counts = limited_counts(histograms.counts, self.total, self.per_place)
-        limited, _ = keep_users(counts, histograms)  # the largest count of a user survives, so nobody is dropped
+        # Nobody is dropped, for the largest count of a user survives. No place is either: noise that comes after must
+        # not depend on which places one user's limit leaves over.
+        counts.eliminate_zeros()
+        limited = Histograms(counts, histograms.users, histograms.places)
         n_limited = int(np.count_nonzero(limited.totals < histograms.totals))
         guarantee = LimitedContribution(self.total, self.per_place)
-        words = f"limited contributions: {guarantee.words}; {n_limited:,} of {histograms.n_users:,} users had more"
-        facts = {"total": self.total, "per_place": self.per_place, "n_users_limited": n_limited}
-        return Outcome(limited, Step("limit-contribution", words, facts), (guarantee,))
+        step = Step(
+            "limit-contribution",
+            f"limited contributions: {guarantee.words}",
+            {"total": self.total, "per_place": self.per_place},
+            findings={"n_users_limited": n_limited},
+            found=f"{n_limited:,} of {counted(histograms.n_users, 'user')} had more",
+        )
+        return Outcome(limited, step, (guarantee,))
 
 
 def limit_contribution(
@@ -91,7 +98,7 @@ def limited_counts(counts: SparseMatrix, total: float | None, per_place: float |
         lengths = np.diff(counts.indptr)
         data = _scaled_down(data, np.repeat(np.arange(len(lengths)), lengths), total, stays_whole=stays_whole)
     data = data.astype(np.int64) if stays_whole else data
-    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape)
+    return sparse.csr_array((data, counts.indices, counts.indptr), shape=counts.shape, copy=True)
 
 
 def _scaled_down(counts: Floats, rows: Indices, total: float, *, stays_whole: bool) -> Floats:

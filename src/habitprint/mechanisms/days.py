@@ -44,6 +44,7 @@ class KeepDays:
     def __call__(self, events: Events, period: Period, **options: Any) -> tuple[Release, Histograms]:
         """Return the release and what the adversary knows, both of these days only; options are those of `split`."""
         parts = split(events, OnDays(self.first, self.last, of=period), **options)
-        facts = {"first": self.first, "last": self.last, "n_events_counted": parts.n_used}
-        step = Step("keep-days", f"counted only some days: {parts.periods}", facts)
+        facts = {"first": self.first, "last": self.last}
+        words = f"counted only some days: {parts.periods}"
+        step = Step("keep-days", words, facts, findings={"n_events_counted": parts.n_used})
         return Release(parts.released, (step,)), parts.known

@@ -1,23 +1,62 @@
 """A release on disk: the table, and beside it what was done and what it guarantees."""
 
+import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from habitprint.errors import InputError
+from habitprint.errors import InputError, is_whole
 from habitprint.histograms import read_histograms
 from habitprint.mechanisms.coarsening import Coarsen
-from habitprint.mechanisms.guarantees import guarantee_from_json
-from habitprint.mechanisms.release import PublicPart, Release, Step
+from habitprint.mechanisms.guarantees import (
+    Check,
+    DifferentialPrivacy,
+    Guarantee,
+    KAnonymity,
+    LimitedContribution,
+    MultiplesOf,
+    OnlyPlaces,
+    SmallestCount,
+)
+from habitprint.mechanisms.release import PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.tables import check_target, check_writable, write_table, write_whole
 
-PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
-    "coarsen": lambda part: Coarsen({"place": part["place"], "to": part["to"]}),
-    "keep-places": lambda part: KeepPlaces(tuple(part["places"])),
+GUARANTEES: dict[str, type[Guarantee]] = {
+    kind.name: kind
+    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
 }
+LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
+PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
+    "coarsen": lambda part: Coarsen({name: _listed(part[name]) for name in ("place", "to")}),
+    "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """Hold what the file beside a release tells about it.
+
+    Parameters
+    ----------
+    steps, guarantees
+        What was done to the release, and what it promises.
+    is_as_written
+        Whether the table is the very file that was written with it.
+
+    Examples
+    --------
+    >>> Told((), (), is_as_written=True).guarantees
+    ()
+    """
+
+    steps: tuple[Step, ...]
+    guarantees: tuple[Guarantee, ...]
+    is_as_written: bool
 
 
 def sidecar(path: str | os.PathLike[str]) -> Path:
@@ -26,9 +65,9 @@ def sidecar(path: str | os.PathLike[str]) -> Path:
     Examples
     --------
     >>> sidecar("week1.parquet").name
-    'week1.json'
+    'week1.parquet.json'
     """
-    return Path(path).with_suffix(".json")
+    return Path(f"{os.fspath(path)}.json")
 
 
 def check_release_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -45,8 +84,10 @@ def check_release_target(path: str | os.PathLike[str], *, overwrite: bool = Fals
 def write_release(release: Release, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write a release: its table ``user, place, count``, and beside it a JSON file that can be published with it.
 
-    The JSON file tells the steps, what anyone can copy of them, and the guarantees. It holds nothing that was measured
-    against the original, such as losses.
+    The JSON file tells the steps, what anyone can copy of them, the guarantees, and the SHA-256 of the table. It holds
+    nothing that was measured on the original: no `findings` of a step, no losses.
+
+    The guarantees are checked on what was written, before it gets its name: a release that breaks one leaves nothing.
 
     Examples
     --------
@@ -59,14 +100,37 @@ def write_release(release: Release, path: str | os.PathLike[str], *, overwrite: 
     >>> [check.holds for check in hp.check_guarantees(again)]
     [True]
     """
+    write_checked(release, path, overwrite=overwrite)
+
+
+def write_checked(release: Release, path: str | os.PathLike[str], *, overwrite: bool = False) -> list[Check]:
+    """Write a release, see `write_release`; return the checks of its guarantees on the file.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_checked(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")[0].holds
+    True
+    """
+    path = Path(path)
     check_release_target(path, overwrite=overwrite)
-    told = {
-        "steps": [_step_to_json(step) for step in release.steps],
-        "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in release.guarantees],
-    }
-    text = json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
-    write_table(release.histograms.to_table(), path, overwrite=overwrite)
-    write_whole(sidecar(path), lambda target: target.write_text(text, "utf-8"), overwrite=overwrite)
+    # Beside its final place, so that moving it there is one step.
+    with tempfile.TemporaryDirectory(prefix=".habitprint-", dir=path.parent) as folder:
+        draft = Path(folder) / path.name
+        write_table(release.histograms.to_table(), draft)
+        told = {
+            "sha256": _sha256(draft),
+            "steps": [_step_to_json(step) for step in release.steps],
+            "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in release.guarantees],
+        }
+        sidecar(draft).write_text(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+        checks = check_guarantees(read_release(draft))
+        if any(check.holds is False for check in checks):
+            raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
+        for written, target in ((draft, path), (sidecar(draft), sidecar(path))):
+            write_whole(target, written.replace, overwrite=overwrite)
+    return checks
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
@@ -82,23 +146,100 @@ def read_release(path: str | os.PathLike[str]) -> Release:
     ...     hp.read_release(Path(folder) / "safer.csv").guarantees
     (SmallestCount(threshold=2),)
     """
-    histograms = read_histograms(path)
+    histograms, told = read_histograms(path), read_sidecar(path)
+    return Release(histograms, told.steps, told.guarantees)
+
+
+def read_sidecar(path: str | os.PathLike[str]) -> Told:
+    """Read what the file beside a release tells about it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     read_sidecar(Path(folder) / "safer.csv").is_as_written
+    True
+    """
     beside = sidecar(path)
     try:
         told = json.loads(beside.read_text("utf-8"))
+        digest = _sha256(Path(path))
     except OSError as error:
         raise InputError(
-            f"cannot read {beside}: {error.strerror or error}",
-            why=f"it tells what was done to {path} and what it guarantees",
+            f"cannot read {error.filename or beside}: {error.strerror or error}",
+            why=f"{beside.name} tells what was done to {path} and what it guarantees",
             fix="keep the two files together as habitprint protect wrote them",
         ) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _unreadable(beside, "it is not JSON") from error
     if not (isinstance(told, dict) and all(isinstance(told.get(name), list) for name in ("steps", "guarantees"))):
         raise _unreadable(beside, "it has no lists of steps and guarantees")
+    if not isinstance(told.get("sha256"), str):
+        raise _unreadable(beside, "it has no SHA-256 of the table")
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     guarantees = tuple(guarantee_from_json(_without_words(value)) for value in told["guarantees"])
-    return Release(histograms, steps, guarantees)
+    return Told(steps, guarantees, is_as_written=told["sha256"] == digest)
+
+
+def guarantee_from_json(value: object) -> Guarantee:
+    """Return the guarantee that a file tells of.
+
+    Examples
+    --------
+    >>> guarantee_from_json({"name": "k-anonymity", "k": 10})
+    KAnonymity(k=10)
+    """
+    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or kind is None:
+        raise _no_guarantee(value)
+    given = {name: tuple(v) if isinstance(v, list) else v for name, v in value.items() if name != "name"}
+    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+        raise _no_guarantee(value)
+    fits_together = (
+        kind is not LimitedContribution or given["total"] is not None or given["per_place"] is not None
+    ) and (kind is not DifferentialPrivacy or (given["unit"] == "user") == (given["limit"] is not None))
+    if not (fits_together and all(_fits(name, parameter) for name, parameter in given.items())):
+        raise _no_guarantee(value)
+    return kind(**given)
+
+
+def _fits(name: str, parameter: Any) -> bool:
+    if name == "places":
+        return isinstance(parameter, tuple) and _are_distinct_places(list(parameter))
+    if name in ("unit", "are_places_chosen"):
+        return parameter in ("user", "event") if name == "unit" else isinstance(parameter, bool)
+    if parameter is None:
+        return name in ("total", "per_place", "limit")
+    if isinstance(parameter, bool) or not isinstance(parameter, (int, float)):
+        return False
+    if name == "delta":
+        return 0 <= parameter < 1
+    # No comparison holds for NaN, and infinity is too large.
+    return 0 < parameter <= LARGEST and (is_whole(parameter) or name not in ("k", "limit"))
+
+
+def _are_distinct_places(places: list[Any]) -> bool:
+    """Return whether these are ids that differ, all text or all whole numbers."""
+    is_one_kind = all(isinstance(place, str) for place in places) or all(map(is_whole, places))
+    return bool(places) and is_one_kind and len(set(places)) == len(places)
+
+
+def _distinct_places(places: object) -> tuple[str | int, ...]:
+    if not _are_distinct_places(_listed(places)):
+        raise TypeError(places)
+    return tuple(_listed(places))
+
+
+def _listed(values: object) -> list[Any]:
+    if not isinstance(values, list):
+        raise TypeError(values)
+    return values
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
@@ -119,13 +260,21 @@ def _step_from_json(value: object, beside: Path) -> Step:
         return Step(value["name"], value["words"], value["facts"])
     try:
         copied = PUBLIC_PARTS[part["name"]](part)
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, InputError) as error:
         raise _unreadable(beside, f"what can be copied of the step {value['name']!r} is not readable") from error
     return Step(value["name"], value["words"], value["facts"], copied)
 
 
 def _without_words(value: object) -> object:
     return {name: v for name, v in value.items() if name != "words"} if isinstance(value, dict) else value
+
+
+def _no_guarantee(value: object) -> InputError:
+    return InputError(
+        f"{str(value)[:80]} is not a guarantee",
+        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
+        fix="use the file as habitprint protect wrote it",
+    )
 
 
 def _unreadable(beside: Path, fault: str) -> InputError:

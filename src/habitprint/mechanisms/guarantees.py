@@ -1,13 +1,12 @@
 """What a release promises, in a form that can be checked on the data itself."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from habitprint.errors import InputError, first_few
+from habitprint.errors import first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.ties import share_classes
@@ -43,6 +42,7 @@ class Guarantee(ABC):
     """
 
     name: ClassVar[str]
+    is_about_counts: ClassVar[bool] = False  # then it says nothing about shares
 
     @property
     @abstractmethod
@@ -74,13 +74,13 @@ class KAnonymity(Guarantee):
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
-        return f"{self.k}-anonymity: every row is identical to at least {self.k - 1:,} others"
+        return f"{self.k}-anonymity: every row is identical to at least {counted(self.k - 1, 'other')}"
 
     def check(self, histograms: Histograms) -> Check:
         """Count the rows that are identical, to the last bit."""
         rows = np.column_stack([share_classes(histograms).astype(np.float64), histograms.totals])
         smallest = int(np.unique(rows, axis=0, return_counts=True)[1].min())
-        words = f"the smallest group of identical rows has {smallest:,} of {histograms.n_users:,} users"
+        words = f"the smallest group of identical rows has {smallest:,} of {counted(histograms.n_users, 'user')}"
         return Check(self, smallest >= self.k, words)
 
 
@@ -95,6 +95,7 @@ class SmallestCount(Guarantee):
     """
 
     name: ClassVar[str] = "smallest-count"
+    is_about_counts: ClassVar[bool] = True
     threshold: float
 
     @property
@@ -115,10 +116,11 @@ class MultiplesOf(Guarantee):
     Examples
     --------
     >>> MultiplesOf(2).check(Histograms.from_strings({1: "aab"})).words
-    '1 of 2 counts are no multiple'
+    '1 of 2 counts is no multiple'
     """
 
     name: ClassVar[str] = "multiples"
+    is_about_counts: ClassVar[bool] = True
     base: float
 
     @property
@@ -130,7 +132,8 @@ class MultiplesOf(Guarantee):
         """Divide every count by the base."""
         counts = histograms.counts.data
         n_wrong = int(np.count_nonzero(np.rint(counts / self.base) * self.base != counts))
-        return Check(self, n_wrong == 0, f"{n_wrong:,} of {len(counts):,} counts are no multiple")
+        verb = "is" if n_wrong == 1 else "are"
+        return Check(self, n_wrong == 0, f"{n_wrong:,} of {counted(len(counts), 'count')} {verb} no multiple")
 
 
 @dataclass(frozen=True)
@@ -144,6 +147,7 @@ class LimitedContribution(Guarantee):
     """
 
     name: ClassVar[str] = "limited-contribution"
+    is_about_counts: ClassVar[bool] = True
     total: float | None
     per_place: float | None
 
@@ -178,7 +182,7 @@ class OnlyPlaces(Guarantee):
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
-        return f"no place occurs but {len(self.places):,} listed ones"
+        return f"no place occurs but {counted(len(self.places), 'listed one')}"
 
     def check(self, histograms: Histograms) -> Check:
         """Look up every place."""
@@ -192,7 +196,8 @@ class OnlyPlaces(Guarantee):
 class DifferentialPrivacy(Guarantee):
     """Promise differential privacy, as OpenDP accounts for it.
 
-    The data cannot tell: the promise rests on how the noise was drawn.
+    The data cannot tell: the promise rests on how the noise was drawn. If `are_places_chosen`, the list of places was
+    chosen from the original without noise (`KeepTopPlaces`), and the promise does not cover the choice.
 
     Examples
     --------
@@ -205,6 +210,7 @@ class DifferentialPrivacy(Guarantee):
     delta: float
     unit: Unit
     limit: int | None
+    are_places_chosen: bool = False
 
     @property
     def words(self) -> str:
@@ -212,11 +218,12 @@ class DifferentialPrivacy(Guarantee):
         if self.unit == "event":
             change = "whether or not one event happened"
         else:
-            change = f"whatever one user did, up to {self.limit:,} counts"
+            change = f"whatever one user did, up to {counted(self.limit or 0, 'count')}"
         delta = f", δ = {self.delta:g}" if self.delta else ""
+        chosen = "; the list of places was chosen without noise and is not covered" if self.are_places_chosen else ""
         return (
             f"differential privacy with ε = {self.epsilon:g}{delta} for each {self.unit}: the release is almost as "
-            f"likely {change}; who and which places are in it counts as public"
+            f"likely {change}; who and which places are in it counts as public{chosen}"
         )
 
     def check(self, histograms: Histograms) -> Check:
@@ -225,45 +232,12 @@ class DifferentialPrivacy(Guarantee):
         return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
 
 
-GUARANTEES: dict[str, type[Guarantee]] = {
-    kind.name: kind
-    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
-}
-
-
-def guarantee_from_json(value: object) -> Guarantee:
-    """Return the guarantee that a file tells of.
+def counted(n: int, thing: str) -> str:
+    """Return how many things there are, in words that fit one as well as many.
 
     Examples
     --------
-    >>> guarantee_from_json({"name": "k-anonymity", "k": 10})
-    KAnonymity(k=10)
+    >>> counted(1, "user"), counted(1200, "user")
+    ('1 user', '1,200 users')
     """
-    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or kind is None:
-        raise _unreadable(value)
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in value.items() if name != "name"}
-    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-        raise _unreadable(value)
-    if not all(_fits(name, parameter) for name, parameter in given.items()):
-        raise _unreadable(value)
-    return kind(**given)
-
-
-def _fits(name: str, parameter: Any) -> bool:
-    if name == "places":
-        return isinstance(parameter, tuple) and all(isinstance(place, (str, int)) for place in parameter)
-    if name == "unit":
-        return parameter in ("user", "event")
-    if parameter is None:
-        return name in ("total", "per_place", "limit")
-    is_number = isinstance(parameter, (int, float)) and not isinstance(parameter, bool)
-    return is_number and bool(parameter > 0 or (name == "delta" and parameter == 0))
-
-
-def _unreadable(value: object) -> InputError:
-    return InputError(
-        f"{str(value)[:80]} is not a guarantee",
-        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
-        fix="use the file as habitprint protect wrote it",
-    )
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"

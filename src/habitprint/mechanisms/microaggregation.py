@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.grouping import group_means, mdav, second_phase, successive_groups
-from habitprint.mechanisms.guarantees import KAnonymity
+from habitprint.mechanisms.guarantees import KAnonymity, counted
 from habitprint.mechanisms.reference import Loss
 from habitprint.mechanisms.release import OneStep, Outcome, Release, Step
 from habitprint.progress import Progress, silent
@@ -68,8 +68,8 @@ class Microaggregate(OneStep):
         n_users = histograms.n_users
         if self.k > n_users:
             raise InputError(
-                f"k = {self.k} with {n_users} users",
-                why=f"a group of {self.k} users cannot be made of {n_users}",
+                f"k = {self.k} with {counted(n_users, 'user')}",
+                why=f"a group of {counted(self.k, 'user')} cannot be made of {n_users:,}",
                 fix=f"use a k of at most {n_users}",
             )
         method = self.method
@@ -92,15 +92,16 @@ class Microaggregate(OneStep):
         }
         return Outcome(means, Step("microaggregate", self._words(facts, n_users), facts), (KAnonymity(self.k),))
 
-    def _words(self, facts: Mapping[str, object], n_users: int) -> str:
+    def _words(self, facts: Mapping[str, Any], n_users: int) -> str:
         how = "successive group selection" if facts["method"] == "successive" else "MDAV"
         if self.method == "auto" and facts["method"] == "mdav":
             how += f" (the default above {MOST_SUCCESSIVE:,} users)"
         more = ", with a second phase" if self.second_phase else ""
         smallest, largest = facts["smallest_group"], facts["largest_group"]
-        sizes = f"{smallest:,}" if smallest == largest else f"{smallest:,} to {largest:,}"
+        sizes = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
         return (
-            f"replaced the shares of {n_users:,} users by the means of {facts['n_groups']:,} groups of {sizes} users; "
+            f"replaced the shares of {counted(n_users, 'user')} by the means of "
+            f"{counted(facts['n_groups'], 'group')} of {sizes}; "
             f"groups by {how}{more}, for a small {self.loss} loss"
         )
 

@@ -1,7 +1,7 @@
 """Differential privacy: noise on counts, drawn and accounted for by OpenDP."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import numpy as np
@@ -9,11 +9,19 @@ from scipy import sparse
 
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.blocks import run_blocks
-from habitprint.errors import InputError, is_whole, require_option
+from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.contribution import limited_counts
-from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
-from habitprint.mechanisms.release import OneStep, Outcome, Release, Step, keep_users, refuse_nothing_left
+from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit, counted
+from habitprint.mechanisms.release import (
+    OneStep,
+    Outcome,
+    Release,
+    Step,
+    keep_users,
+    refuse_nothing_left,
+    were_discarded,
+)
 from habitprint.progress import Progress, silent
 
 DRAWS_PER_BLOCK = 2_000  # some hundredths of a second
@@ -30,6 +38,9 @@ class AddNoise(OneStep):
     Without a δ every cell of the table gets noise, also the zeros (discrete Laplace noise): users × places draws,
     at some 20 microseconds each. With a δ only counts above zero do, and the threshold hides which those are: far fewer
     draws. Noisy counts below a threshold are left out, so that the release stays sparse.
+
+    Before it come only steps that let a unit change no more counts than it did: coarsening, days, top places, and, for
+    the unit ``"user"``, a limit. Everything else comes after.
 
     Parameters
     ----------
@@ -65,18 +76,18 @@ class AddNoise(OneStep):
 
     def __post_init__(self) -> None:
         require_option("unit", self.unit, get_args(Unit))
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise InputError(
-                f"epsilon = {self.epsilon!r}",
-                why="it bounds how much the release may tell; nothing at all cannot be told",
-                fix="use a positive number: 0.1 is strict, 1 usual, 10 weak",
-            )
-        if not 0 <= self.delta < 1:
-            raise InputError(
-                f"delta = {self.delta!r}",
-                why="it is the probability that the promise fails",
-                fix="use 0, or a number far below one over the number of users, such as 1e-9",
-            )
+        require_number(
+            "epsilon",
+            self.epsilon,
+            why="it bounds how much the release may tell; nothing at all cannot be told",
+            fix="use a positive number: 0.1 is strict, 1 usual, 10 weak",
+            above=0,
+            below=math.inf,
+        )
+        if isinstance(self.delta, bool) or self.delta != 0:
+            why = "it is the probability that the promise fails"
+            fix = "use 0, or a number far below one over the number of users, such as 1e-9"
+            require_number("delta", self.delta, why=why, fix=fix, above=0, below=1)
         if self.unit == "user" and not (is_whole(self.limit) and self.limit >= 1):
             raise InputError(
                 f"limit = {self.limit!r} for the unit 'user'",
@@ -86,8 +97,8 @@ class AddNoise(OneStep):
         if self.unit == "event" and self.limit is not None:
             raise InputError(
                 f"limit = {self.limit!r} for the unit 'event'",
-                why="one event is one count; there is nothing to limit",
-                fix="leave it out, or use unit='user'",
+                why="one event is one count; where users are scaled down, it changes several",
+                fix="leave it out (--limit-contribution), or use the unit 'user'",
             )
         if self.threshold is not None and not (is_whole(self.threshold) and self.threshold >= 1 and not self.delta):
             raise InputError(
@@ -95,6 +106,28 @@ class AddNoise(OneStep):
                 why="it is the smallest noisy count that is released; with a delta, OpenDP says what it must be",
                 fix="use a positive whole number without a delta, or leave it out",
             )
+
+    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+        """Return the release; refuse one whose earlier steps would make the promise false."""
+        steps = {step.name for step in source.steps} if isinstance(source, Release) else set()
+        # Of these, one event or one user changes no more counts after than before.
+        allowed = {"coarsen", "keep-days", "keep-top-places"} | (
+            {"limit-contribution"} if self.unit == "user" else set()
+        )
+        if steps - allowed:
+            raise InputError(
+                f"noise for the unit {self.unit!r} after the step {first_few(sorted(steps - allowed))}",
+                why=f"one {self.unit} may change more there than the noise hides; earlier noise has its own promise",
+                fix=f"add noise first; before it come only {', '.join(sorted(allowed))}",
+            )
+        release = super().__call__(source, progress=progress)
+        if "keep-top-places" not in steps:
+            return release
+        promises = tuple(
+            replace(promise, are_places_chosen=True) if isinstance(promise, DifferentialPrivacy) else promise
+            for promise in release.guarantees
+        )
+        return replace(release, guarantees=promises)
 
     def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
         """Limit, add noise, and leave out what is below the threshold."""
@@ -106,20 +139,20 @@ class AddNoise(OneStep):
             )
         # Places that nobody visits after limiting stay in the table: that they do must not depend on any user.
         counts = limited_counts(histograms.counts, self.limit, None)
-        noise = self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
+        noise = self._noise(counts)
         noisy = noise.draw(counts, progress)
         if noisy.nnz == 0:
             raise refuse_nothing_left(
                 f"no noisy count reaches the threshold of {noise.threshold:,}",
-                "use a larger epsilon, coarser places, or a higher limit",
+                "use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
             )
         left, n_discarded = keep_users(noisy, histograms)
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit)
-        limited = f"limited each user to {self.limit:,} counts, then " if self.limit else ""
+        limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
+        cells = "counts above zero" if self.delta else "all counts, zeros too"
         words = (
-            f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {noise.n_draws:,} counts (OpenDP's "
-            f"secure source, no seed), and left out what came below {noise.threshold:,}; {n_discarded:,} of "
-            f"{histograms.n_users:,} users were left with nothing and discarded"
+            f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {cells} (OpenDP's secure source, no "
+            f"seed), and left out what came below {noise.threshold:,}"
         )
         facts = {
             "epsilon": noise.epsilon,
@@ -128,17 +161,30 @@ class AddNoise(OneStep):
             "limit": self.limit,
             "scale": noise.scale,
             "threshold": noise.threshold,
-            "n_draws": noise.n_draws,
-            "n_users_discarded": n_discarded,
             "seed": None,
         }
-        return Outcome(left, Step("add-noise", words, facts), (guarantee,))
+        findings = {"n_draws": noise.n_draws, "n_users_discarded": n_discarded}
+        found = f"noise was drawn for {counted(noise.n_draws, 'count')}; " + were_discarded(
+            n_discarded, histograms.n_users, "had nothing left"
+        )
+        return Outcome(left, Step("add-noise", words, facts, findings=findings, found=found), (guarantee,))
 
     @property
     def _distance(self) -> tuple[int, int, int]:
         """Return how far apart two tables are that differ in one unit: cells, sum of differences, largest one."""
         # One user's counts may all be replaced by others: those that go and those that come.
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
+
+    def _noise(self, counts: SparseMatrix) -> "_Noise":
+        dp = _opendp()
+        try:
+            return self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
+        except (dp.OpenDPException, ValueError, OverflowError) as error:
+            raise InputError(
+                f"OpenDP finds no noise for epsilon = {self.epsilon!r}, delta = {self.delta!r}, limit = {self.limit!r}",
+                why="so much noise cannot be drawn in 64 bits",
+                fix="use a larger epsilon" + (" or a larger delta" if self.delta else ""),
+            ) from error
 
     def _scale(self) -> float:
         dp = _opendp()

@@ -11,36 +11,58 @@ from scipy import sparse
 from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import Check, Guarantee
+from habitprint.mechanisms.guarantees import Check, Guarantee, counted
 from habitprint.progress import Progress, silent
+
+SHARES = 1e-9  # totals this near to one are those of shares
 
 
 @dataclass(frozen=True)
 class Step:
     """Tell what was done to a release: in words for people, in facts for machines.
 
+    What may be published with the release is kept apart from what was found out on the original and may not.
+
     Parameters
     ----------
     name
         The mechanism.
     words
-        What it did, as a sentence.
+        What it does, as a sentence; nothing that was measured on the original.
     facts
-        Its parameters and what came of them.
+        Its parameters, and what anyone can see in the release.
     copied
         What an adversary can do to his side as well, because anyone can see that it was done: None for nothing.
+    findings
+        What came of it on the original, for its owner alone: `write_release` leaves it out.
+    found
+        The findings as a sentence.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0].facts
-    {'base': 3, 'n_users_discarded': 0}
+    >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
+    >>> step.facts, step.findings
+    ({'base': 3}, {'n_users_discarded': 0})
     """
 
     name: str
     words: str
     facts: dict[str, Any] = field(default_factory=dict)
     copied: "PublicPart | None" = None
+    findings: dict[str, Any] = field(default_factory=dict)
+    found: str = ""
+
+    @property
+    def in_full(self) -> str:
+        """Return the words and the findings, for the owner of the original.
+
+        Examples
+        --------
+        >>> Step("round-to", "rounded counts", found="1 of 2 users was discarded").in_full
+        'rounded counts; 1 of 2 users was discarded'
+        """
+        return f"{self.words}; {self.found}" if self.found else self.words
 
 
 class PublicPart(ABC):
@@ -104,7 +126,8 @@ class Outcome:
 class Mechanism(ABC):
     """Protect histograms: call it with histograms, or with a release to go on from.
 
-    A guarantee given by an earlier step is kept as long as it still holds on the data.
+    A guarantee given by an earlier step is kept as long as it still holds on the data, and as long as it means
+    something: one on counts says nothing about shares.
 
     Examples
     --------
@@ -140,10 +163,13 @@ class OneStep(Mechanism):
         outcome = self.apply(before.histograms.in_order(), progress)
         for guarantee in outcome.guarantees:
             assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
+        became_shares = holds_shares(outcome.histograms) and not holds_shares(before.histograms)
         kept = tuple(
             guarantee
             for guarantee in before.guarantees
-            if guarantee not in outcome.guarantees and guarantee.check(outcome.histograms).holds is not False
+            if guarantee not in outcome.guarantees
+            and not (became_shares and guarantee.is_about_counts)
+            and guarantee.check(outcome.histograms).holds is not False
         )
         return Release(outcome.histograms, (*before.steps, outcome.step), (*kept, *outcome.guarantees))
 
@@ -221,6 +247,29 @@ def keep_users(counts: SparseMatrix, histograms: Histograms) -> tuple[Histograms
     rows, columns = np.flatnonzero(np.diff(counts.indptr) > 0), np.unique(counts.indices)
     left = Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
     return left, histograms.n_users - len(rows)
+
+
+def were_discarded(n: int, of: int, why: str) -> str:
+    """Return a clause on users who were discarded.
+
+    Examples
+    --------
+    >>> were_discarded(1, 3, "had no other")
+    '1 of 3 users had no other and was discarded'
+    """
+    return f"{n:,} of {counted(of, 'user')} {why} and {'was' if n == 1 else 'were'} discarded"
+
+
+def holds_shares(histograms: Histograms) -> bool:
+    """Return whether histograms hold shares and not counts: fractions that add up to one for every user.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "a", 2: "b"})
+    >>> holds_shares(habits), holds_shares(Histograms(habits.shares, habits.users, habits.places))
+    (False, True)
+    """
+    return bool(histograms.counts.data.dtype.kind == "f" and np.abs(histograms.totals - 1).max() < SHARES)
 
 
 def refuse_nothing_left(what: str, fix: str) -> InputError:

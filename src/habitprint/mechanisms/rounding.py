@@ -6,10 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from habitprint.errors import InputError, is_whole
+from habitprint.errors import is_whole, require_number
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import MultiplesOf
-from habitprint.mechanisms.release import OneStep, Outcome, Release, Step, keep_users, refuse_nothing_left
+from habitprint.mechanisms.release import (
+    OneStep,
+    Outcome,
+    Release,
+    Step,
+    keep_users,
+    refuse_nothing_left,
+    were_discarded,
+)
 from habitprint.progress import Progress
 
 
@@ -31,12 +39,14 @@ class RoundTo(OneStep):
     base: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.base) and self.base > 0):
-            raise InputError(
-                f"rounding to multiples of {self.base!r}",
-                why="counts are rounded to the nearest multiple of a positive number",
-                fix="use a positive number, such as 5",
-            )
+        require_number(
+            "base",
+            self.base,
+            why="counts are rounded to the nearest multiple of a positive number",
+            fix="use a positive number, such as 5",
+            above=0,
+            below=math.inf,
+        )
 
     def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
         """Round all counts."""
@@ -51,12 +61,14 @@ class RoundTo(OneStep):
                 "round to a smaller base",
             )
         left, n_discarded = keep_users(counts, histograms)
-        words = (
-            f"rounded counts to multiples of {self.base:g}; "
-            f"{n_discarded:,} of {histograms.n_users:,} users were left with zeros only and discarded"
+        step = Step(
+            "round-to",
+            f"rounded counts to multiples of {self.base:g}",
+            {"base": self.base},
+            findings={"n_users_discarded": n_discarded},
+            found=were_discarded(n_discarded, histograms.n_users, "had nothing but zeros left"),
         )
-        facts = {"base": self.base, "n_users_discarded": n_discarded}
-        return Outcome(left, Step("round-to", words, facts), (MultiplesOf(self.base),))
+        return Outcome(left, step, (MultiplesOf(self.base),))
 
 
 def round_to(source: Histograms | Release, base: float) -> Release:

@@ -45,8 +45,9 @@ class Sample:
         """
         n = self.histograms.n_users
         if n == self.n_users:
-            return f"all {n:,} users are attacked"
-        return f"a random {n:,} of {self.n_users:,} users are attacked (seed {self.seed}): the table is not sparse"
+            return "the only user is attacked" if n == 1 else f"all {n:,} users are attacked"
+        verb = "is" if n == 1 else "are"
+        return f"a random {n:,} of {self.n_users:,} users {verb} attacked (seed {self.seed}): the table is not sparse"
 
 
 def sample_to_attack(source: Release | Histograms, *, most_counts: int = MOST_COUNTS, seed: int = 0) -> Sample:

@@ -6,10 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from habitprint.errors import InputError
+from habitprint.errors import require_number
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import SmallestCount
-from habitprint.mechanisms.release import OneStep, Outcome, Release, Step, keep_users, refuse_nothing_left
+from habitprint.mechanisms.guarantees import SmallestCount, counted
+from habitprint.mechanisms.release import (
+    OneStep,
+    Outcome,
+    Release,
+    Step,
+    keep_users,
+    refuse_nothing_left,
+    were_discarded,
+)
 from habitprint.progress import Progress
 
 
@@ -33,12 +41,14 @@ class SuppressBelow(OneStep):
     threshold: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.threshold) and self.threshold > 0):
-            raise InputError(
-                f"a threshold of {self.threshold!r}",
-                why="counts below it are left out, and no count is below zero",
-                fix="use a positive number, such as 3",
-            )
+        require_number(
+            "threshold",
+            self.threshold,
+            why="counts below it are left out, and no count is below zero",
+            fix="use a positive number, such as 3",
+            above=0,
+            below=math.inf,
+        )
 
     def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
         """Drop the small counts."""
@@ -54,12 +64,15 @@ class SuppressBelow(OneStep):
             )
         left, n_discarded = keep_users(counts, histograms)
         n_small = int(is_small.sum())
-        words = (
-            f"left out {n_small:,} of {len(is_small):,} counts, those below {self.threshold:g}; "
-            f"{n_discarded:,} of {histograms.n_users:,} users had no other and were discarded"
+        step = Step(
+            "suppress-below",
+            f"left out counts below {self.threshold:g}",
+            {"threshold": self.threshold},
+            findings={"n_counts_suppressed": n_small, "n_users_discarded": n_discarded},
+            found=f"these were {n_small:,} of {counted(len(is_small), 'count')}; "
+            + were_discarded(n_discarded, histograms.n_users, "had no other"),
         )
-        facts = {"threshold": self.threshold, "n_counts_suppressed": n_small, "n_users_discarded": n_discarded}
-        return Outcome(left, Step("suppress-below", words, facts), (SmallestCount(self.threshold),))
+        return Outcome(left, step, (SmallestCount(self.threshold),))
 
 
 def suppress_below(source: Histograms | Release, threshold: float) -> Release:

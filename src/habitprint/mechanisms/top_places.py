@@ -9,12 +9,11 @@ from scipy import sparse
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import OnlyPlaces
-from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step
+from habitprint.mechanisms.guarantees import OnlyPlaces, counted
+from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, holds_shares, were_discarded
 from habitprint.progress import Progress
 
 Popularity = Literal["visits", "users"]
-SHARES = 1e-9  # totals this near to one are those of shares
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,9 @@ class KeepTopPlaces(OneStep):
     >>> habits = Histograms.from_strings({"Jill": "aab", "Mike": "abb", "Mary": "c"})
     >>> release = KeepTopPlaces(2)(habits)
     >>> release.histograms.places.to_list(), release.steps[0].words
-    (['a', 'b'], 'kept the 2 most popular of 3 places, by visits; 1 of 3 users had no other and were discarded')
+    (['a', 'b'], 'kept the 2 most popular places, by visits')
+    >>> release.steps[0].found
+    'there were 3 places; 1 of 3 users had no other and was discarded'
     """
 
     n: int
@@ -61,13 +62,17 @@ class KeepTopPlaces(OneStep):
         top = np.sort(np.argsort(-popularity, kind="stable")[: self.n])
         kept = KeepPlaces(tuple(histograms.places.gather(top[popularity[top] > 0]).to_list()))
         narrowed = kept.public(histograms)
-        n_discarded = histograms.n_users - narrowed.n_users
-        words = (
-            f"kept the {len(kept.places):,} most popular of {histograms.n_places:,} places, by {self.by}; "
-            f"{n_discarded:,} of {histograms.n_users:,} users had no other and were discarded"
+        n_before, n_discarded = int(np.count_nonzero(popularity)), histograms.n_users - narrowed.n_users
+        step = Step(
+            "keep-top-places",
+            f"kept the {counted(len(kept.places), 'most popular place')}, by {self.by}",
+            {"n": self.n, "by": self.by, "n_places": len(kept.places)},
+            copied=kept,
+            findings={"n_places_before": n_before, "n_users_discarded": n_discarded},
+            found=f"there {'was' if n_before == 1 else 'were'} {counted(n_before, 'place')}; "
+            + were_discarded(n_discarded, histograms.n_users, "had no other"),
         )
-        facts = {"n": self.n, "by": self.by, "n_places": len(kept.places), "n_users_discarded": n_discarded}
-        return Outcome(narrowed, Step("keep-top-places", words, facts, copied=kept), (OnlyPlaces(kept.places),))
+        return Outcome(narrowed, step, (OnlyPlaces(kept.places),))
 
     def public(self, known: Histograms) -> Histograms:
         """Refuse: only a release tells which places were kept."""
@@ -104,7 +109,7 @@ class KeepPlaces(PublicPart):
                 fix="keep more places, and check that both sides spell places in the same way",
             )
         counts = sparse.csr_array(counts[rows])
-        if np.abs(known.totals - 1).max() < SHARES:
+        if holds_shares(known):
             counts = sparse.csr_array(counts / counts.sum(axis=1)[:, None])
         return Histograms(counts, known.users.gather(rows), known.places.gather(columns))
 

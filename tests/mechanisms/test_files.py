@@ -1,0 +1,160 @@
+"""A release on disk: it comes back whole, tells nothing of the original, and is found out when it was changed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import habitprint as hp
+from habitprint.mechanisms.files import read_sidecar, sidecar
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_a_release_comes_back_from_disk_with_all_that_it_knows(tmp_path: Path, ending: str) -> None:
+    released, known = hp.datasets.town(60, 20)
+    districts = {place: int(place[-2:]) // 2 for place in released.places}
+    release = hp.chain(hp.Coarsen(districts), hp.KeepTopPlaces(7), hp.Microaggregate(5))(released)
+    file = tmp_path / f"safer{ending}"
+    hp.write_release(release, file)
+    again = hp.read_release(file)
+    assert again.guarantees == release.guarantees
+    assert all(check.holds for check in hp.check_guarantees(again))
+    assert [step.words for step in again.steps] == [step.words for step in release.steps]
+    assert again.public(known).to_table().equals(release.public(known).to_table())
+    table = again.histograms.to_table().cast({"place": pl.Int64}).sort("user", "place")
+    assert table.equals(release.histograms.to_table())
+
+
+def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)
+    table = pl.read_csv(file)
+    table.with_columns(count=pl.when(pl.int_range(pl.len()) == 3).then(0.9).otherwise("count")).write_csv(file)
+    assert [check.holds for check in hp.check_guarantees(hp.read_release(file))] == [False]
+
+
+def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
+    release = hp.suppress_below(hp.datasets.town(60, 20)[0], 2)
+    (tmp_path / "safer.csv.json").write_text("mine")
+    with pytest.raises(hp.InputError, match=r"safer\.csv\.json exists already"):
+        hp.write_release(release, tmp_path / "safer.csv")
+    assert not (tmp_path / "safer.csv").exists()
+    hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
+    assert hp.read_release(tmp_path / "safer.csv").guarantees == (hp.SmallestCount(2),)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "no lists of steps and guarantees"),
+        ("[" * 100_000, "it is not JSON"),
+        ('{"steps": [], "guarantees": []}', "no SHA-256"),
+        ('{"steps": [3], "guarantees": [], "sha256": ""}', "a step has a name"),
+    ],
+)
+def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    sidecar(file).write_text(content)
+    with pytest.raises(hp.InputError, match=words):
+        hp.read_release(file)
+    sidecar(file).unlink()
+    with pytest.raises(hp.InputError, match=r"cannot read .*safer\.csv\.json"):
+        hp.read_release(file)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        "coarsen",
+        {"name": "os.remove"},
+        {"name": ["coarsen"]},
+        {"name": "coarsen", "place": "a", "to": "b"},
+        {"name": "coarsen", "place": ["a", "a"], "to": ["b", "c"]},
+        {"name": "coarsen", "place": ["a"], "to": []},
+        {"name": "coarsen", "place": [1.5], "to": ["b"]},
+        {"name": "keep-places", "places": "abc"},
+        {"name": "keep-places", "places": []},
+        {"name": "keep-places", "places": ["a", "a"]},
+        {"name": "keep-places", "places": ["a", 1]},
+    ],
+    ids=str,
+)
+def test_what_cannot_be_copied_from_a_sidecar_is_refused(tmp_path: Path, copied: object) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    step = {"name": "x", "words": "", "facts": {}, "copied": copied}
+    sidecar(file).write_text(json.dumps({"sha256": "", "steps": [step], "guarantees": []}))
+    with pytest.raises(hp.InputError, match="what can be copied of the step 'x'"):
+        hp.read_release(file)
+
+
+def texts_and_numbers(value: Any) -> list[Any]:
+    """Return all that a JSON value holds, names of fields included."""
+    if isinstance(value, dict):
+        return [found for name, item in value.items() for found in (name, *texts_and_numbers(item))]
+    if isinstance(value, list):
+        return [found for item in value for found in texts_and_numbers(item)]
+    return [value]
+
+
+def test_the_sidecar_is_the_same_for_two_originals_that_give_the_same_release(tmp_path: Path) -> None:
+    visits = {1: "aaab", 2: "aaab", 3: "aabbb"}
+    more = {1: "aaabd", 2: "aaabdd", 3: "aabbbd", 4: "d", 5: "de"}
+    protect = hp.chain(
+        hp.Coarsen({"a": "A", "b": "B"}, unknown="leave-out"),
+        hp.LimitContribution(total=4),
+        hp.KeepTopPlaces(2),
+        hp.SuppressBelow(2),
+        hp.RoundTo(2),
+    )
+    releases = [protect(hp.Histograms.from_strings(habits)) for habits in (visits, more)]
+    for name, release in zip("xy", releases, strict=True):
+        hp.write_release(release, tmp_path / f"{name}.csv")
+    # The second original has more users, places and counts; whoever reads the sidecar cannot tell.
+    assert [step.findings for step in releases[0].steps] != [step.findings for step in releases[1].steps]
+    assert (tmp_path / "x.csv.json").read_text() == (tmp_path / "y.csv.json").read_text()
+
+
+def test_no_finding_is_written(tmp_path: Path) -> None:
+    released, _ = hp.datasets.town(60, 20)
+    release = hp.chain(hp.KeepTopPlaces(7), hp.SuppressBelow(3), hp.RoundTo(2), hp.Microaggregate(5))(released)
+    hp.write_release(release, tmp_path / "safer.csv")
+    written = texts_and_numbers(json.loads(sidecar(tmp_path / "safer.csv").read_text()))
+    found = {name for step in release.steps for name in step.findings} | {
+        step.found for step in release.steps if step.found
+    }
+    assert found
+    assert not found & {item for item in written if isinstance(item, str)}
+    assert all(step.found == "" for step in hp.read_release(tmp_path / "safer.csv").steps)
+
+
+def test_a_swapped_table_is_told_from_the_one_that_was_written(tmp_path: Path) -> None:
+    released, _ = hp.datasets.town(60, 20)
+    one, other = tmp_path / "one.csv", tmp_path / "other.csv"
+    hp.write_release(hp.microaggregate(released, k=5), one)
+    hp.write_release(hp.microaggregate(released, k=10), other)
+    assert read_sidecar(one).is_as_written
+    one.write_bytes(other.read_bytes())
+    assert all(check.holds for check in hp.check_guarantees(hp.read_release(one)))  # its own promises do not tell
+    assert not read_sidecar(one).is_as_written
+
+
+def test_a_csv_and_a_parquet_file_of_the_same_name_have_each_their_own_sidecar(tmp_path: Path) -> None:
+    released, _ = hp.datasets.town(60, 20)
+    hp.write_release(hp.suppress_below(released, 2), tmp_path / "safer.csv")
+    hp.write_release(hp.microaggregate(released, k=5), tmp_path / "safer.parquet")
+    assert hp.read_release(tmp_path / "safer.csv").guarantees == (hp.SmallestCount(2),)
+    assert hp.read_release(tmp_path / "safer.parquet").guarantees == (hp.KAnonymity(5),)
+
+
+def test_a_release_that_breaks_its_promise_is_not_left_behind(tmp_path: Path) -> None:
+    release = hp.Release(hp.datasets.town(60, 20)[0], (), (hp.KAnonymity(5),))
+    (tmp_path / "safer.csv").write_text("mine")
+    with pytest.raises(RuntimeError, match="breaks its guarantee"):
+        hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["safer.csv"]
+    assert (tmp_path / "safer.csv").read_text() == "mine"
