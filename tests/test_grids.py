@@ -172,3 +172,18 @@ def test_events_that_have_places_already_cannot_be_placed() -> None:
     events = hp.events_from_frame({"user": [1], "time": ["2008-10-23"], "place": ["x"]})
     with pytest.raises(hp.InputError, match="no positions"):
         Grid(1000, BOX).place(events)
+
+
+def test_the_numbers_of_squares_fit_into_64_bits() -> None:
+    with pytest.raises(hp.InputError, match="do not fit into 64 bits"):
+        hp.Grid(0.001, hp.Box(-90, -180, 90, 180))
+
+
+def test_words_are_no_numbers() -> None:
+    box = hp.Box(0, 0, 1, 1)
+    with pytest.raises(hp.InputError, match="side of '1000'"):
+        hp.Grid("1000", box)  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match="no box"):
+        hp.Box("0", 0, 1, 1)  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match="is not a box"):
+        hp.Grid(1000, (0, 0, 1, 1))  # type: ignore[arg-type]

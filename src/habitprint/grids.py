@@ -2,18 +2,23 @@
 
 from dataclasses import dataclass, replace
 from math import cos, isclose, radians
+from numbers import Real
 
 import numpy as np
 import polars as pl
 
 from habitprint.errors import InputError, is_whole
 from habitprint.events import Events
+from habitprint.events.table import require_events
 from habitprint.mappings import PlaceMapping
 
 METRES_PER_DEGREE = radians(1) * 6_371_008.8  # of latitude, on a sphere with the Earth's mean radius
 LARGEST_LATITUDE, LARGEST_LONGITUDE = 90, 180
 LARGEST_SIDE = 1e8  # metres: more than twice around the Earth
 LARGEST_TABLE = 10_000_000  # squares that a table lists
+LARGEST_NUMBER = 2**63  # squares that a 64-bit number can count
+BOX_ORDER = "give south, west, north, east in this order; a box that crosses 180° must be cut in two"
+SIDES = "give the side in metres, such as 100 or 0.5"
 OUTSIDE = "the position is outside the box"
 
 
@@ -35,13 +40,14 @@ class Box:
     east: float
 
     def __post_init__(self) -> None:
-        is_rising = self.south < self.north and self.west < self.east  # false for what is not a number
-        is_on_earth = self.south >= -LARGEST_LATITUDE and self.north <= LARGEST_LATITUDE
+        is_number = all(isinstance(edge, Real) for edge in (self.south, self.west, self.north, self.east))
+        is_rising = is_number and self.south < self.north and self.west < self.east
+        is_on_earth = is_number and self.south >= -LARGEST_LATITUDE and self.north <= LARGEST_LATITUDE
         if not (is_rising and is_on_earth and self.west >= -LARGEST_LONGITUDE and self.east <= LARGEST_LONGITUDE):
             raise InputError(
-                f"no box reaches from {self.south} to {self.north} north and from {self.west} to {self.east} east",
+                f"no box reaches from {self.south!r} to {self.north!r} north, {self.west!r} to {self.east!r} east",
                 why="latitudes rise from −90 to 90 and longitudes from −180 to 180",
-                fix="give south, west, north, east in this order; a box that crosses 180° must be cut in two",
+                fix=BOX_ORDER,
             )
 
     @property
@@ -84,13 +90,24 @@ class Grid:
     box: Box
 
     def __post_init__(self) -> None:
-        is_size = 0 < self.side <= LARGEST_SIDE
+        if not isinstance(self.box, Box):
+            raise InputError(
+                f"{self.box!r} is not a box", why="a grid covers one", fix="use hp.Box(south, west, north, east)"
+            )
+        given: object = self.side
+        is_size = isinstance(given, Real) and 0 < self.side <= LARGEST_SIDE
         # A side such as 0.1 is not exact in a float; its millimetres are meant to be.
         if not is_size or self._side < 1 or not isclose(self.side * 1000, self._side, rel_tol=1e-9):
             raise InputError(
-                f"a square with a side of {self.side} metres",
+                f"a square with a side of {self.side!r} metres",
                 why="sides are whole numbers of millimetres above zero, so that squares fit exactly into larger ones",
-                fix="give the side in metres, such as 100 or 0.5",
+                fix=SIDES,
+            )
+        if self.n_rows * self.n_columns >= LARGEST_NUMBER:
+            raise InputError(
+                f"a grid of {self.n_rows:,} times {self.n_columns:,} squares",
+                why="their numbers do not fit into 64 bits",
+                fix="use larger squares or a smaller box",
             )
 
     @property
@@ -120,6 +137,7 @@ class Grid:
         >>> events.usable.collect()["place"].to_list()
         [0]
         """
+        require_events(events)
         names = events.columns
         if not {"lat", "lon"} <= set(names):
             raise InputError(

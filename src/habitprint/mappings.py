@@ -10,6 +10,7 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events
+from habitprint.events.stream import collect
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.tables import read_table, require_columns, to_frame
@@ -147,7 +148,7 @@ class PlaceMapping:
         """
         if isinstance(of, Events):
             _require_place(of)
-            counted = of.usable.group_by("place").agg(count=pl.len()).sort("place").collect(engine="streaming")
+            (counted,) = collect([of.usable.group_by("place").agg(count=pl.len()).sort("place")], of.source)
         else:
             counted = of.to_table().sort("place", "count").group_by("place", maintain_order=True).agg(pl.sum("count"))
         return counted.filter(positions(counted["place"], self.table["place"]) < 0)
@@ -156,7 +157,7 @@ class PlaceMapping:
         _require_place(events)
         schema = events.frame.collect_schema()
         table = _with_places_of_kind(self.table, schema["place"])
-        # The order is kept so that the number of a bad row stays its number.
+        # The order is kept: it is not for a mapping to change it.
         joined = replace(events, frame=events.frame.join(table.lazy(), on="place", how="left", maintain_order="left"))
         is_unknown = pl.col("to").is_null()
         moved = (joined.refuse if unknown == "refuse" else joined.leave_out)(is_unknown, NOT_MAPPED)

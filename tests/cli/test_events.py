@@ -163,3 +163,42 @@ def test_the_list_names_every_source() -> None:
     names = {row["name"] for row in json.loads(run("datasets", "list", "--json").stdout)}
     assert {"cdr", "web", "complete-journey", "d4d", "web-history", "geolife"} <= names
     assert "complete-journey" in run("datasets", "list").stdout
+
+
+def test_a_twin_stays_a_twin_through_the_split(tmp_path: Path) -> None:
+    out, released = tmp_path / "calls.parquet", tmp_path / "r.parquet"
+    run("datasets", "make", "cdr", "--users", 100, "--out", out)
+    result = run("split", out, "--released", released, "--known", tmp_path / "k.csv", "--json")
+    assert "nobody in it exists" in json.loads(result.stdout)["source"]
+    assert "nobody in it exists" in pl.read_parquet_metadata(released)["habitprint.source"]
+
+
+def test_two_outputs_have_two_names_and_only_calls_have_antennas(tmp_path: Path) -> None:
+    out = tmp_path / "x.parquet"
+    same = run("datasets", "make", "cdr", "--users", 100, "--out", out, "--antennas", out)
+    assert "name the same file" in same.stderr
+    web = run("datasets", "make", "web", "--users", 100, "--out", out, "--antennas", tmp_path / "a.csv")
+    assert "--antennas with web" in web.stderr
+    assert not out.exists()
+
+
+def test_a_mapping_may_have_several_columns_to_go_to(calls: Path, tmp_path: Path) -> None:
+    table = {"place": ["dorm", "library", "gym"], "to": ["a", "b", "c"], "town": ["Bern"] * 3}
+    pl.DataFrame(table).write_csv(tmp_path / "map.csv")
+    released = tmp_path / "r.csv"
+    options = ["--weeks", "2012-04-09", "--map", tmp_path / "map.csv", "--map-to", "town"]
+    assert run("split", calls, *COLUMNS, *options, "--released", released, "--known", tmp_path / "k.csv").exit_code == 0
+    assert pl.read_csv(released)["place"].unique().to_list() == ["Bern"]
+
+
+def test_names_of_columns_may_have_blanks_around_them(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    CALLS.write_csv(path, include_header=False)
+    result = run("inspect", path, "--columns", "user, time, place", "--json")
+    assert json.loads(result.stdout)["n_users"] == 2
+
+
+def test_inspect_says_when_clocks_are_too_coarse_for_shared_histories(tmp_path: Path) -> None:
+    days = [f"2012-04-{day:02d}" for day in range(1, 15)]
+    pl.DataFrame({"user": [1] * 14 + [2] * 14, "time": days * 2, "place": [1] * 28}).write_csv(tmp_path / "x.csv")
+    assert "people meet by chance" in run("inspect", tmp_path / "x.csv").stdout.replace("\n", " ")

@@ -1,11 +1,16 @@
 """Repeats and shared histories are found, and are merged or left out with a word about it."""
 
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.events import sharing
 
 TIMES = [f"2012-04-{day:02d} 08:{minute:02d}:00" for day in (9, 16) for minute in range(6)]
 
@@ -31,8 +36,67 @@ def test_users_with_half_of_their_events_in_common_share_a_history() -> None:
 
 
 def test_a_crowd_at_one_moment_is_no_shared_history() -> None:
-    crowd = {f"user{n}": [*range(6)] for n in range(12)}
-    assert hp.find_shared(events(**crowd)).n_users == 0
+    rows = [(n, TIMES[moment], 0) for n in range(12) for moment in range(6)]
+    rows += [(n, f"2012-05-{1 + n:02d} 09:00:00", n) for n in range(12)]
+    crowd = pl.DataFrame(rows, schema=["user", "time", "place"], orient="row")
+    assert hp.find_shared(hp.events_from_frame(crowd)).n_users == 0
+
+
+@pytest.mark.parametrize("n_users", [2, 8, 9, 30])
+def test_any_number_of_ids_with_an_identical_history_is_found(n_users: int) -> None:
+    copies = {f"user{n:02d}": [*range(6)] for n in range(n_users)}
+    found = hp.find_shared(events(**copies, other=[0, 7, 8, 9, 10, 11]))
+    assert found.groups["user"].to_list() == sorted(copies)
+    assert found.groups["same_as"].unique().to_list() == ["user00"]
+
+
+def test_with_whole_days_people_meet_by_chance_and_share_no_history() -> None:
+    rng = np.random.default_rng(0)
+    rows = [(n, f"2012-04-{day:02d}", "home") for n in range(60) for day in rng.choice(range(1, 15), 12, replace=False)]
+    daily = pl.DataFrame(rows, schema=["user", "time", "place"], orient="row")
+    found = hp.find_shared(hp.events_from_frame(daily))
+    assert (found.n_users, found.clock) == (0, "day")
+
+
+def test_a_copy_among_people_with_fine_clocks_is_found_at_a_common_place() -> None:
+    rng = np.random.default_rng(0)
+    start = datetime(2012, 4, 9, tzinfo=UTC)
+    rows = [(n, start + timedelta(seconds=int(at)), "home") for n in range(20) for at in rng.integers(0, 10**6, 300)]
+    copied = [*rows, *((99, time, place) for user, time, place in rows if user == 7)]
+    found = hp.find_shared(hp.events_from_frame(pl.DataFrame(copied, schema=["user", "time", "place"], orient="row")))
+    assert found.groups["user"].to_list() == [7, 99]
+
+
+def test_what_a_sample_shares_is_scaled_to_all_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [(user, f"2012-04-09 {n // 60:02d}:{n % 60:02d}:00", n) for user in "ab" for n in range(1000)]
+    both = hp.events_from_frame(pl.DataFrame(rows, schema=["user", "time", "place"], orient="row"))
+    monkeypatch.setattr(sharing, "ENOUGH_EVENTS", 500)
+    found = hp.find_shared(both)
+    assert found.sampled == 0.25
+    assert 800 < found.pairs["n_shared"].item() < 1200
+
+
+def test_a_repeat_is_the_same_for_counting_and_for_leaving_out() -> None:
+    table = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7], "s": [1.0, 2.0]}
+    timed = hp.events_from_frame(table, seconds="s")
+    assert hp.check_events(timed).n_repeats == 1
+    assert hp.without_repeats(timed).usable.collect().height == 1
+
+
+@pytest.mark.parametrize(
+    "call",
+    [hp.check_events, hp.find_shared, hp.by_weekday, hp.by_hours, hp.until_next],
+    ids=lambda call: call.__name__,
+)
+def test_a_frame_is_no_table_of_events(call: Any) -> None:
+    with pytest.raises(hp.InputError, match="not a table of events"):
+        call(pl.DataFrame({"user": [1]}))
+
+
+@pytest.mark.parametrize("longest", ["x", 0, -1, None, float("nan")])
+def test_the_longest_stay_is_a_positive_number(longest: Any) -> None:
+    with pytest.raises(hp.InputError, match="longest"):
+        hp.until_next(events(a=[0]), longest=longest)
 
 
 def test_histories_are_linked_through_a_third() -> None:

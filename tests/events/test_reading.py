@@ -1,13 +1,14 @@
 """Events come from any of the formats alike, and no row is lost without a word."""
 
 import gzip
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 import habitprint as hp
+from habitprint.events.labels import write_labelled
 
 ROWS = [
     ("Jill", "2012-04-09 08:30:00", "dorm"),
@@ -97,7 +98,7 @@ def test_bad_rows_stop_the_work_unless_told_otherwise() -> None:
     period = hp.ConsecutiveWeeks("2012-04-09")
     with pytest.raises(hp.InputError, match="1 rows cannot be used: 1 where the time cannot be read") as caught:
         hp.split(hp.events_from_frame(table), period)
-    assert "row 3" in caught.value.why
+    assert "user 'a', place 'x'" in caught.value.why
     parts = hp.split(hp.events_from_frame(table, on_bad_rows="skip"), period)
     assert parts.unused == {"the time cannot be read": 1}
     assert parts.n_used == 2
@@ -161,50 +162,117 @@ def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
         hp.read_events(str(tmp_path / "calls*"))
 
 
-def moment(text: object, kind: str | list[str] | None = None, time_zone: str = "UTC") -> datetime | None:
-    events = hp.events_from_frame(
-        {"user": [1], "time": [text], "place": [1]}, time_format=kind, time_zone=time_zone, on_bad_rows="skip"
-    )
-    found = events.frame.select("time").collect().item()
-    assert found is None or isinstance(found, datetime)
-    return found
+def test_ids_that_are_not_utf_8_are_faults_and_never_one_person(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_bytes("user,time,place\nJosé,2012-04-09,x\nJosè,2012-04-09,x\nJo,2012-04-09,x\n".encode("latin-1"))
+    found = hp.check_events(hp.read_events(path))
+    assert (found.n_users, found.unused) == (1, {"the user is not UTF-8 text": 2})
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "time_zone"),
-    [
-        ("2012-04-09 10:00:00", None, "UTC"),
-        ("2012-04-09T10:00", None, "UTC"),
-        ("2012-04-09T12:00:00+02:00", None, "UTC"),
-        ("2012-04-09T10:00:00.000Z", None, "Europe/Zurich"),
-        ("2012-04-09 12:00:00", None, "Europe/Zurich"),
-        ("20120409100000", None, "UTC"),
-        ("09.04.2012 10:00", None, "UTC"),
-        ("09/04/2012 10:00", "%d/%m/%Y %H:%M", "UTC"),
-        ("04-09 2012 10h00", ["%Y-%m-%d", "%m-%d %Y %Hh%M"], "UTC"),
-        (1333965600, "seconds", "UTC"),
-        ("1333965600000", "milliseconds", "UTC"),
-        (1333965600000000, "microseconds", "UTC"),
-    ],
-)
-def test_a_moment_is_the_same_however_it_is_written(text: object, kind: str | list[str] | None, time_zone: str) -> None:
-    assert moment(text, kind, time_zone) == datetime(2012, 4, 9, 10, tzinfo=UTC)
+@pytest.mark.parametrize("name", ["calls.csv", "calls.ndjson", "calls.csv.gz"])
+def test_utf_16_is_told_by_its_mark(tmp_path: Path, name: str) -> None:
+    content = "user,time,place\n".encode("utf-16")
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
+    with pytest.raises(hp.InputError, match="UTF-16"):
+        hp.read_events(tmp_path / name)
 
 
-def test_an_hour_that_clocks_skip_is_a_bad_row() -> None:
-    assert moment("2012-03-25 02:30:00", time_zone="Europe/Zurich") is None
+@pytest.mark.parametrize("columns", [None, ["user", "time", "place"]])
+def test_a_line_with_too_many_fields_is_a_fault(tmp_path: Path, columns: list[str] | None) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text(("" if columns else "user,time,place\n") + "a,2012-04-09,x\na,2012-04-09,Paris, France\n")
+    found = hp.check_events(hp.read_events(path, columns=columns))
+    assert found.unused == {"the line has more fields than there are columns": 1}
+    assert found.n_used == 1
 
 
-@pytest.mark.parametrize(
-    ("texts", "fault"),
-    [
-        (["03/04/2012 10:00"], "can be read in two ways"),
-        (["2012-04-09 10:00:00", "2012-04-10T10:00:00"], "written in several formats"),
-        (["tomorrow"], "cannot be read"),
-        ([1, 2], "holds numbers, and it is not said of what"),
-        ([[1], [2]], "which are not times"),
-    ],
-)
-def test_times_in_doubt_are_refused(texts: list[object], fault: str) -> None:
-    with pytest.raises(hp.InputError, match=fault):
-        hp.events_from_frame({"user": [1] * len(texts), "time": texts, "place": [1] * len(texts)})
+def test_a_line_of_commas_is_left_out_and_counted(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text("user,time,place\na,2012-04-09,x\n,,\n")
+    events = hp.read_events(path)
+    found = hp.check_events(events)
+    assert (found.n_rows, found.unused) == (2, {"the line is empty": 1})
+    events.refuse_unusable()
+
+
+def test_names_of_columns_are_distinct(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text("user,time,place,user\na,2012-04-09,x,b\n")
+    with pytest.raises(hp.InputError, match="several columns 'user'"):
+        hp.read_events(path)
+    with pytest.raises(hp.InputError, match="names a column twice"):
+        hp.read_events(path, columns=["user", "time", "place", "user"])
+
+
+def test_an_id_with_a_line_break_is_a_fault(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text('user,time,place\n"a\nb",2012-04-09,x\na,2012-04-09,x\n')
+    assert hp.check_events(hp.read_events(path)).unused == {"the user has a line break in it": 1}
+
+
+def test_a_semicolon_file_is_answered_with_a_hint(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text("user;time;place\na;2012-04-09;x\n")
+    with pytest.raises(hp.InputError, match="separated by commas"):
+        hp.read_events(path)
+
+
+def test_ids_of_json_are_text_or_integers(tmp_path: Path) -> None:
+    path = tmp_path / "calls.ndjson"
+    users = ['"a"', "7", "-7", "1.5", '{"id": 1}', "[1]"]
+    lines = [f'{{"user": {user}, "time": "2012-04-09", "place": "x"}}\n' for user in users]
+    path.write_text("\ufeff" + "".join(lines), encoding="utf-8")
+    events = hp.read_events(path)
+    assert hp.check_events(events).unused == {"the user is neither text nor an integer": 3}
+    assert events.usable.collect()["user"].to_list() == ["a", "7", "-7"]
+
+
+def test_a_field_of_json_is_found_however_late_it_comes(tmp_path: Path) -> None:
+    path = tmp_path / "calls.ndjson"
+    path.write_text('{"user": 1, "time": "2012-04-09"}\n' * 1000 + '{"user": 1, "time": "2012-04-09", "place": "x"}\n')
+    found = hp.check_events(hp.read_events(path))
+    assert (found.n_used, found.unused) == (1, {"the place is missing": 1000})
+    with pytest.raises(hp.InputError, match="no column 'antenna'"):
+        hp.read_events(path, place="antenna")
+
+
+@pytest.mark.parametrize("path", [[], 7, [7]])
+def test_what_names_no_file_is_refused(path: Any) -> None:
+    with pytest.raises(hp.InputError, match=r"names no file|names of files"):
+        hp.read_events(path)
+
+
+def test_parquet_files_may_have_more_columns_than_the_first(tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    FRAME.with_columns(mood=pl.lit("good")).write_parquet(tmp_path / "b.parquet")
+    assert hp.read_events(tmp_path / "*.parquet").usable.collect().height == 6
+
+
+def test_where_data_comes_from_is_kept_with_a_parquet_file(tmp_path: Path) -> None:
+    write_labelled(FRAME, tmp_path / "twin.parquet", "made up")
+    write_labelled(FRAME, tmp_path / "twin.csv", "made up")
+    assert hp.read_events(tmp_path / "twin.parquet").source.endswith("twin.parquet (made up)")
+    assert hp.read_events(tmp_path / "twin.csv").source.endswith("twin.csv")
+
+
+@pytest.mark.parametrize("column", ["user", "time", "place", "s"])
+def test_a_column_without_any_value_makes_bad_rows(column: str) -> None:
+    table: dict[str, list[object]] = {"user": [1], "time": ["2012-04-09"], "place": [7], "s": [1.0]}
+    events = hp.events_from_frame(table | {column: [None]}, seconds="s")
+    with pytest.raises(hp.InputError, match=r"1 where the \w+ is missing"):
+        hp.check_events(events)
+
+
+def test_a_lazy_frame_that_cannot_be_read_is_the_inputs_fault(tmp_path: Path) -> None:
+    FRAME.write_parquet(tmp_path / "a.parquet")
+    lazy = pl.scan_parquet(tmp_path / "a.parquet")
+    lazy.collect_schema()
+    (tmp_path / "a.parquet").unlink()
+    with pytest.raises(hp.InputError, match="cannot be read"):
+        hp.events_from_frame(lazy)
+
+
+def test_a_duration_of_ages_is_a_fault() -> None:
+    table = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7], "s": [1e300, 1.0]}
+    found = hp.check_events(hp.events_from_frame(table, seconds="s"))
+    assert found.unused == {"the duration is over 300 years (wrong unit?)": 1}

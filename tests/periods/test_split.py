@@ -165,6 +165,55 @@ def test_large_integer_ids_are_counted_like_small_ones() -> None:
     assert parts.released.to_table().rows() == [(5, 2**62, 1), (2**62, -(2**62), 1)]
 
 
+def test_ids_beyond_signed_64_bits_are_counted_like_small_ones() -> None:
+    rows = [
+        (2**63 + user, day, place)
+        for user in (0, 5)
+        for day in (MONDAY, MONDAY + timedelta(days=7))
+        for place in (1, 2)
+    ]
+    table = pl.DataFrame(rows, schema={"user": pl.UInt64, "time": pl.Date, "place": pl.Int64}, orient="row")
+    parts = hp.split(hp.events_from_frame(table), hp.ConsecutiveWeeks(MONDAY))
+    assert parts.released.users.to_list() == [2**63, 2**63 + 5]
+    assert parts.released.totals.tolist() == [2.0, 2.0]
+
+
+@given(st.permutations([0.1, 0.2, 0.3, 1e6, 1e-6, 7.7, 0.7]))
+def test_seconds_add_up_to_the_same_in_any_order(seconds: list[float]) -> None:
+    rows = [(1, day, "x", s) for day in (MONDAY, MONDAY + timedelta(days=7)) for s in seconds]
+    frame = pl.DataFrame(rows, schema=["user", "time", "place", "s"], orient="row")
+    parts = hp.split(hp.events_from_frame(frame, seconds="s"), hp.ConsecutiveWeeks(MONDAY), count="seconds")
+    assert parts.released.totals.tolist() == [1000009.000001]
+
+
+@pytest.mark.parametrize("period", [hp.BusiestWeeks(), hp.HalvesOfActiveWeeks(), hp.ConsecutiveWeeks(MONDAY)])
+def test_where_all_rows_are_bad_their_faults_are_told(period: Period) -> None:
+    events = hp.events_from_frame({"user": [None, None], "time": [MONDAY, MONDAY], "place": [1, 1]})
+    with pytest.raises(hp.InputError, match="2 where the user is missing"):
+        hp.split(events, period)
+
+
+def test_an_empty_period_tells_what_became_of_all_rows() -> None:
+    table = {"user": [1, None], "time": [MONDAY] * 2, "place": [1, 1]}
+    events = hp.events_from_frame(table, on_bad_rows="skip")
+    with pytest.raises(hp.InputError, match="known period has no events") as caught:
+        hp.split(events, hp.ConsecutiveWeeks(MONDAY))
+    assert "1 where the user is missing" in caught.value.why
+
+
+@pytest.mark.parametrize("users", [1, "12", []])
+def test_a_cohort_is_a_list_of_users(users: Any) -> None:
+    with pytest.raises(hp.InputError, match="users="):
+        hp.split(hp.events_from_frame(table_of(events_of(1, 1))), hp.ConsecutiveWeeks(MONDAY), users=users)
+
+
+def test_what_is_split_are_events_by_a_period() -> None:
+    with pytest.raises(hp.InputError, match="not a period"):
+        hp.split(hp.events_from_frame(table_of(events_of(1, 1))), "2012-04-09")  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match="not a table of events"):
+        hp.split(table_of(events_of(1, 1)), hp.ConsecutiveWeeks(MONDAY))  # type: ignore[arg-type]
+
+
 def test_positions_need_a_grid_first() -> None:
     events = hp.events_from_frame({"user": [1], "time": [MONDAY], "lat": [1.0], "lon": [1.0]}, lat="lat", lon="lon")
     with pytest.raises(hp.InputError, match="has positions, but no places"):
@@ -177,7 +226,9 @@ def test_positions_need_a_grid_first() -> None:
         (lambda: hp.DateRanges(("2012-04-09", "2012-04-15"), ("2012-04-15", "2012-04-20")), "overlap"),
         (lambda: hp.DateRanges(("2012-04-15", "2012-04-09"), ("2012-04-20", "2012-04-21")), "before it begins"),
         (lambda: hp.DateRanges(("2012-04-31", "2012-05-09"), ("2012-05-20", "2012-05-21")), "is not a date"),
+        (lambda: hp.DateRanges("2012-04-09", "2012-04-16"), "is not a range of days"),  # type: ignore[arg-type]
         (lambda: hp.ConsecutiveWeeks("next week"), "is not a date"),
+        (lambda: hp.ConsecutiveWeeks("9999-12-31"), "too far away"),
         (lambda: hp.ConsecutiveWeeks(20120409), "is not a date"),  # type: ignore[arg-type]
         (lambda: hp.BusiestWeeks("funday"), "no first_day 'funday'"),  # type: ignore[arg-type]
         (lambda: hp.OnDays("mon", "tuesday", of=hp.ConsecutiveWeeks(MONDAY)), "no first day 'mon'"),  # type: ignore[arg-type]

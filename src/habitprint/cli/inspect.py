@@ -8,7 +8,6 @@ from rich.console import Console
 from rich.table import Table
 
 from habitprint.cli.event_options import (
-    BadRowsOption,
     ColumnNames,
     EventFiles,
     LatColumn,
@@ -39,7 +38,6 @@ def inspect(
     columns: ColumnNames = None,
     time_zone: TimeZoneOption = "UTC",
     time_format: TimeFormatOption = None,
-    on_bad_rows: BadRowsOption = "fail",
     as_json: JsonOption = False,
 ) -> None:
     """Check a table of events before anything is concluded from it.
@@ -51,7 +49,7 @@ def inspect(
 
     habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
     """
-    source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows)
+    source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, "skip")
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         found = check_events(source.open(), progress=progress)
     if as_json:
@@ -74,6 +72,10 @@ def _tell(found: EventsCheck, screen: Console) -> None:
     table.add_row("repeated rows", f"{found.n_repeats:,}")
     table.add_row("shared histories", f"{found.shared.n_users:,} users")
     screen.print(table)
+    if found.shared.clock in {"day", "hour"}:
+        screen.print(
+            f"\nTimes name the {found.shared.clock}: people meet by chance, so few shared histories can be found."
+        )
     if found.shared.n_users:
         part = "" if found.shared.sampled == 1 else f" (estimated from {found.shared.sampled:.2%} of the moments)"
         screen.print(f"\nUsers who share at least half of their events under different ids{part}:")
@@ -101,6 +103,7 @@ def _summary(found: EventsCheck) -> dict[str, Any]:
         "shared_histories": {
             "n_users": found.shared.n_users,
             "sampled": found.shared.sampled,
+            "clock": found.shared.clock,
             "pairs": found.shared.pairs.to_dicts(),
         },
     }

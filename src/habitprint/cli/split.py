@@ -22,6 +22,7 @@ from habitprint.cli.event_options import (
     LatColumn,
     LonColumn,
     MapOption,
+    MapToOption,
     PlaceColumn,
     RangesOption,
     SecondsColumn,
@@ -41,10 +42,11 @@ from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.events.files import find_files
+from habitprint.events.labels import find_label, write_labelled
 from habitprint.periods import Split
 from habitprint.periods import split as split_events
 from habitprint.periods.split import CountedAs
-from habitprint.tables import check_writable, read_table, require_columns, write_table
+from habitprint.tables import check_writable, read_table, require_columns
 
 
 def split(
@@ -64,6 +66,7 @@ def split(
     side: SideOption = None,
     box: BoxOption = None,
     mapping: MapOption = None,
+    map_to: MapToOption = "to",
     hours: ByHoursOption = None,
     weekday: ByWeekdayOption = False,
     shared: SharedOption = "keep",
@@ -99,10 +102,11 @@ def split(
     source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         events = resolve(source.open(), shared)
-        events = with_places(events, side, box, mapping, hours, weekday=weekday)
+        events = with_places(events, side, box, mapping, hours, weekday=weekday, map_to=map_to)
         parts = split_events(events, period, users=_read_cohort(users), active=active, count=count, progress=progress)
+        label = find_label(find_files(files))
         for histograms, out in zip(parts, (released_out, known_out), strict=True):
-            write_table(histograms.to_table(), out, overwrite=force)
+            write_labelled(histograms.to_table(), out, label, overwrite=force)
     if as_json:
         typer.echo(json.dumps(_summary(parts, released_out, known_out), ensure_ascii=False))
     else:

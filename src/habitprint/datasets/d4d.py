@@ -8,6 +8,7 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, events_from_frame
+from habitprint.events.stream import collect
 from habitprint.ids import to_ids
 from habitprint.mappings import PlaceMapping
 
@@ -126,7 +127,7 @@ def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
 
 
 def _positions(path: Path) -> pl.DataFrame:
-    text = _open(path, POSITIONS).collect()
+    (text,) = collect([_open(path, POSITIONS)], str(path))
     numbers = text.select(
         pl.col("place").cast(pl.Int64, strict=False), pl.col("lat", "lon").cast(pl.Float64, strict=False)
     )
@@ -162,7 +163,7 @@ def _open(path: Path, columns: tuple[str, ...]) -> pl.LazyFrame:
         extra_columns="ignore",
         glob=False,
     ).with_columns(pl.col(columns).str.strip_chars())
-    first = rows.head(1).collect()
+    (first,) = collect([rows.head(1)], str(path))
     if first.is_empty():
         raise InputError(
             f"{path} is empty",

@@ -3,8 +3,9 @@
 from habitprint.events.check import EventsCheck, check_events
 from habitprint.events.combine import by_hours, by_weekday, until_next
 from habitprint.events.files import read_events
+from habitprint.events.frames import events_from_frame
 from habitprint.events.sharing import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
-from habitprint.events.table import Events, OnBadRows, Reason, events_from_frame
+from habitprint.events.table import Events, OnBadRows, Reason
 
 __all__ = [
     "Events",

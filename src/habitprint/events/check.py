@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from habitprint.errors import InputError
-from habitprint.events.sharing import SharedHistories, find_shared
-from habitprint.events.table import Events, collect
+from habitprint.events.sharing import SharedHistories, find_shared, row_columns
+from habitprint.events.stream import collect
+from habitprint.events.table import Events, in_words, require_events
 from habitprint.progress import Progress, silent
 
 
@@ -32,7 +33,7 @@ class EventsCheck:
     first, last
         The first and the last time, in the time zone.
     n_repeats
-        Rows that say the same as another: same user, time and place.
+        Rows that say the same as another: same user, time and place (or position), as in `without_repeats`.
     shared
         Users who share their history with another user.
 
@@ -70,6 +71,7 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     >>> hp.check_events(events).unused
     {'the user is missing': 1}
     """
+    require_events(events)
     progress("counting rows", 0, 3)
     (by_reason,) = collect([events.frame.group_by("reason").agg(n=pl.len())], events.source)
     n_by_reason: dict[int, int] = dict(by_reason.rows())
@@ -82,7 +84,7 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     if n_used == 0:
         raise InputError(
             f"{events.source} has no row that can be used",
-            why=", ".join(f"{n:,} where {text}" for text, n in unused.items()) or "it is empty",
+            why=in_words(unused) or "it is empty",
             fix="check that the columns are named right",
         )
     progress("counting users and places", 1, 3)
@@ -108,6 +110,6 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
 
 
 def _count_repeats(events: Events) -> int:
-    (hashes,) = collect([events.usable.select(hash=pl.struct(events.columns).hash(seed=0))], events.source)
+    (hashes,) = collect([events.usable.select(hash=pl.struct(row_columns(events)).hash(seed=0))], events.source)
     ordered = np.sort(hashes["hash"].to_numpy())
     return int(np.count_nonzero(ordered[1:] == ordered[:-1]))

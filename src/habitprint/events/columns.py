@@ -1,11 +1,21 @@
 """Which columns of a table make an event, what their values may be, and what is wrong with them."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 
 import polars as pl
 
 from habitprint.errors import InputError
+
+SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
+LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
+OUT_OF_RANGE = "the time is out of range (wrong unit?)"
+# Year 1 to 9999, less a day for the time zones.
+FIRST_TIME, LAST_TIME = (
+    pl.lit(moment).dt.replace_time_zone("UTC").dt.cast_time_unit("us")
+    for moment in (datetime(1, 1, 2), datetime(9999, 12, 31))  # noqa: DTZ001 - the zone follows
+)
 
 
 def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> None:
@@ -15,15 +25,29 @@ def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> 
     --------
     >>> require_named(pl.Schema({"who": pl.String}), {"user": "who"}, "calls.csv")
     """
+    twice = [column for column in wanted.values() if f"{column}_duplicated_0" in schema]
+    if twice:
+        raise InputError(
+            f"{source} has several columns {', '.join(map(repr, twice))}",
+            why="it is not said which of them counts",
+            fix="keep one of them",
+        )
     missing = {role: column for role, column in wanted.items() if column not in schema}
     if not missing:
         return
+    names = [name for name in schema if name != SURPLUS]
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
+        raise InputError(
+            f"{source} has a single column, {names[0]!r}",
+            why="columns are separated by commas in .csv and by tabs in .tsv",
+            fix="separate them so, or give the file the ending that it should have",
+        )
     role, column = next(iter(missing.items()))
-    near = difflib.get_close_matches(column.lower(), {name.lower(): name for name in schema}, n=1, cutoff=0.5)
-    meant = next((name for name in schema if near and name.lower() == near[0]), None)
+    near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
+    meant = next((name for name in names if near and name.lower() == near[0]), None)
     raise InputError(
         f"{source} has no column {' and no column '.join(map(repr, missing.values()))}",
-        why=f"it has the columns {', '.join(map(repr, schema)) or 'none'}",
+        why=f"it has the columns {', '.join(map(repr, names)) or 'none'}",
         fix=(f"did you mean '{meant}'? Name it: " if meant else "name the column that says it: ")
         + f"{role}='{meant or '…'}' (on the command line: --{role} {meant or '…'})",
     )
@@ -81,7 +105,7 @@ def to_number(schema: pl.Schema, column: str) -> pl.Expr:
     kind, values = schema[column], pl.col(column)
     if kind == pl.String:
         values = values.str.strip_chars()
-    elif not kind.is_numeric():
+    elif not kind.is_numeric() and kind != pl.Null:
         raise InputError(
             f"column '{column}' holds {kind} values, which are not numbers",
             why="positions and durations are numbers",
@@ -90,19 +114,24 @@ def to_number(schema: pl.Schema, column: str) -> pl.Expr:
     return values.cast(pl.Float64, strict=False)
 
 
-def find_faults(columns: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
-    """Yield what makes a row unusable, in the order in which it is looked for.
+def find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator[tuple[pl.Expr, str]]:
+    """Yield what makes a row unusable, in the order in which it is looked for; some ids may be text.
 
     Examples
     --------
-    >>> [text for _, text in find_faults(["user", "time", "place"])]
-    ['the time cannot be read', 'the user is missing', 'the place is missing']
+    >>> [text for _, text in find_faults(["user", "time", "place"])][:3]
+    ['the time cannot be read', 'the time is out of range (wrong unit?)', 'the user is missing']
     """
     yield pl.col("time").is_null(), "the time cannot be read"
-    yield pl.col("user").is_null(), "the user is missing"
-    if "place" in columns:
-        yield pl.col("place").is_null(), "the place is missing"
-    else:
+    yield (pl.col("time") < FIRST_TIME) | (pl.col("time") >= LAST_TIME), OUT_OF_RANGE
+    for name in ("user", "place"):
+        if name in columns:
+            yield pl.col(name).is_null(), f"the {name} is missing"
+        if name in text:
+            # What is not UTF-8 was read as this mark, so that ids that differ would become the same.
+            yield pl.col(name).str.contains("\ufffd", literal=True), f"the {name} is not UTF-8 text"
+            yield pl.col(name).str.contains("[\r\n]"), f"the {name} has a line break in it"
+    if "place" not in columns:
         lat, lon = pl.col("lat"), pl.col("lon")
         is_given = (lat.is_finite() & lon.is_finite()).fill_null(value=False)
         yield ~is_given, "the position is missing or no number"
@@ -110,3 +139,4 @@ def find_faults(columns: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
     if "seconds" in columns:
         is_duration = pl.col("seconds").is_finite() & (pl.col("seconds") >= 0)
         yield ~is_duration.fill_null(value=False), "the duration is missing, negative or no number"
+        yield pl.col("seconds") > LONGEST, "the duration is over 300 years (wrong unit?)"

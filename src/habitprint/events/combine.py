@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import polars as pl
 
-from habitprint.errors import InputError, is_whole
-from habitprint.events.table import Events
+from habitprint.errors import InputError, is_whole, require_number
+from habitprint.events.table import Events, require_events
 
 HOURS = 24
 DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -73,12 +73,14 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
     >>> hp.until_next(calls).usable.collect()["seconds"].to_list()
     [600.0, 3600.0]
     """
-    if not longest > 0:
-        raise InputError(
-            f"a longest stay of {longest!r} seconds",
-            why="it limits how long somebody is taken to stay after an event",
-            fix="give a positive number of seconds, such as 3600",
-        )
+    require_events(events)
+    require_number(
+        "longest",
+        longest,
+        why="it limits how long somebody is taken to stay after an event",
+        fix="give a positive number of seconds, such as 3600",
+        above=0,
+    )
     where = [column for column in events.columns if column in {"place", "lat", "lon"}]
     # Refused rows must not end somebody's stay, so they come last, as a user of their own.
     is_usable = pl.col("reason") == 0
@@ -93,6 +95,7 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
 
 
 def _local_time(events: Events) -> pl.Expr:
+    require_events(events)
     if "place" not in events.columns:
         raise InputError(
             f"{events.source} has positions, but no places",

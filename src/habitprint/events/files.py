@@ -1,19 +1,19 @@
 """Which files hold events, and how they are opened without reading them."""
 
 import glob
-import json
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.events.table import Events, OnBadRows, events_from_frame
-
-Opener = Callable[[list[Path], Sequence[str] | None], pl.LazyFrame]
-LINE = "line"  # of an NDJSON file, before its fields are taken out of it
-SAMPLE = 1000  # lines that show which fields there are
+from habitprint.events.columns import where_columns
+from habitprint.events.frames import to_events
+from habitprint.events.labels import find_label
+from habitprint.events.openers import OPENERS, Opened
+from habitprint.events.table import Events, OnBadRows
 
 
 def read_events(
@@ -54,6 +54,9 @@ def read_events(
         ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
         counted and left out.
 
+    Lines of a text file with nothing in them are left out and counted. Bytes that are not UTF-8 make an id a fault, and
+    so do more fields than there are columns. A Parquet file that says where its data comes from keeps saying so.
+
     Examples
     --------
     >>> import tempfile
@@ -72,20 +75,10 @@ def read_events(
             why="one call reads files of one format",
             fix="read them apart, or narrow the pattern",
         )
-    frame = _opened(files, kinds.pop(), columns)
-    return events_from_frame(
-        frame,
-        user=user,
-        time=time,
-        place=place,
-        lat=lat,
-        lon=lon,
-        seconds=seconds,
-        time_zone=time_zone,
-        time_format=time_format,
-        on_bad_rows=on_bad_rows,
-        source=_name(path),
-    )
+    wanted = {"user": user, "time": time, **where_columns(place, lat, lon)} | ({"seconds": seconds} if seconds else {})
+    opened, label = _opened(files, kinds.pop(), columns, wanted)
+    source = _name(path) if label is None else f"{_name(path)} ({label})"
+    return to_events(opened.frame, wanted, time_zone, time_format, on_bad_rows, source, opened.against)
 
 
 def find_files(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -96,7 +89,14 @@ def find_files(path: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) 
     >>> find_files(__file__) == [Path(__file__)]
     True
     """
-    patterns = [path] if isinstance(path, (str, os.PathLike)) else list(path)
+    is_several = isinstance(path, Iterable) and not isinstance(path, (str, os.PathLike))
+    patterns: list[Any] = list(path) if is_several else [path]  # type: ignore[arg-type]
+    if not patterns or not all(isinstance(pattern, (str, os.PathLike)) for pattern in patterns):
+        raise InputError(
+            f"{path!r} names no file" if not patterns else f"{first_few(patterns, 2)} are not all names of files",
+            why="events are in one file, or in several",
+            fix="give a path, a pattern such as 'calls/*.csv', or several of these",
+        )
     found: set[Path] = set()
     for pattern in patterns:
         exact = Path(pattern)
@@ -130,9 +130,11 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _opened(files: list[Path], kind: str, columns: Sequence[str] | None) -> pl.LazyFrame:
+def _opened(
+    files: list[Path], kind: str, columns: Sequence[str] | None, wanted: Mapping[str, str]
+) -> tuple[Opened, str | None]:
     try:
-        return OPENERS[kind](files, columns)
+        return OPENERS[kind](files, columns, wanted), find_label(files)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).strip().splitlines()
         raise InputError(
@@ -140,58 +142,3 @@ def _opened(files: list[Path], kind: str, columns: Sequence[str] | None) -> pl.L
             why=f"its content is not that of a {kind} file, or it may not be opened",
             fix="look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
         ) from error
-
-
-def _separated(separator: str) -> Opener:
-    def open_text(files: list[Path], columns: Sequence[str] | None) -> pl.LazyFrame:
-        schema = None if columns is None else dict.fromkeys(columns, pl.String)
-        frame = pl.scan_csv(
-            files,
-            separator=separator,
-            has_header=columns is None,
-            schema=schema,
-            infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
-            # A line with too few fields lacks some; one byte that is not UTF-8 must not end the reading.
-            missing_columns="insert",
-            extra_columns="ignore",
-            truncate_ragged_lines=True,
-            encoding="utf8-lossy",
-            glob=False,
-        )
-        frame.collect_schema()
-        # Lines with nothing in them, as editors leave them at the end, say nothing.
-        return frame.filter(~pl.all_horizontal(pl.all().is_null()))
-
-    return open_text
-
-
-def _open_lines(files: list[Path], columns: Sequence[str] | None) -> pl.LazyFrame:  # noqa: ARG001
-    """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
-    lines = pl.scan_lines(files, name=LINE, glob=False).filter(pl.col(LINE).str.strip_chars() != "")
-    # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
-    names = sorted({name for line in lines.head(SAMPLE).collect().to_series() for name in _names(line)})
-    return lines.select(pl.col(LINE).str.json_path_match(f"$['{name}']").alias(name) for name in names)
-
-
-def _names(line: str) -> list[str]:
-    """Return the names of the fields of one line of NDJSON that can be looked up."""
-    try:
-        fields = json.loads(line)
-    except ValueError:
-        return []
-    return [name for name in fields if not set(name) & set("'\\")] if isinstance(fields, dict) else []
-
-
-def _open_parquet(files: list[Path], columns: Sequence[str] | None) -> pl.LazyFrame:  # noqa: ARG001
-    frame = pl.scan_parquet(files, glob=False)
-    frame.collect_schema()
-    return frame
-
-
-OPENERS: dict[str, Opener] = {
-    ".csv": _separated(","),
-    ".tsv": _separated("\t"),
-    ".ndjson": _open_lines,
-    ".jsonl": _open_lines,
-    ".parquet": _open_parquet,
-}

@@ -11,12 +11,18 @@ import numpy as np
 import polars as pl
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.special import pdtrc
 
 from habitprint.errors import require_option
-from habitprint.events.table import Events, Reason, collect
+from habitprint.events.stream import collect
+from habitprint.events.table import Events, Reason, require_events
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
-MANY = 8  # more users than this at one place at one instant are a crowd, or a coarse clock
+MANY = 8  # more users than this at one place at one instant are a crowd
+UNEVEN = 3  # how many times as often as by pure chance people with like hours, such as in an office, may meet
+UNLIKELY = 0.01  # chance that any pair of users at all is called the same who are not
+DAY = 86_400_000_000  # microseconds
+TICKS = {"day": DAY, "hour": 3_600_000_000, "minute": 60_000_000, "second": 1_000_000}  # how finely clocks may tell
 FEWEST = 5  # shared events below which two histories are not called the same
 SHARED_PART = 0.5  # of the events of the user who has fewer
 Resolution = Literal["merge", "drop"]
@@ -30,11 +36,15 @@ class SharedHistories:
     ----------
     pairs
         ``user, other, n_shared, share``: pairs of users with the number of events that both have at the same
-        instant at the same place, and its share of the events of the one who has fewer.
+        instant at the same place (estimated, if a sample was looked at), and its share of the events of the one
+        who has fewer. Of more than eight users with identical histories, the smallest id is paired with each other one.
     groups
         ``user, same_as``: each user concerned, and the smallest id among those with the same history.
     sampled
         The share of instants and places that was looked at: 1 unless there are very many events.
+    clock
+        How finely times are told: ``"day"``, ``"hour"``, ``"minute"`` or ``"second"``. With whole days, chance puts
+        many people at the same place at the same time, so that hardly any history can be called shared.
 
     Examples
     --------
@@ -45,6 +55,7 @@ class SharedHistories:
     pairs: pl.DataFrame
     groups: pl.DataFrame
     sampled: float
+    clock: str = "second"
 
     @property
     def n_users(self) -> int:
@@ -55,8 +66,10 @@ class SharedHistories:
 def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
     """Find users who have at least half of their events in common with another user.
 
-    An event in common has the same time and the same place (or position) under both ids; at least five are needed.
-    Moments that more than eight users share say nothing and are passed over.
+    An event in common has the same time and the same place (or position) under both ids; at least five are needed,
+    and more than chance gives to any two of so many people who are at the same places as often, but each on their
+    own. Moments that more than eight users share are passed over, except for users whose histories are
+    identical. Of very many events a sample is looked at: the same moments for all users.
 
     Parameters
     ----------
@@ -73,6 +86,7 @@ def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
     >>> find_shared(events).pairs.rows()
     [('a', 'b', 6, 1.0)]
     """
+    require_events(events)
     if n_rows is None:
         n_rows = int(collect([events.usable.select(pl.len())], events.source)[0].item())
     step = -(-n_rows // ENOUGH_EVENTS) or 1
@@ -82,21 +96,71 @@ def find_shared(events: Events, n_rows: int | None = None) -> SharedHistories:
         # The same moments are sampled for every user, so that what two users share stays shared.
         rows = rows.filter(pl.struct(moment).hash(seed=0) % step == 0)
     (seen,) = collect([rows.unique()], events.source)
-    several = seen.group_by(moment).agg(pl.len()).filter(pl.col("len").is_between(2, MANY)).select(moment)
-    shared = seen.join(several, on=moment, how="semi")
-    pairs = shared.join(shared, on=moment, suffix="_other").filter(pl.col("user") < pl.col("user_other"))
-    counted = pairs.group_by("user", pl.col("user_other").alias("other")).agg(n_shared=pl.len().cast(pl.Int64))
+    clock = _clock(seen["time"].dt.convert_time_zone(events.time_zone))
     totals = seen.group_by("user").agg(total=pl.len())
-    found = (
+    counted = pl.concat([_in_small_groups(seen, moment), _identical(seen, moment)]).unique()
+    close = (
         counted.filter(pl.col("n_shared") >= FEWEST)
         .join(totals, on="user")
         .join(totals.rename({"user": "other", "total": "total_other"}), on="other")
         .with_columns(share=pl.col("n_shared") / pl.min_horizontal("total", "total_other"))
         .filter(pl.col("share") >= SHARED_PART)
-        .select("user", "other", "n_shared", "share")
+    )
+    near = close.join(_together(seen, close, moment), on=["user", "other"])
+    expected = UNEVEN * step * near["n_together"].to_numpy() / _n_times(seen["time"], TICKS[clock])
+    n_pairs = totals.height * (totals.height - 1) / 2
+    is_more = pdtrc(near["n_shared"].to_numpy() - 1, expected) * n_pairs < UNLIKELY
+    found = (
+        near.filter(pl.Series(is_more, dtype=pl.Boolean))
+        .select("user", "other", pl.col("n_shared") * step, "share")
         .sort("share", "n_shared", "user", "other", descending=[True, True, False, False])
     )
-    return SharedHistories(found, _groups(found), 1.0 / step)
+    return SharedHistories(found, _groups(found), 1.0 / step, clock)
+
+
+def _in_small_groups(seen: pl.DataFrame, moment: list[str]) -> pl.DataFrame:
+    """Return the pairs of users with the number of moments that both share, with few others."""
+    several = seen.group_by(moment).agg(pl.len()).filter(pl.col("len").is_between(2, MANY)).select(moment)
+    shared = seen.join(several, on=moment, how="semi")
+    pairs = shared.join(shared, on=moment, suffix="_other").filter(pl.col("user") < pl.col("user_other"))
+    return pairs.group_by("user", pl.col("user_other").alias("other")).agg(n_shared=pl.len().cast(pl.Int64))
+
+
+def _identical(seen: pl.DataFrame, moment: list[str]) -> pl.DataFrame:
+    """Return each user who has exactly the moments of another, paired with the smallest id of those who have them."""
+    hashes = seen.select("user", hash=pl.struct(moment).hash(seed=0))
+    # Sums of hashes do not depend on the order; two of them, of different mixtures, do not agree by accident.
+    of_user = hashes.group_by("user").agg(
+        n_shared=pl.len().cast(pl.Int64), first=pl.col("hash").sum(), second=pl.col("hash").hash(seed=1).sum()
+    )
+    same = of_user.with_columns(least=pl.col("user").min().over("n_shared", "first", "second"))
+    return same.filter(pl.col("least") < pl.col("user")).select(
+        pl.col("least").alias("user"), pl.col("user").alias("other"), "n_shared"
+    )
+
+
+def _together(seen: pl.DataFrame, pairs: pl.DataFrame, moment: list[str]) -> pl.DataFrame:
+    """Return for each pair how many pairs of their events were at the same place, whenever that was."""
+    where = [column for column in moment if column != "time"]
+    visits = seen.group_by("user", *where).agg(n=pl.len().cast(pl.Float64))
+    other = visits.rename({"user": "other", "n": "n_other"})
+    both = pairs.select("user", "other").join(visits, on="user").join(other, on=["other", *where])
+    return both.group_by("user", "other").agg(n_together=(pl.col("n") * pl.col("n_other")).sum())
+
+
+def _clock(times: pl.Series) -> str:
+    """Return how finely local times are told."""
+    since_midnight = times.dt.hour().cast(pl.Int64) * TICKS["hour"] + times.dt.minute().cast(pl.Int64) * 60_000_000
+    since_midnight += times.dt.second().cast(pl.Int64) * 1_000_000
+    return next(name for name, tick in TICKS.items() if name == "second" or (since_midnight % tick == 0).all())
+
+
+def _n_times(times: pl.Series, tick: int) -> float:
+    """Return how many times there are to be at: two events fall on the same one with one in so many chances."""
+    counts = times.value_counts()["count"].cast(pl.Float64)
+    n_same = float((counts * (counts - 1)).sum())
+    # A small table shows few times; a clock has at least as many as it ticks in a day.
+    return max(times.len() * (times.len() - 1.0) / n_same if n_same else np.inf, DAY / tick)
 
 
 def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> Events:
@@ -119,6 +183,7 @@ def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> 
     >>> merged.usable.collect()["user"].to_list()
     ['a', 'a', 'a', 'a', 'a', 'a']
     """
+    require_events(events)
     require_option("how", how, get_args(Resolution))
     if shared.n_users == 0:
         return events
@@ -148,8 +213,20 @@ def without_repeats(events: Events) -> Events:
     >>> without_repeats(twice).usable.collect().height
     1
     """
-    is_again = ~pl.struct("user", *_moment(events), "reason").is_first_distinct()
+    is_again = ~pl.struct(*row_columns(events), "reason").is_first_distinct()
     return events.leave_out(is_again, "it repeats another row")
+
+
+def row_columns(events: Events) -> list[str]:
+    """Return the columns in which a row and its repeat agree: who, when and where, not how long.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> row_columns(hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]}))
+    ['user', 'time', 'place']
+    """
+    return ["user", *_moment(events)]
 
 
 def _moment(events: Events) -> list[str]:

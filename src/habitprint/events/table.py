@@ -1,16 +1,17 @@
 """What an event table is: who was where and when, read lazily, with the reasons why rows cannot be used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Literal, Self, get_args
 
 import polars as pl
 
 from habitprint.errors import InputError, require_option
-from habitprint.events.columns import find_faults, require_named, to_id, to_number, where_columns
-from habitprint.events.times import require_time_zone, to_instants
-from habitprint.tables import to_frame
+from habitprint.events.stream import collect
+from habitprint.events.times import require_time_zone
 
+__all__ = ["Events", "OnBadRows", "Reason", "collect", "in_words", "require_events"]
 OnBadRows = Literal["fail", "skip"]
 
 
@@ -132,98 +133,66 @@ class Events:
             raise self._cannot_be_used({self.reasons[number - 1].text: unused[number] for number in faults})
         return {self.reasons[number - 1].text: n for number, n in unused.items() if n}
 
+    def refuse_unusable(self) -> None:
+        """Raise `InputError` if there are faults that stop the work, or no row that can be used.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]}).refuse_unusable()
+        """
+        (by_reason,) = collect([self.frame.group_by("reason").agg(n=pl.len())], self.source)
+        counts: dict[int, int] = dict(by_reason.rows())
+        unused = self.count_unused(counts)
+        if not counts.get(0):
+            raise InputError(
+                f"{self.source} has no row that can be used",
+                why=in_words(unused) or "it is empty",
+                fix="check that the columns are named right",
+            )
+
     def _cannot_be_used(self, faults: dict[str, int]) -> InputError:
         is_fault = pl.col("reason").is_in([n for n, reason in enumerate(self.reasons, 1) if reason.is_fault])
-        (first,) = collect([self.frame.with_row_index("row", offset=1).filter(is_fault).head(3)], self.source)
-        where = "; ".join(
-            f"row {row}: {self.reasons[number - 1].text}" for row, number in first.select("row", "reason").rows()
-        )
+        (first,) = collect([self.frame.filter(is_fault).head(3)], self.source)
+        where = "; ".join(f"{self.reasons[row.pop('reason') - 1].text} ({_told(row)})" for row in first.to_dicts())
         return InputError(
-            f"{self.source}: {sum(faults.values()):,} rows cannot be used: "
-            + ", ".join(f"{n:,} where {text}" for text, n in faults.items()),
-            why=f"the first are {where} (counted without headers); left out unseen they could hide a systematic loss",
+            f"{self.source}: {sum(faults.values()):,} rows cannot be used: {in_words(faults)}",
+            why=f"among them: {where}; left out unseen they could hide a systematic loss",
             fix="correct them, or leave them out knowingly: --on-bad-rows skip (on_bad_rows='skip' in Python)",
         )
 
 
-def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:
-    """Compute lazy frames together, in a stream; a file that breaks off in the middle is the input's fault.
+def in_words(unused: Mapping[str, int]) -> str:
+    """Return numbers of rows by reason in words.
 
     Examples
     --------
-    >>> collect([pl.LazyFrame({"n": [1, 2]}).select(pl.col("n").sum())], "a frame")[0].item()
-    3
+    >>> in_words({"the user is missing": 1200})
+    '1,200 where the user is missing'
     """
-    try:
-        return pl.collect_all(frames, engine="streaming")
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()
+    return ", ".join(f"{n:,} where {text}" for text, n in unused.items())
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    """Return what can be said of a row."""
+    known = [
+        f"{name} {value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else f"{name} {value!r}"
+        for name, value in row.items()
+        if value is not None
+    ]
+    return ", ".join(known) or "nothing else in the row can be read either"
+
+
+def require_events(value: object) -> None:
+    """Raise `InputError` unless a value is a table of events.
+
+    Examples
+    --------
+    >>> require_events(Events(pl.LazyFrame(), ()))
+    """
+    if not isinstance(value, Events):
         raise InputError(
-            f"{source} cannot be read to its end: {reason[0] if reason else type(error).__name__}",
-            why="a file is broken, or changed while it was read",
-            fix="check that the files are complete and all have the same columns",
-        ) from error
-
-
-def events_from_frame(
-    table: Any,
-    *,
-    user: str = "user",
-    time: str = "time",
-    place: str | None = None,
-    lat: str | None = None,
-    lon: str | None = None,
-    seconds: str | None = None,
-    time_zone: str = "UTC",
-    time_format: str | Sequence[str] | None = None,
-    on_bad_rows: OnBadRows = "fail",
-    source: str = "a frame",
-) -> Events:
-    """Make events from any frame, lazily where the frame is lazy.
-
-    Parameters
-    ----------
-    table
-        A polars lazy frame, any frame that speaks Arrow, or a mapping of columns.
-    user, time, place, lat, lon
-        The names of its columns; an event has a place or a position. Default: ``place``.
-    seconds
-        The column that says how long each event lasted, if there is one.
-    time_zone
-        Where clocks without a zone stood, and where days and weeks begin.
-    time_format
-        How times are written, or the unit of a number; None: found from the data (see `read_events`).
-    on_bad_rows
-        ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
-        counted and left out.
-    source
-        What the events are called in messages.
-
-    Examples
-    --------
-    >>> visits = {"who": ["Jill", "Mike"], "when": ["2012-04-09", "2012-04-10"], "where": ["dorm", None]}
-    >>> events = events_from_frame(visits, user="who", time="when", place="where", on_bad_rows="skip")
-    >>> events.usable.collect()["user"].to_list()
-    ['Jill']
-    """
-    frame = table if isinstance(table, pl.LazyFrame) else to_frame(table).lazy()
-    where = where_columns(place, lat, lon)
-    wanted = {"user": user, "time": time, **where} | ({"seconds": seconds} if seconds else {})
-    schema = frame.collect_schema()
-    require_named(schema, wanted, source)
-    require_time_zone(time_zone)
-    columns = {
-        name: (to_id if name in {"user", "place"} else to_number)(schema, column)
-        for name, column in wanted.items()
-        if name != "time"
-    }
-    columns["time"] = to_instants(frame, time, schema[time], time_format, time_zone)
-    is_time_given = pl.col(time).is_not_null() if schema[time] != pl.String else pl.col(time).str.len_bytes() > 0
-    selected = frame.select(
-        *(columns[name].alias(name) for name in wanted),
-        reason=pl.when(is_time_given).then(pl.lit(0, pl.UInt8)).otherwise(pl.lit(1, pl.UInt8)),
-    )
-    events = Events(selected, (Reason("the time is missing", is_fault=True),), time_zone, source, on_bad_rows)
-    for condition, text in find_faults(wanted):
-        events = events.refuse(condition, text)
-    return events
+            f"a {type(value).__name__} is not a table of events",
+            why="events have a user, a time and a place, under these names and checked",
+            fix="make them with hp.read_events(path, …) or hp.events_from_frame(frame, …)",
+        )

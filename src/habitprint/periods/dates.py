@@ -10,6 +10,7 @@ from habitprint.errors import InputError, require_option
 
 DayName = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 DAYS: tuple[DayName, ...] = get_args(DayName)
+FIRST_DAY, LAST_DAY = date(1, 1, 8), date(9999, 12, 1)  # so that weeks and time zones never lead out of the calendar
 MONDAY = date(1970, 1, 5)  # weeks are counted from here
 
 
@@ -23,16 +24,21 @@ def to_date(value: Any) -> date:
     """
     if isinstance(value, datetime):
         value = value.date() if value == datetime.combine(value.date(), datetime.min.time(), value.tzinfo) else value
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
     try:
-        return date.fromisoformat(value)
+        day = value if isinstance(value, date) and not isinstance(value, datetime) else date.fromisoformat(value)
     except (TypeError, ValueError) as error:
         raise InputError(
             f"{value!r} is not a date",
             why="periods are made of whole days",
             fix="write it as year-month-day, such as '2012-04-09'",
         ) from error
+    if not FIRST_DAY <= day <= LAST_DAY:
+        raise InputError(
+            f"{day} is too far away",
+            why=f"periods lie between {FIRST_DAY} and {LAST_DAY}",
+            fix="check the year",
+        )
+    return day
 
 
 def in_words(day: date) -> str:

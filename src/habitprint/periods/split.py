@@ -10,6 +10,7 @@ import polars as pl
 from habitprint.arrays import Booleans
 from habitprint.errors import InputError, first_few, is_whole, require_option
 from habitprint.events import Events
+from habitprint.events.table import in_words, require_events
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.periods.tally import Tally, tally
@@ -93,7 +94,8 @@ def split(
     users
         A fixed cohort: the histograms are of exactly these users. None: of all who are active.
     active
-        The least number of events in each part for a user to be kept.
+        The least number of events in each part for a user to be kept. `BusiestWeeks` looks neither at this nor at
+        ``users``.
     count
         What a count is: the number of ``"visits"``, or the ``"seconds"`` spent.
 
@@ -106,7 +108,8 @@ def split(
     >>> released.to_table().rows(), known.to_table().rows()
     ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
     """
-    _check(events, active, count)
+    _check(events, period, active, count)
+    cohort = _cohort(users)
     if count == "seconds":
         events = events.leave_out(pl.col("seconds") == 0, "the event lasted no time")
     progress("finding the periods", 0, 2)
@@ -116,8 +119,8 @@ def split(
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
     n_inside = [found.n_in(part) for part in (RELEASED, KNOWN)]
-    _refuse_empty(n_inside, n_outside, parts.words, events.source)
-    kept = _kept_users(found, users, active, parts.words)
+    _refuse_empty(n_inside, n_outside, unused, parts.words, events.source)
+    kept = _kept_users(found, cohort, active, parts.words)
     n_used = int(found.n_events[kept[found.user]].sum())
     progress("counting events", 2, 2)
     return Split(
@@ -134,7 +137,14 @@ def split(
     )
 
 
-def _check(events: Events, active: int, count: str) -> None:
+def _check(events: Events, period: Period, active: int, count: str) -> None:
+    require_events(events)
+    if not callable(getattr(period, "parts", None)):
+        raise InputError(
+            f"{period!r} is not a period",
+            why="it says which events are released and which are known",
+            fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.BusiestWeeks or hp.HalvesOfActiveWeeks",
+        )
     require_option("count", count, get_args(CountedAs))
     if not is_whole(active) or active < 1:
         raise InputError(
@@ -156,25 +166,45 @@ def _check(events: Events, active: int, count: str) -> None:
         )
 
 
-def _refuse_empty(n_inside: list[int], n_outside: int, words: str, source: str) -> None:
+def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int], words: str, source: str) -> None:
     for name, n_events in zip(("released", "known"), n_inside, strict=True):
         if n_events == 0:
             raise InputError(
                 f"{source}: the {name} period has no events ({words})",
-                why=f"{n_outside:,} usable rows lie outside both periods",
+                why=f"{n_outside:,} usable rows lie outside both periods"
+                + (f"; not usable are {in_words(unused)}" if unused else ""),
                 fix="choose periods that the events cover, and check the time zone",
             )
 
 
-def _kept_users(found: Tally, users: Iterable[object] | None, active: int, words: str) -> Booleans:
+def _cohort(users: Iterable[object] | None) -> pl.Series | None:
+    """Return the distinct ids of a fixed cohort in ascending order."""
+    if users is None:
+        return None
+    if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
+        raise InputError(
+            f"users={users!r} is not a list of users",
+            why="a fixed cohort has several users",
+            fix=f"write users=[{users!r}]; for all who are active, leave it away",
+        )
+    cohort = to_ids(users, "user").unique().sort()
+    if cohort.is_empty():
+        raise InputError(
+            "users=[] names nobody",
+            why="a fixed cohort has at least one user",
+            fix="name some users; for all who are active, leave it away",
+        )
+    return cohort
+
+
+def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str) -> Booleans:
     """Return which users have enough events in both parts; with a cohort exactly those, or an error."""
     n_users = found.users.len()
     is_active = np.ones(n_users, bool)
     for part in (RELEASED, KNOWN):
         n_events = np.bincount(found.user, weights=found.n_events * (found.part == part), minlength=n_users)
         is_active &= n_events >= active
-    if users is not None:
-        cohort = to_ids(users, "user").unique().sort()
+    if cohort is not None:
         places = positions(cohort, found.users)
         is_missing = (places < 0) | ~is_active[places]
         if is_missing.any():

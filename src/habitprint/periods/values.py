@@ -8,7 +8,8 @@ import polars as pl
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
-from habitprint.events.table import collect
+from habitprint.events.stream import collect
+from habitprint.events.table import require_events
 from habitprint.periods.dates import (
     DAYS,
     DayName,
@@ -74,6 +75,14 @@ class DateRanges:
     @property
     def ranges(self) -> tuple[tuple[date, date], tuple[date, date]]:
         """Return the two ranges as dates."""
+        given: tuple[tuple[str, object], ...] = (("released", self.released), ("known", self.known))
+        for name, days in given:
+            if not isinstance(days, (tuple, list)) or len(days) != 2:  # noqa: PLR2004 - first and last
+                raise InputError(
+                    f"{name} {days!r} is not a range of days",
+                    why="each of the two has a first and a last day",
+                    fix=f"write {name}=('2012-04-09', '2012-04-15')",
+                )
         (a, b), (c, d) = self.released, self.known
         return (to_date(a), to_date(b)), (to_date(c), to_date(d))
 
@@ -126,6 +135,9 @@ class ConsecutiveWeeks:
 class BusiestWeeks:
     """The two consecutive weeks with the most users active in both; of equally busy ones the earliest.
 
+    Active means one event or more in each week, of any user: whatever `split` is told about ``users`` and ``active``
+    is applied afterwards, and does not change which weeks are taken.
+
     Parameters
     ----------
     first_day
@@ -147,11 +159,13 @@ class BusiestWeeks:
 
     def find(self, events: Events) -> ConsecutiveWeeks:
         """Return the weeks found in the events."""
+        require_events(events)
         week = local_weeks(events.time_zone, self.first_day).alias("week")
         (active,) = collect([events.usable.select("user", week).unique()], events.source)
         following = active.with_columns(pl.col("week") - 1)
         both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
         if both.is_empty():
+            events.refuse_unusable()
             raise InputError(
                 f"{events.source}: nobody is active in two consecutive weeks",
                 why="the busiest two weeks are those with the most users active in both",
@@ -163,7 +177,10 @@ class BusiestWeeks:
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
         found = self.find(events).parts(events)
-        return Parts(found.frame, f"{found.words}: the two weeks with the most users active in both")
+        return Parts(
+            found.frame,
+            f"{found.words}: the two weeks with the most users active in both (an event in each, among all users)",
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,148 @@
+"""How a file of each format is opened without reading it, and what may be wrong with its lines."""
+
+import gzip
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from habitprint.errors import InputError, first_few
+from habitprint.events.columns import SURPLUS
+from habitprint.events.stream import collect
+from habitprint.events.table import Reason
+
+LINE = "line"  # of an NDJSON file, before its fields are taken out of it
+SAMPLE = 1000  # lines that show which fields there are
+UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+EMPTY = Reason("the line is empty", is_fault=False)
+TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """Hold the columns of some files, and what speaks against lines as they were in the file."""
+
+    frame: pl.LazyFrame
+    against: tuple[tuple[pl.Expr, Reason], ...] = ()
+
+
+Opener = Callable[[list[Path], Sequence[str] | None, Mapping[str, str]], Opened]
+
+
+def refuse_utf_16(files: list[Path]) -> None:
+    """Raise `InputError` if a text file begins with the mark of UTF-16.
+
+    Examples
+    --------
+    >>> refuse_utf_16([Path(__file__)])
+    """
+    for file in files:
+        with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as content:
+            mark = content.read(2)
+        if mark in UTF_16:
+            raise InputError(
+                f"cannot read {file}: it is UTF-16 text",
+                why="text files are read as UTF-8",
+                fix="save it as UTF-8, such as with: iconv -f UTF-16 -t UTF-8 OLD > NEW",
+            )
+
+
+def _separated(separator: str) -> Opener:
+    def scan(files: list[Path], names: Sequence[str] | None, *, has_header: bool) -> pl.LazyFrame:
+        return pl.scan_csv(
+            files,
+            separator=separator,
+            has_header=has_header,
+            schema=None if names is None else dict.fromkeys(names, pl.String),
+            infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
+            # A line with too few fields lacks some; one byte that is not UTF-8 must not end the reading.
+            missing_columns="insert",
+            extra_columns="ignore",
+            truncate_ragged_lines=True,
+            encoding="utf8-lossy",
+            glob=False,
+        )
+
+    def open_text(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+        refuse_utf_16(files)
+        if columns is not None and len(set(columns)) < len(columns):
+            raise InputError(
+                f"columns={list(columns)!r} names a column twice",
+                why="it is not said which of them counts",
+                fix="give every column a name of its own",
+            )
+        has_header = columns is None
+        names = scan(files, None, has_header=True).collect_schema().names() if columns is None else list(columns)
+        frame = scan(files, [*names, SURPLUS], has_header=has_header)
+        frame.collect_schema()
+        # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
+        is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
+        return Opened(frame, ((is_empty, EMPTY), (pl.col(SURPLUS).is_not_null(), TOO_LONG)))
+
+    return open_text
+
+
+def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+    """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
+    refuse_utf_16(files)
+    source = first_few(map(str, files), 1)
+    lines = pl.scan_lines(files, name=LINE, glob=False).select(pl.col(LINE).str.strip_prefix("\ufeff"))
+    lines = lines.filter(pl.col(LINE).str.strip_chars() != "")
+    # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
+    (sample,) = collect([lines.head(SAMPLE)], source)
+    names = {name for line in sample.to_series() for name in _names(line)}
+    rare = sorted({name for name in wanted.values() if name not in names and _is_simple(name)})
+    if rare and sample.height == SAMPLE:
+        (found,) = collect([lines.select(_field(name).is_not_null().any() for name in rare)], source)
+        names |= {name for name in rare if found[name].item()}
+    frame = lines.select(_field(name) for name in sorted(names))
+    ids = {role: wanted[role] for role in ("user", "place") if wanted.get(role) in names}
+    return Opened(
+        frame,
+        tuple(
+            (
+                pl.col(column).str.contains(r"^(?:[\[{]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$)") & ~_is_integer(column),
+                reason,
+            )
+            for role, column in ids.items()
+            for reason in [Reason(f"the {role} is neither text nor an integer", is_fault=True)]
+        ),
+    )
+
+
+def _is_integer(column: str) -> pl.Expr:
+    return pl.col(column).str.contains(r"^-?\d+$")
+
+
+def _field(name: str) -> pl.Expr:
+    return pl.col(LINE).str.json_path_match(f"$['{name}']").alias(name)
+
+
+def _names(line: str) -> list[str]:
+    """Return the names of the fields of one line of NDJSON that can be looked up."""
+    try:
+        fields = json.loads(line)
+    except ValueError:
+        return []
+    return [name for name in fields if _is_simple(name)] if isinstance(fields, dict) else []
+
+
+def _is_simple(name: str) -> bool:
+    return not set(name) & set("'\\")
+
+
+def _open_parquet(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+    frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
+    frame.collect_schema()
+    return Opened(frame)
+
+
+OPENERS: dict[str, Opener] = {
+    ".csv": _separated(","),
+    ".tsv": _separated("\t"),
+    ".ndjson": _open_lines,
+    ".jsonl": _open_lines,
+    ".parquet": _open_parquet,
+}
