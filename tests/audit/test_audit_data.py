@@ -118,6 +118,23 @@ def test_nobody_or_a_single_person_cannot_be_told_apart() -> None:
         hp.audit((habits, hp.Histograms.from_strings({"Jill": "ab", "Mary": "b"})))
 
 
+def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="only one user is on both sides") as error:
+        hp.audit(hp.datasets.town(20, 5), overlap=0.05)
+    assert "overlap of 0.05" in error.value.fix
+
+
+def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
+    released, known = hp.datasets.town(20, 5)
+    counts = check_pair(released, known, "same-id", None, 0).facts
+    assert counts.totals.startswith("totals are visible too")
+    assert any(counts.totals in caution and "Release shares." in caution for caution in counts.cautions)
+    shares = hp.Histograms(released.shares, released.users, released.places)
+    equal = check_pair(shares, known, "same-id", None, 0).facts
+    assert equal.totals == "totals give nothing away: they are all equal"
+    assert not any("totals" in caution for caution in equal.cautions)
+
+
 def test_positions_need_a_grid() -> None:
     points = {"user": [1, 1], "time": ["2012-04-09", "2012-04-10"], "lat": [0.1, 0.2], "lon": [0.1, 0.2]}
     with pytest.raises(hp.InputError, match="positions, but no places"):

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,6 +10,8 @@ import pytest
 
 import habitprint as hp
 from habitprint.cli import main
+
+pytestmark = pytest.mark.slow
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
@@ -48,7 +51,9 @@ def test_events_become_a_folder_with_a_report(
         "joint, jensen-shannon",
         "by chance",
         "9 April 2012 to 15 April 2012 released",
-        "to protect it: habitprint protect RELEASED --",
+        "to protect it: habitprint split",
+        "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --released",
+        "then: habitprint protect released.parquet --",
         "internal use only",
         "does not exceed 99%",
     ):
@@ -61,7 +66,8 @@ def test_events_become_a_folder_with_a_report(
     expected = hp.audit(
         hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.99, noise=False
     )
-    assert facts == expected.to_json()
+    settings = replace(expected.settings, by_weekday=False, shared="keep", first_day="monday")
+    assert facts == replace(expected, settings=settings).to_json()
 
 
 def test_two_tables_of_histograms_and_a_gate_that_fails(
@@ -117,6 +123,9 @@ def test_positions_become_squares_and_larger_squares_are_tried(
         (["--weeks", "2012-04-09"], "--weeks does not go with two tables of histograms"),
         (["--side", "100", "--halves"], "leave out --side and --halves"),
         (["--truth", "nowhere.csv"], "--truth"),
+        (["--active", "3"], "--active does not go with two tables of histograms"),
+        (["--count", "seconds"], "leave out --count"),
+        (["--shared", "merge", "--time-zone", "Europe/Zurich"], "leave out --time-zone and --shared"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_reason(
@@ -130,6 +139,25 @@ def test_what_makes_no_sense_is_refused_with_a_reason(
     assert run(monkeypatch, *weeks, "--out", tmp_path / "audit", *words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "audit").exists()
+
+
+def test_options_for_tables_do_not_go_with_events(
+    calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, calls, *COLUMNS, "--out", tmp_path / "audit", "--duplicates", "sum") == 2
+    assert "--duplicates does not go with events" in capsys.readouterr().err
+
+
+def test_places_split_by_hours_are_told(
+    calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "audit"
+    assert run(monkeypatch, calls, *COLUMNS, "--out", out, "--no-noise", "--by-hours", "12", "--json") == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["settings"]["by_hours"] == 12
+    page = (out / "report.html").read_text()
+    assert "times only as far as places are split by parts of the day" in page
+    assert "no hours of the day" not in page
 
 
 def test_three_files_are_no_audit(

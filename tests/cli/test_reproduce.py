@@ -12,6 +12,8 @@ from habitprint.experiments import NAMES
 from habitprint.experiments import runner as runner_module
 from habitprint.experiments.measure import measure
 
+pytestmark = pytest.mark.slow
+
 
 def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
     monkeypatch.setattr(sys, "argv", ["habitprint", "reproduce", *words])
@@ -60,11 +62,14 @@ def test_a_spec_runs_on_events_named_on_the_command_line(
 ) -> None:
     rows = [(f"u{user}", f"2012-04-{day:02d}", f"p{user}") for user in range(5) for day in (9, 16)]
     pl.DataFrame(rows, schema=["who", "when", "place"], orient="row").write_csv(tmp_path / "calls.csv")
-    (tmp_path / "mine.toml").write_text('[periods]\nweeks = "2012-04-09"\n')
+    (tmp_path / "mine.toml").write_text('claims = ["leads"]\n[periods]\nweeks = "2012-04-09"\n')
     words = ["--events", str(tmp_path / "calls.csv"), "--user", "who", "--time", "when"]
     assert run(monkeypatch, str(tmp_path / "mine.toml"), *words, "--out", str(tmp_path / "mine")) == 0
-    assert "mine  (events: real)" in capsys.readouterr().out
+    assert "mine  (events: yours)" in capsys.readouterr().out
     assert pl.read_csv(tmp_path / "mine" / "mine.csv")["accuracy"].to_list() == [1.0]
+    page = (tmp_path / "mine" / "mine.md").read_text()
+    assert "## What was to be checked" in page
+    assert "paper" not in page
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ from habitprint.experiments import (
 from habitprint.experiments import sources as sources_module
 from habitprint.experiments.index import read_index
 
+pytestmark = pytest.mark.slow
+
 TWINS = [name for name in NAMES if name not in {"figure-side", "figure-active-weeks", "table-markov"}]
 
 
@@ -87,6 +89,14 @@ def test_every_output_from_a_twin_says_so(made: tuple[Path, Reproduction], name:
     assert "twin" in pl.read_csv(out / f"{name}.csv")["source"].to_list()
     if name.startswith("figure"):
         assert "nobody in it exists" in (out / f"{name}.svg").read_text()
+
+
+def test_every_quick_figure_says_so(made: tuple[Path, Reproduction]) -> None:
+    out, reproduction = made
+    for report in reproduction.reports:
+        assert "quick: smaller sizes" in (out / f"{report.name}.md").read_text()
+        if report.name.startswith("figure"):
+            assert "quick: smaller sizes" in (out / f"{report.name}.svg").read_text()
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("figure")])

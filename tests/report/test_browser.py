@@ -9,6 +9,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+pytestmark = pytest.mark.slow
+
 Scheme = Literal["light", "dark"]
 SIZES = {"phone": (360, 740), "desktop": (1280, 900)}
 SCHEMES: tuple[Scheme, ...] = ("light", "dark")

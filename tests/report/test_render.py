@@ -143,6 +143,31 @@ def test_a_table_that_passes_needs_no_protection(facts: dict[str, Any]) -> None:
     assert "How to apply it" not in text
 
 
+@pytest.mark.parametrize(
+    ("words", "term", "ending"),
+    [
+        ("5-anonymity: every row is identical to at least 4 others", "Guarantee", "."),
+        ("no count is below 3", "What holds for sure", "This is no guarantee against identification."),
+    ],
+)
+def test_only_what_protects_people_is_called_a_guarantee(
+    facts: dict[str, Any], words: str, term: str, ending: str
+) -> None:
+    found = copy.deepcopy(facts)
+    trial = found["protections"]["trials"][found["protections"]["chosen"]]
+    trial["guarantees"] = [words]
+    text = Outline(render_report(found)).text
+    assert re.search(rf"{term} {re.escape(words)}.*?{re.escape(ending)}", text, re.IGNORECASE)
+    assert ("What holds for sure" in text) == (term != "Guarantee")
+
+
+def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(facts: dict[str, Any]) -> None:
+    found = copy.deepcopy(facts)
+    trial = found["protections"]["trials"][found["protections"]["chosen"]]
+    trial["confirmed"][0]["rate"]["n"] = 77
+    assert "protected this way, 77 users" in Outline(render_report(found)).text
+
+
 def test_the_report_says_so_when_no_protection_meets_the_target(facts: dict[str, Any]) -> None:
     found = changed(facts, protections={"chosen": None})
     assert "None of the protections that were tried meets the target of 10%." in Outline(render_report(found)).text

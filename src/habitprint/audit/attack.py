@@ -15,11 +15,12 @@ from habitprint.weights import WEIGHTS, WeightName
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight
 EPSILON = 0.001  # of the gain may be missing where an attack is repeated many times
 STAGE = "attacks"
+BLIND = "random"  # the method that looks at nothing
 IN_WORDS = {
     "joint": "All users are matched at once, by the smallest total weight there is, with a proof.",
     "approximate": f"All users are matched at once, with at least {1 - EPSILON:.1%} of the best gain, with a proof.",
     "one-by-one": "Each released user takes the nearest known user, whoever else takes the same.",
-    "random": "Pairs are drawn blindly: what every other rate must be compared with.",
+    BLIND: "Pairs are drawn blindly: what every other rate must be compared with.",
 }
 
 
@@ -100,4 +101,4 @@ def mark_strongest(attacks: Iterable[Attack]) -> list[Attack]:
 
 def _blind(rate: Rate) -> Attack:
     by_chance = Rate.of(rate.by_chance * rate.n, rate.n, rate.by_chance)
-    return Attack("by chance", IN_WORDS["random"], "random", "none", by_chance, None, 0, is_strongest=False)
+    return Attack("by chance", IN_WORDS[BLIND], BLIND, "none", by_chance, None, 0, is_strongest=False)

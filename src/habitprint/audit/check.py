@@ -12,6 +12,8 @@ from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
+from habitprint.mechanisms.exposure import totals_exposure
+from habitprint.mechanisms.guarantees import counted
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, Period, Split, split
 from habitprint.periods.dates import DAYS
 from habitprint.periods.split import CountedAs
@@ -48,6 +50,7 @@ def check_pair(
     whole = Sides(released.in_order(), known.in_order(), truth)
     require_people(whole)
     sides = whole.with_overlap(overlap, seed)
+    require_people(sides, overlap)
     cautions = _cautions(sides)
     if released.to_table().equals(known.to_table()):
         cautions.insert(0, "Both tables are the same. An adversary knows another period; this says nothing about him.")
@@ -83,15 +86,17 @@ def check_source(
             fix="lay a grid over it: grid=hp.Grid(1000, box) (on the command line: --side 1000)",
         )
     found = check_events(events, progress=progress)
-    how = GIVEN
+    how, command = GIVEN, None
     if period is None:
         period, how = choose_period(events, found)
+        command = _command(period)
     parts = split(events, period, active=active, count=count, progress=progress)
     whole = Sides(parts.released, parts.known, SAME_ID)
     require_people(whole)
     sides = whole.with_overlap(overlap, seed)
+    require_people(sides, overlap)
     cautions = _event_cautions(found, parts) + _cautions(sides)
-    return Prepared(sides, _facts(sides, parts.periods, how, cautions, found, parts), events, period)
+    return Prepared(sides, _facts(sides, parts.periods, how, cautions, found, parts, command), events, period)
 
 
 def choose_period(events: Events, found: EventsCheck) -> tuple[Period, str]:
@@ -133,6 +138,13 @@ def choose_period(events: Events, found: EventsCheck) -> tuple[Period, str]:
     return DateRanges((first, first + half), (last - half, last)), how
 
 
+def _command(period: Period) -> str:
+    """Return the options of ``habitprint split`` for two periods that were chosen here."""
+    ranges = period.ranges if isinstance(period, ConsecutiveWeeks) else period
+    assert isinstance(ranges, DateRanges)  # noqa: S101  (`choose_period` makes no others)
+    return "--ranges " + ",".join(f"{first}..{last}" for first, last in ranges.ranges)
+
+
 def _facts(
     sides: Sides,
     periods: str,
@@ -140,6 +152,7 @@ def _facts(
     cautions: list[str],
     found: EventsCheck | None = None,
     parts: Split | None = None,
+    command: str | None = None,
 ) -> DataFacts:
     classes = share_classes(sides.released)
     return DataFacts(
@@ -161,6 +174,8 @@ def _facts(
         n_common=sides.common.n,
         n_shared_places=_n_shared_places(sides),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
+        totals=totals_exposure(sides.released).words,
+        periods_command=command,
         cautions=tuple(cautions),
     )
 
@@ -180,14 +195,17 @@ def _event_cautions(found: EventsCheck, parts: Split) -> list[str]:
     cautions = []
     if found.shared.n_users:
         cautions.append(
-            f"{found.shared.n_users:,} users share at least half of their events with another id. They are recognised "
-            "by themselves; merge them or leave them out (--shared merge, --shared drop)."
+            f"{counted(found.shared.n_users, 'user')} {'shares' if found.shared.n_users == 1 else 'share'} at least "
+            "half of their events with another id. They are recognised by themselves; "
+            "merge them or leave them out (--shared merge, --shared drop)."
         )
     n_unused = sum(parts.unused.values())
     if n_unused:
-        cautions.append(f"{n_unused:,} of {parts.n_rows:,} rows were not used; they are counted by reason.")
+        verb = "was" if n_unused == 1 else "were"
+        cautions.append(f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used, counted by reason.")
     if found.n_repeats:
-        cautions.append(f"{found.n_repeats:,} rows repeat another row and count again.")
+        verb = "repeats another row and counts" if found.n_repeats == 1 else "repeat another row and count"
+        cautions.append(f"{counted(found.n_repeats, 'row')} {verb} again.")
     n_missing = parts.n_users_seen - parts.released.n_users
     if n_missing > parts.released.n_users:
         cautions.append(
@@ -205,5 +223,11 @@ def _cautions(sides: Sides) -> list[str]:
     elif n_shared < FEW_PLACES_SHARED * fewer:
         cautions.append(f"Only {n_shared:,} of {fewer:,} places are on both sides. Are they named alike?")
     if released.n_places == 1:
-        cautions.append("There is one place only: everybody has the same histogram, and nobody can be told apart.")
+        cautions.append(
+            "There is one place only: everybody has the same shares, and nobody can be told apart by them. How much "
+            "somebody was counted may still tell."
+        )
+    totals = totals_exposure(released)
+    if totals.bits > 0:
+        cautions.append(f"The attacks compare shares. If counts are released, {totals.words}. Release shares.")
     return cautions

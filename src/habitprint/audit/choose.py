@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from habitprint.audit.attack import run_attacks
+from habitprint.audit.attack import BLIND, run_attacks
 from habitprint.audit.candidates import Candidate
 from habitprint.audit.facts import Trial
 from habitprint.audit.people import precision_of_surest
@@ -120,7 +120,7 @@ def _look_at_surest(part: Sides, trial: Trial, candidate: Candidate, goal: Goal,
 
 
 def _confirm(sides: Sides, trial: Trial, candidate: Candidate, goal: Goal, progress: Progress) -> Trial:
-    """Return the trial with all attacks, and whether it still passes."""
+    """Return the trial with all attacks but blind chance, and whether it still passes."""
     try:
         release, part, n = apply_to(sides, candidate.mechanism, progress)
     except InputError:  # of all users, nobody would be left
@@ -128,5 +128,6 @@ def _confirm(sides: Sides, trial: Trial, candidate: Candidate, goal: Goal, progr
     attacks = [
         replace(attack, rate=among_released(attack.rate, part, n))
         for attack in run_attacks(part, repeated=bool(release.steps), seed=goal.seed, progress=progress)
+        if attack.method != BLIND  # no protection helps against luck
     ]
     return replace(trial, confirmed=tuple(attacks), passes=all(goal.is_reached_by(attack.rate) for attack in attacks))

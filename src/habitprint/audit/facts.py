@@ -93,6 +93,10 @@ class DataFacts:
         Released users whose shares nobody else has.
     cautions
         Sentences that a reader should know before believing the numbers.
+    totals
+        What totals alone would give away if counts are released, in words.
+    periods_command
+        Options of ``habitprint split`` that make the same periods, where these were chosen here.
     """
 
     n_rows: int | None
@@ -114,6 +118,8 @@ class DataFacts:
     n_shared_places: int
     n_unique: int
     cautions: tuple[str, ...]
+    totals: str
+    periods_command: str | None
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ class Trial:
     name, strength, label
         The protection (``"micro-aggregation"``), its number (k), and both in a few words (``"groups of 10"``).
     words, guarantees
-        What was done, step by step, and what that guarantees, as sentences.
+        What was done, step by step, and what holds for sure then, as sentences.
     command
         Options of ``habitprint protect`` that do the same; the file ``coarser.csv`` is written for the chosen one.
     attack, risk
@@ -180,7 +186,7 @@ class Trial:
     is_on_frontier
         Whether no other protection costs less at a lower risk.
     confirmed
-        For protections that passed, from the cheapest on until one holds: all attacks; empty elsewhere.
+        For protections that passed, from the cheapest on until one holds: all attacks but blind chance; else empty.
     """
 
     name: str

@@ -3,6 +3,7 @@
 import json
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -31,8 +32,8 @@ def write_audit(
     audit
         What was found.
     folder
-        It must not be there, or be empty, unless `overwrite` is true; then files of these names are replaced, and
-        no others touched.
+        It must not be there, or be empty, unless `overwrite` is true; then files of these names are replaced or
+        removed, and no others touched.
     more
         Further files by name, and what writes each.
 
@@ -112,7 +113,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         raise InputError(
             f"cannot make {folder}: the folder {parent} does not exist",
             why="the audit is written into a new folder within an existing one",
-            fix=f"make it first: mkdir -p '{parent}'",
+            fix=f"make it first: mkdir -p {shlex.quote(str(parent))}",
         )
     if folder.is_dir() and any(folder.iterdir()) and not overwrite:
         raise InputError(
@@ -120,18 +121,23 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
             why="nothing is overwritten without being asked",
             fix="choose another name, or allow it with --force (overwrite=True in Python)",
         )
-    if not os.access(parent, os.W_OK):
-        raise InputError(
-            f"cannot make {folder}: no permission to write into {parent}",
-            why="the audit is first written beside its final place",
-            fix="choose a folder that you may write into",
-        )
+    for place in (parent, folder) if folder.is_dir() else (parent,):
+        if not os.access(place, os.W_OK):
+            raise InputError(
+                f"cannot write {folder}: no permission to write into {place}",
+                why="the audit is first written beside its final place, then moved there",
+                fix="choose a folder that you may write into",
+            )
 
 
 def _move(temporary: Path, folder: Path, *, overwrite: bool) -> None:
     if folder.is_dir() and overwrite:
+        stale = {REPORT, FACTS, USERS, MAPPING_FILE}
         for file in sorted(temporary.iterdir()):
             file.replace(folder / file.name)
+            stale.discard(file.name)
+        for name in stale:  # of an earlier audit: what this one does not write is no longer true
+            (folder / name).unlink(missing_ok=True)
         return
     if folder.is_dir():
         folder.rmdir()  # fails if somebody wrote something into it meanwhile

@@ -16,7 +16,10 @@ Kind = Literal["events", "histograms"]
 
 @dataclass(frozen=True)
 class Settings:
-    """Hold what was asked for: rates are shares of one, None is not asked for."""
+    """Hold what was asked for: rates are shares of one, None is not asked for, or not known.
+
+    What only the command line knows, such as `by_hours`, is None in an audit of events that were prepared before.
+    """
 
     source: str
     kind: Kind
@@ -26,6 +29,16 @@ class Settings:
     overlap: float | None
     seed: int
     weight: str
+    noise: bool
+    active: int | None = None
+    count: str | None = None
+    side: float | None = None
+    box: str | None = None
+    by_hours: int | None = None
+    by_weekday: bool | None = None
+    shared: str | None = None
+    first_day: str | None = None
+    coarsen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Iterable
+from dataclasses import astuple
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -114,6 +115,11 @@ def audit(
         overlap=overlap,
         seed=seed,
         weight=weight,
+        noise=noise,
+        active=active if isinstance(source, Events) else None,
+        count=count if isinstance(source, Events) else None,
+        side=side,
+        box=None if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
     )
     strongest = next(attack for attack in attacks if attack.is_strongest)
     return Audit(

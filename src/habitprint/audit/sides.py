@@ -105,8 +105,8 @@ def _labels(n: int, n_groups: int, random: np.random.Generator) -> Indices:
     return random.permutation(np.arange(n) % n_groups)
 
 
-def require_people(sides: Sides) -> None:
-    """Raise `InputError` unless there are people to be told apart.
+def require_people(sides: Sides, overlap: float | None = None) -> None:
+    """Raise `InputError` unless there are people to be told apart, also where an adversary knows some of them only.
 
     Examples
     --------
@@ -118,7 +118,9 @@ def require_people(sides: Sides) -> None:
         raise InputError(
             f"{who} on both sides",
             why="an audit counts how many people are recognised among others",
-            fix="check that both sides use the same user ids, or give the truth; use longer periods, or more users",
+            fix="check that both sides use the same user ids, or give the truth; use longer periods, or more users"
+            if overlap is None
+            else f"let the adversary know more of the people than an overlap of {overlap:g}",
         )
 
 

@@ -2,7 +2,8 @@
 
 import math
 
-from habitprint.audit.facts import Attack, People, Protections, Rate
+from habitprint.audit.facts import Attack, People, Protections, Rate, Trial
+from habitprint.audit.people import FEWEST_CLAIMS
 from habitprint.audit.result import Settings, Verdict
 from habitprint.audit.trial import worst_risk
 from habitprint.evaluation import wilson_interval
@@ -26,8 +27,7 @@ def reach_verdict(settings: Settings, strongest: Attack, protections: Protection
     --------
     >>> import habitprint as hp
     >>> hp.audit(hp.datasets.town(20, 5), noise=False).verdict.answer  # doctest: +ELLIPSIS
-    'This cannot be shown to be safe: with 20 users, even an attack that identifies nobody leaves 16.1% possible, ...'
-
+    '...with 20 users, even an attack that identifies nobody leaves 16.1% possible, above 5%.'
     """
     rate, target = strongest.rate, settings.target
     passes = rate.high <= target
@@ -39,7 +39,7 @@ def reach_verdict(settings: Settings, strongest: Attack, protections: Protection
     chosen = None if protections.chosen is None else protections.trials[protections.chosen]
     helps = None if may_be_released or chosen is None or chosen.strength is None else chosen.label
     return Verdict(
-        answer=_answer(rate, settings, may_be_released=may_be_released, can_pass=can_pass, protection=helps),
+        answer=_answer(rate, settings, people, may_be_released=may_be_released, can_pass=can_pass, protection=helps),
         details=tuple(
             _details(settings, strongest, protections, people, may_be_released=may_be_released, can_pass=can_pass)
         ),
@@ -72,21 +72,60 @@ def users_needed(target: float) -> int:
     return n
 
 
-def _answer(rate: Rate, settings: Settings, *, may_be_released: bool, can_pass: bool, protection: str | None) -> str:
+def _answer(
+    rate: Rate, settings: Settings, people: People, *, may_be_released: bool, can_pass: bool, protection: str | None
+) -> str:
     target = percent(settings.target)
     if may_be_released:
-        return f"Yes, as it is: at most {percent(rate.high)} of the people would be identified, within {target}."
-    if not can_pass:
         return (
-            f"This cannot be shown to be safe: with {rate.n:,} users, even an attack that identifies nobody leaves "
-            f"{percent(wilson_interval(0, rate.n)[1])} possible, above {target}."
+            f"Yes, as it is: {percent(rate.value)} identified, up to {percent(rate.high)} (95%), within {target}, by "
+            "the adversary described below."
         )
+    is_plain = rate.low > settings.target
+    plain = f"No: {percent(rate.value)} of {rate.n:,} people are identified. " if is_plain else ""
+    unsure = f"{plain}No protection can be shown to help" if is_plain else "This cannot be shown to be safe"
+    if not can_pass:
+        least = percent(wilson_interval(0, rate.n)[1])
+        return (
+            f"{unsure}: with {rate.n:,} users, even an attack that identifies nobody leaves {least} possible, "
+            f"above {target}."
+        )
+    if (least_sure := _least_of_surest(settings, people)) is not None:
+        return f"{unsure}: {least_sure}."
+    if protection is None and not is_plain and _chance_is_above(rate, settings.target):
+        return f"{unsure}: {_about_chance(rate)}, above {target}."
     risk = f"up to {percent(rate.high)} of the people could be identified, where {target} is allowed"
     if rate.high <= settings.target:
         risk = "the surest claims are right too often"
     if protection is None:
         return f"No: {risk}, and no protection that was tried is enough."
     return f"Not as it is: {risk}. Protected by “{protection}”, it may be."
+
+
+def _least_of_surest(settings: Settings, people: People) -> str | None:
+    """Say why no result can reach the target for the surest claims; None if one can."""
+    if settings.surest_target is None or people.surest is None:
+        return None
+    least = wilson_interval(0, people.surest.n)[1]
+    if least <= settings.surest_target:
+        return None
+    return (
+        f"of {people.surest.n:,} surest claims, even none that is right leaves {percent(least)} possible, above "
+        f"{percent(settings.surest_target)}"
+    )
+
+
+def _chance_is_above(rate: Rate, target: float) -> bool:
+    return _by_chance(rate) > target
+
+
+def _about_chance(rate: Rate) -> str:
+    return f"with {rate.n:,} users, even pairs drawn at random leave {percent(_by_chance(rate))} possible"
+
+
+def _by_chance(rate: Rate) -> float:
+    """Return the upper end for pairs drawn at random."""
+    return wilson_interval(rate.by_chance * rate.n, rate.n)[1]
 
 
 def _details(
@@ -108,10 +147,16 @@ def _details(
             f"With fewer than {users_needed(settings.target):,} users no result can be within "
             f"{percent(settings.target)}: the interval is too wide."
         )
-    sure = next((claims.n_claims for claims in people.sure if claims.level == SURE), 0)
-    if sure:
+    elif not may_be_released and _chance_is_above(rate, settings.target):
         details.append(
-            f"Some claims are sure, and an adversary can tell which: of the {sure:,} surest, {percent(SURE)} are right."
+            f"There are few users: {_about_chance(rate)}. Only a result below chance is within "
+            f"{percent(settings.target)}."
+        )
+    sure = next((claims.n_claims for claims in people.sure if claims.level == SURE), 0)
+    if sure >= FEWEST_CLAIMS:
+        details.append(
+            f"Some claims are sure, and an adversary can tell which: of the {sure:,} surest, at least {percent(SURE)} "
+            "are right."
         )
     if settings.surest_target is not None and people.surest is not None:
         surest = people.surest
@@ -129,21 +174,43 @@ def _details(
 
 
 def _about_protection(settings: Settings, protections: Protections) -> str:
-    n = len(protections.trials) - 1
+    n, target = len(protections.trials) - 1, percent(settings.target)
+    allowed = settings.surest_target
     if protections.chosen is None:
-        measured = [trial for trial in protections.trials[1:] if trial.loss is not None]
-        if not measured:
-            return "No protection could be tried."
-        best = min(measured, key=lambda trial: (trial.risk.high, trial.loss))
-        return (
-            f"None of {n} protections that were tried is within {percent(settings.target)}; the lowest risk, up to "
-            f"{percent(best.risk.high)}, is that of “{best.label}”, at a loss of {best.loss:.2f}."
-        )
+        return _about_none(settings, [trial for trial in protections.trials[1:] if trial.loss is not None])
     chosen = protections.trials[protections.chosen]
-    risk = percent(worst_risk(chosen).high)
+    too = "" if allowed is None else f", and within {percent(allowed)} for the surest claims,"
     return (
-        f"Of {n} protections that were tried, the cheapest within {percent(settings.target)} is “{chosen.label}”: "
-        f"up to {risk} identified, at a loss of {chosen.loss:.2f} (0: nothing is lost, 1: all look the same)."
+        f"Of {n} protections that were tried, the cheapest within {target}{too} is “{chosen.label}”: up to "
+        f"{percent(worst_risk(chosen).high)} identified, at a loss of {chosen.loss:.2f} (0: nothing is lost, 1: all "
+        "look the same)."
+    )
+
+
+def _about_none(settings: Settings, measured: list[Trial]) -> str:
+    """Say how near the protections come if none is enough."""
+    if not measured:
+        return "No protection could be tried."
+    n, target, allowed = len(measured), percent(settings.target), settings.surest_target
+    within = [trial for trial in measured if worst_risk(trial).high <= settings.target]
+    if within and allowed is not None:
+        ends = [trial.surest.high for trial in within if trial.surest is not None]
+        best = f" (at best up to {percent(min(ends))}, where {percent(allowed)} is allowed)" if ends else ""
+        keep, their = ("keeps", "its") if len(within) == 1 else ("keep", "their")
+        return (
+            f"Of {n} protections that were tried, {len(within)} {keep} the share identified within {target}, but "
+            f"{their} surest claims are right too often{best}."
+        )
+    if within:
+        return f"The cheapest protections that looked good are above {target} when they are attacked in all ways."
+    # Beyond a loss of 1, the mean of all would say more than what is released.
+    useful = [trial for trial in measured if trial.loss is not None and trial.loss <= 1]
+    if not useful:
+        return f"None of {n} protections that were tried is within {target}."
+    least = min(useful, key=lambda trial: (worst_risk(trial).high, trial.loss))
+    return (
+        f"None of {n} protections that were tried is within {target}; the lowest risk, up to "
+        f"{percent(worst_risk(least).high)}, is that of “{least.label}”, at a loss of {least.loss:.2f}."
     )
 
 

@@ -1,6 +1,8 @@
 """``habitprint audit``: whether statistics of habits may be released."""
 
 import re
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +13,7 @@ from rich.text import Text
 
 from habitprint.audit import Audit
 from habitprint.audit import audit as audit_source
-from habitprint.audit.candidates import MAPPING_FILE
+from habitprint.audit.candidates import COARSEN, MAPPING_FILE
 from habitprint.audit.files import FACTS, REPORT, USERS, Writer, check_folder, to_text, write_audit
 from habitprint.cli.describe import percent
 from habitprint.cli.event_options import (
@@ -81,10 +83,7 @@ def audit(
     ] = None,
     surest_target: Annotated[
         str | None,
-        typer.Option(
-            help="How often the surest claims may be right: 5% of all claims, at least 50.",
-            metavar="RATE",
-        ),
+        typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
     ] = None,
     overlap: Annotated[
         str | None,
@@ -153,17 +152,22 @@ def audit(
     check_folder(out, overwrite=force)
     for name in (REPORT, FACTS, USERS, MAPPING_FILE):
         refuse_inputs(out / name, *inputs)
-    for_events = {
+    for_events: dict[str, Any] = {
         "--lat": lat, "--lon": lon, "--seconds": seconds, "--columns": columns, "--side": side, "--box": box,
         "--map": mapping, "--by-hours": hours, "--by-weekday": weekday or None, "--weeks": weeks, "--ranges": ranges,
-        "--halves": halves or None, "--days": days,
+        "--halves": halves or None, "--days": days, "--time": _given(time, "time"), "--active": _given(active, 1),
+        "--time-zone": _given(time_zone, "UTC"), "--time-format": time_format, "--count": _given(count, "visits"),
+        "--on-bad-rows": _given(on_bad_rows, "fail"), "--shared": _given(shared, "keep"),
+        "--first-day": _given(first_day, "monday"),
     }  # fmt: skip
     options: dict[str, Any] = {"noise": noise, "seed": seed}
+    asked: dict[str, Any] = {"coarsen": tuple(map(str, coarser or []))}
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         options["coarser"] = [read_place_mapping(path) for path in coarser or []]
         source: Events | tuple[Histograms, Histograms]
         if is_events:
-            _refuse({"--truth": truth}, "events", "a user has the same id in both periods")
+            for_tables = {"--truth": truth, "--duplicates": _given(duplicates, "error")}
+            _refuse(for_tables, "events", "a user has the same id in both periods, and all their rows are counted")
             described = Source(
                 files[0], user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows
             )
@@ -171,6 +175,9 @@ def audit(
             if any(option is not None for option in (weeks, ranges, days)) or halves or first_day != "monday":
                 options["period"] = to_period(weeks, ranges, halves=halves, days=days, first_day=first_day)
             options |= {"active": active, "count": count}
+            asked |= {"by_hours": hours, "by_weekday": weekday, "shared": shared, "first_day": first_day}
+            if side is not None and options["grid"] is None:
+                asked |= {"side": side, "box": box}
         else:
             _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
             names = {"user": user, "place": place or "place"}
@@ -179,12 +186,14 @@ def audit(
             options["name"] = " and ".join(files)
             source = released, known
         found = audit_source(source, **shares, **options, progress=progress)
+        found = replace(found, settings=replace(found.settings, **asked))
         progress("writing", 0, 1)
         written = write_audit(found, out, overwrite=force, more=_report(found))
     if as_json:
         typer.echo(to_text(found))
     else:
-        _tell(found, written, Console(highlight=False))
+        for_events |= {"--user": _given(user, "user"), "--place": place}
+        _tell(found, written, _commands(found, files, out, for_events), Console(highlight=False))
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
@@ -208,6 +217,10 @@ def to_share(text: str | None, option: str) -> Any:
             fix=f"write {option} 5%, or {option} 0.05",
         )
     return value
+
+
+def _given(value: Any, default: Any) -> Any:
+    return None if value == default else value
 
 
 def _is_events(files: list[str]) -> bool:
@@ -244,7 +257,21 @@ def _report(found: Audit) -> dict[str, Writer]:
     return {REPORT: lambda path: write_report(found, path)}
 
 
-def _tell(found: Audit, written: list[Path], screen: Console) -> None:
+def _commands(found: Audit, files: list[str], out: Path, given: dict[str, Any]) -> list[str]:
+    """Return the commands that protect the release as the audit advises; from events, it is counted first."""
+    if found.verdict.protection is None or found.protections.chosen is None:
+        return []
+    mapped = f"--coarsen {shlex.quote(str(out / MAPPING_FILE))}"
+    options = found.protections.trials[found.protections.chosen].command.replace(COARSEN, mapped)
+    if len(files) > 1:
+        return [f"habitprint protect {shlex.quote(files[0])} {options} --out safer.parquet"]
+    words = [name if value is True else f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
+    words += [found.data.periods_command or "", "--released released.parquet --known known.parquet"]
+    split = " ".join(["habitprint split", shlex.quote(files[0]), *filter(None, words)])
+    return [split, f"habitprint protect released.parquet {options} --out safer.parquet"]
+
+
+def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
     verdict = found.verdict
     screen.print(Text(verdict.answer, style="bold"))
     screen.print()
@@ -261,9 +288,8 @@ def _tell(found: Audit, written: list[Path], screen: Console) -> None:
     screen.print()
     screen.print(table)
     screen.print()
-    if verdict.protection is not None and found.protections.chosen is not None:
-        command = found.protections.trials[found.protections.chosen].command
-        screen.print(f"to protect it: habitprint protect RELEASED {command} --out SAFER", soft_wrap=True, markup=False)
+    for number, command in enumerate(commands):
+        screen.print(f"{'then' if number else 'to protect it'}: {command}", soft_wrap=True, markup=False)
     for file in written:
         use = " (names people at risk: internal use only)" if file.name == USERS else ""
         screen.print(f"written to {file}{use}", soft_wrap=True, markup=False)

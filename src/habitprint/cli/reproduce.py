@@ -26,7 +26,8 @@ Column = Annotated[str | None, typer.Option(help="A column of your events, inste
 
 def reproduce(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml.")
+        list[str] | None,
+        typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="The folder for tables, figures and the index.")] = None,
     d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None,

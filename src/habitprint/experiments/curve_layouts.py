@@ -95,17 +95,30 @@ def _printed(frame: pl.DataFrame, x: Axis) -> pl.DataFrame:
 
 def _lines(outcome: Outcome, *, has_crosses: bool) -> list[str]:
     summary = outcome.summary
-    n_users, repeats = (int(summary[name].max()) for name in ("n_users", "repeats"))  # type: ignore[arg-type]
+    repeats = int(summary["repeats"].max())  # type: ignore[arg-type]
     has_several = repeats > 1
-    up_to = "up to " if summary["n_users"].n_unique() > 1 else ""
     what = "Student's interval of the mean over draws" if has_several else "Wilson's interval of a rate"
     drawn = f", up to {repeats} draws of users" if has_several else ""
     crossed = "; black crosses: the paper" if has_crosses else ""
     return [
         *outcome.source_lines,
-        f"{up_to}{n_users:,} users{drawn}{crossed}",
+        f"{_users(summary)}{drawn}{crossed}",
         f"bars: 90% confidence, proposed weight ({what})",
     ]
+
+
+def _users(summary: pl.DataFrame) -> str:
+    """Say how many users are in the picture: of each set of data, and on each side where these differ."""
+    words = []
+    for (data,), here in summary.group_by("data", maintain_order=True):
+        name = f"{DATA_NAMES[str(data)]}: " if summary["data"].n_unique() > 1 else ""
+        up_to = "up to " if here["n_users"].n_unique() > 1 else ""
+        known, most = (int(here[side].max()) for side in ("n_known", "n_users"))  # type: ignore[arg-type]
+        is_subset = bool((here["n_known"] > here["n_users"]).any())
+        words.append(
+            f"{name}{up_to}{most:,} users" + (f" released, {known:,} known" if is_subset else " in the figure")
+        )
+    return "; ".join(words)
 
 
 def subset(outcome: Outcome) -> Rendered:

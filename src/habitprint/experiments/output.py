@@ -10,8 +10,8 @@ import polars as pl
 from habitprint.experiments.claims import Finding
 from habitprint.experiments.measure import Result
 from habitprint.experiments.published import PAPER_N_DRAWN, PAPER_N_USERS
-from habitprint.experiments.rendering import Outcome
-from habitprint.experiments.sources import Source
+from habitprint.experiments.rendering import QUICK_LINE, Outcome
+from habitprint.experiments.sources import YOURS, Source
 from habitprint.experiments.spec import Cell, DataName, Experiment
 from habitprint.experiments.summary import collect_runs, summarise
 from habitprint.experiments.versions import versions_in_words
@@ -35,9 +35,9 @@ class Report:
     files
         What was written, by name within the folder.
     sources
-        Where the data comes from: data, kind (twin or real) and words.
+        Where the data comes from: data, kind (twin, real or yours) and words.
     findings
-        What the paper says, and whether it holds here.
+        What the paper says, or you, and whether it holds here.
     skipped
         Why parts of it are missing.
     n_results, n_computed
@@ -75,7 +75,7 @@ def write_experiment(
     """Write the table, the picture and the page of an experiment, from the results of its cells."""
     own = {cell: results[cell] for part in experiment.parts for cell in part.cells() if cell in results}
     runs = collect_runs(experiment, own, sources)
-    outcome = Outcome(experiment, own, summarise(experiment, runs), runs, sources)
+    outcome = Outcome(experiment, own, summarise(experiment, runs), runs, sources, is_quick)
     findings = tuple(claim.judge(runs) for claim in experiment.claims) if own else ()
     files: list[str] = []
     page = [f"# {experiment.title}", "", experiment.about, ""]
@@ -136,12 +136,15 @@ def _sizes(outcome: Outcome) -> list[str]:
 def _notes(report: Report) -> list[str]:
     notes = []
     if report.findings:
-        notes += ["## What the paper says, checked on this result", ""]
+        is_own = all(source["kind"] == YOURS for source in report.sources)
+        notes += ["## What was to be checked" if is_own else "## What the paper says, checked on this result", ""]
         notes += [f"- {SIGNS[one.verdict]} {one.claim}: **{one.verdict}**. {one.words}" for one in report.findings]
         notes.append("")
     notes += ["## Where this comes from", ""]
     if any(source["kind"] == "twin" for source in report.sources):
         notes.append(f"- {TWIN_NOTE}")
+    if report.is_quick:
+        notes.append(f"- {QUICK_LINE}")
     notes += [f"- {source['data']} ({source['kind']}): {source['words']}" for source in report.sources]
     notes += [f"- skipped: {sentence}" for sentence in report.skipped]
     draws = f", up to {report.repeats} draws of users" if report.repeats > 1 else ""

@@ -81,7 +81,7 @@ def read_spec(path: Path, given: Mapping[str, str | None] | None = None) -> tupl
     ...     _ = (Path(folder) / "mine.toml").write_text(EXAMPLE)
     ...     experiment, source = read_spec(Path(folder) / "mine.toml")
     >>> experiment.name, len(list(experiment.parts[0].cells())), source.kind
-    ('our-users', 22, 'real')
+    ('our-users', 22, 'yours')
     """
     spec = _read(path)
     overrides = {name: value for name, value in (given or {}).items() if value is not None}

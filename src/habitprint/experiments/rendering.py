@@ -12,6 +12,7 @@ from habitprint.experiments.sources import Source
 from habitprint.experiments.spec import Cell, DataName, Experiment
 
 NOT_GIVEN = "–"
+QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 DATA_NAMES = {
     "calls": "calls (CDR)",
     "sub-prefectures": "calls by sub-prefecture",
@@ -35,6 +36,8 @@ class Outcome:
         One row for each point, and one for each cell.
     sources
         Where the data comes from.
+    is_quick
+        Whether it was computed at smaller sizes.
     """
 
     experiment: Experiment
@@ -42,6 +45,7 @@ class Outcome:
     summary: pl.DataFrame
     runs: pl.DataFrame
     sources: Mapping[DataName, Source]
+    is_quick: bool = False
 
     @property
     def data(self) -> list[DataName]:
@@ -50,8 +54,9 @@ class Outcome:
 
     @property
     def source_lines(self) -> list[str]:
-        """Return where the data comes from, one line each."""
-        return [f"{DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data]
+        """Return where the data comes from, one line each, and whether sizes are smaller than they could be."""
+        quick = [QUICK_LINE] if self.is_quick else []
+        return [*(f"{DATA_NAMES[name]}: {self.sources[name].words}" for name in self.data), *quick]
 
     @property
     def skipped(self) -> list[str]:

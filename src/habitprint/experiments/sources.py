@@ -27,6 +27,7 @@ GET_GEOLIFE = (
     "GeoLife has no twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for non-commercial use), "
     "unpack it, and name its folder: --geolife DIR"
 )
+YOURS = "yours"  # events of a spec
 WEB_USERS = 123  # of whom 121 or so are active in both weeks
 TWIN_FILES = ("*twin*.py", "country.py")
 OTHER_SAMPLE = 1000  # added to the seed, for other customers of the same country
@@ -80,8 +81,10 @@ class Source:
 
     @property
     def kind(self) -> str:
-        """Return ``"twin"``, ``"real"`` or ``"none"``."""
-        return "none" if self.open is None else "twin" if self.is_twin else "real"
+        """Return ``"twin"``, ``"real"``, ``"yours"`` or ``"none"``."""
+        if self.open is None or self.is_twin:
+            return "none" if self.open is None else "twin"
+        return YOURS if self.name == "events" else "real"
 
 
 @dataclass(frozen=True, kw_only=True)

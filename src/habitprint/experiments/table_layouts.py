@@ -75,6 +75,7 @@ def aggregation(outcome: Outcome) -> Rendered:
 
 def rows_of_points(outcome: Outcome) -> Rendered:
     """Lay out one row for each point: the layout of what has no other."""
+    has_paper = bool(outcome.summary["paper"].is_not_null().any())
     rows = [
         [
             row["part"] + (f", {row['label']}" if row["label"] else ""),
@@ -84,11 +85,20 @@ def rows_of_points(outcome: Outcome) -> Rendered:
             f"{row['repeats']}",
             rate(row["accuracy"]),
             interval(row["low"], row["high"]),
-            paper_rate(row),
+            *([paper_rate(row)] if has_paper else []),
         ]
         for row in outcome.summary.iter_rows(named=True)
     ]
-    header = ["what", "attack", "weight", "users", "draws", "accuracy", "90% interval", "paper"]
+    header = [
+        "what",
+        "attack",
+        "weight",
+        "users",
+        "draws",
+        "accuracy",
+        "90% interval",
+        *(["paper"] if has_paper else []),
+    ]
     return Rendered(plain_columns(outcome.summary), markdown_table(header, rows))
 
 

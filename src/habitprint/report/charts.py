@@ -153,12 +153,14 @@ def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float,
     best = base.transform_filter("datum.is_best")
     is_high = target > 0.8 * largest  # no room above the line
     words = _target_words(target).encode(x=alt.value(0), y=alt.Y("target:Q", scale=scale, axis=axis))
+    first = next((row["high"] for row in data if row["is_first"]), 0.0)
+    down = _beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
     layers = [
         _rule_at(target, "y", scale, axis),
         *_words(words, "words", align="left", baseline="top" if is_high else "bottom", dx=6, dy=5 if is_high else -4),
         # A step: for a loss that one can bear, the least risk among the protections that were tried.
         best.mark_line(style="main-line", interpolate="step-after", opacity=0.55).encode(order="loss:Q"),
-        *_words(base.transform_filter("datum.is_first").encode(text="name:N"), "words", align="left", dx=8, dy=-12),
+        *_words(base.transform_filter("datum.is_first").encode(text="name:N"), "words", align="left", dx=8, dy=down),
         base.transform_filter("!datum.is_best")
         .mark_point(style="other", filled=True, size=45, opacity=0.75)
         .encode(tooltip=tips),
@@ -229,6 +231,15 @@ def _end(largest: float) -> float:
     power = 10.0 ** math.floor(math.log10(largest))
     above = [step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= largest]
     return min(1.0, *above)
+
+
+def _beside(dot: float, line: float, *, is_high: bool) -> int:
+    """Return how far below a dot its name has room: within the picture, off the target's line and words."""
+    top, bottom = (line - 4, line + 24) if is_high else (line - 23, line + 4)
+    for down in (-12, 14, 30, -30, 46, -46):
+        if 9 <= dot + down <= HEIGHT - 9 and not top - 9 < dot + down < bottom + 9:  # noqa: PLR2004  (half a line)
+            return down
+    return 14
 
 
 def _ticks(places: Sequence[float], *, is_log: bool) -> list[float]:

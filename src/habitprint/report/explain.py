@@ -17,9 +17,13 @@ services that collect such data.
 They try every attack shown below, and the strongest one counts. Among them is a matching of all users at once with a
 proof of how near it is to the best possible. They know which protection was applied.
 
-They know nothing else: no age, no address, no hours of the day. Somebody who knows more can identify more, and this
-audit does not bound that.
+They compare shares: how much somebody was counted in all is not used. If counts are released, totals may identify
+too: release shares.
 """
+NOTHING_ELSE = (
+    "They know nothing else: {}. Somebody who knows more can identify more, and this audit does not bound that."
+)
+UNKNOWN = "no age, no address, no hours of the day"
 TRUTH = "Who really is whom is used only to count what the attack got right. The adversary is never told."
 METHOD = (
     "The audit plays the adversary on your own data. It takes two periods, hides the names in one, and sees how many "
@@ -59,7 +63,14 @@ def adversary_section(facts: Facts) -> Section:
     'They know only some of the people: 300 are in both tables (overlap: 40%).'
     """
     data, overlap = facts["data"], facts["settings"]["overlap"]
-    table = "They have the released table: pseudonyms, places and counts; no names, no times."
+    parts = [
+        words
+        for name, words in (("by_hours", "parts of the day"), ("by_weekday", "days of the week"))
+        if facts["settings"].get(name)
+    ]
+    times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
+    table = f"They have the released table: pseudonyms, places and counts; no names, {times}."
+    unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else UNKNOWN)
     if overlap is None:
         common = counted(data["n_common"], "person", "people")
         reach = f"They know everybody: all {common} who are in both tables. An adversary who knows fewer learns less."
@@ -70,7 +81,7 @@ def adversary_section(facts: Facts) -> Section:
     return Section(
         "adversary",
         "What the adversary is assumed to know",
-        (Text(QUESTION), Bullets((table, reach, *stanzas(KNOWLEDGE))), Text(TRUTH)),
+        (Text(QUESTION), Bullets((table, reach, *stanzas(KNOWLEDGE), unknown)), Text(TRUTH)),
     )
 
 
@@ -125,4 +136,6 @@ def _shown(value: object) -> str:
         return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
     return str(value)

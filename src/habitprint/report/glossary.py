@@ -48,7 +48,7 @@ Claim: A pair that the adversary names. They may name only those with the larges
 Precision: The share of the claims made that are right.
 
 Information loss: How far the protected histograms are from the original ones: 0 when nothing is lost, 1 when
-everybody is released as the mean of all. Noise can exceed 1.
+everybody is released as the mean of all. Noise, or leaving places out, can exceed 1.
 
 Totals error: How far the totals per place of the protected table are from the original ones, as a share.
 

@@ -1,5 +1,6 @@
 """The section about who is at risk, in numbers: nobody is named."""
 
+from habitprint.audit.people import FEWEST_CLAIMS
 from habitprint.report.charts import claims_picture
 from habitprint.report.findings import RATE_HEADS, rate_cells
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
@@ -49,7 +50,9 @@ def people_section(facts: Facts) -> Section:
 
 def _sure(sure: Facts) -> Number:
     n = sure["n_claims"]
-    label = f"{percent(sure['level'])} right"
+    label = f"At least {percent(sure['level'])} right"
+    if 0 < n < FEWEST_CLAIMS:
+        return Number(label, "–", "too few claims to say")
     return Number(label, f"{n:,}" if n else "none", "claims can be made at this level" if n else "no set of claims is")
 
 

@@ -21,6 +21,9 @@ from habitprint.report.page import (
 )
 from habitprint.report.words import Facts, counted, headed, in_column, percent, sentence
 
+GUARANTEES = ("-anonymity", "differential privacy")  # what is promised about people, not about numbers
+NO_GUARANTEE = "this is no guarantee against identification"
+
 
 def protections_section(facts: Facts) -> Section:
     """Show every protection that was tried, and the cheapest that meets the target.
@@ -36,15 +39,22 @@ def protections_section(facts: Facts) -> Section:
     >>> section.blocks[0].text
     'None of the protections that were tried meets the target of 5%.'
     """
-    found, target = facts["protections"], facts["settings"]["target"]
+    found, target, allowed = (
+        facts["protections"],
+        facts["settings"]["target"],
+        facts["settings"].get("surest_target"),
+    )
     trials, chosen = found["trials"], found["chosen"]
-    blocks: list[Block] = [Text(_summary(trials, chosen, target)), Text(sentence(found["words"]))]
+    blocks: list[Block] = [Text(_summary(trials, chosen, target, allowed)), Text(sentence(found["words"]))]
     n_drawn = sum(trial["loss"] is not None for trial in trials)
     if n_drawn:
         missing = "" if n_drawn == len(trials) else f" {len(trials) - n_drawn} without a defined loss are not drawn."
         ring = "" if not chosen else f" Ring: the cheapest that meets the target, “{trials[chosen]['label']}”."
-        if any(trial["risk"]["high"] <= target and _why_not(trial) for trial in trials):
-            ring += " Cheaper ones below the dashed line failed when they were attacked again by every method."
+        below = [trial for trial in trials if trial["risk"]["high"] <= target and not trial["passes"]]
+        if any(worst_rate(trial)["high"] > target for trial in below):
+            ring += " Some below the dashed line failed when they were attacked again by every method."
+        if any(_has_sure_claims(trial, allowed) for trial in below):
+            ring += " Some below the dashed line have surest claims that are right too often."
         caption = (
             "Each dot is a protection at one strength, drawn at the upper end of its 95% interval. Information loss: 0 "
             "if nothing is lost, 1 if everybody looks the same. Line: the frontier, the least risk for the loss that "
@@ -53,7 +63,7 @@ def protections_section(facts: Facts) -> Section:
         description = f"Risk against loss of {n_drawn} protections."
         picture = frontier_picture(trials, chosen, target, description)
         blocks.append(Figure("Risk against loss", caption, (Picture("frontier-picture", picture),)))
-    blocks.append(_trials_table(trials, chosen))
+    blocks.append(_trials_table(trials, chosen, allowed))
     if chosen is not None and chosen > 0:
         blocks += _details(trials[chosen])
     if found["not_tried"]:
@@ -74,24 +84,33 @@ def worst_rate(trial: Facts) -> Facts:
     return max(rates, key=lambda rate: rate["high"], default=trial["risk"])
 
 
-def _summary(trials: Sequence[Facts], chosen: int | None, target: float) -> str:
+def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed: float | None) -> str:
+    within = [trial for trial in trials[1:] if worst_rate(trial)["high"] <= target]
+    keep = "keeps" if len(within) == 1 else "keep"
+    if chosen is None and within and allowed is not None:
+        ends = [trial["surest"]["high"] for trial in within if trial["surest"] is not None]
+        best = f" (at best up to {percent(min(ends))}, where {percent(allowed)} is allowed)" if ends else ""
+        their = "its" if len(within) == 1 else "their"
+        return (
+            f"Of {counted(len(trials) - 1, 'protection')} that were tried, {len(within)} {keep} the share identified "
+            f"within {percent(target)}, but {their} surest claims are right too often{best}."
+        )
     if chosen is None:
         return f"None of the protections that were tried meets the target of {percent(target)}."
     trial = trials[chosen]
     if chosen == 0:
         return f"The table meets the target of {percent(target)} as it is. The protections show what more would cost."
-    n_passing = sum(each["passes"] for each in trials)
     loss = "" if trial["loss"] is None else f", at an information loss of {trial['loss']:.2f}"
     worst = worst_rate(trial)
-    keep = "keeps" if n_passing == 1 else "keep"
+    too = "" if allowed is None else f" that also keeps the surest claims at or below {percent(allowed)}"
     return (
-        f"Of {counted(len(trials) - 1, 'protection')} that were tried, {n_passing} {keep} the upper end of the 95% "
-        f"interval at or below {percent(target)}. The cheapest is “{trial['label']}”: "
+        f"Of {counted(len(trials) - 1, 'protection')} that were tried, {len(within)} {keep} the upper end of the 95% "
+        f"interval at or below {percent(target)}. The cheapest{too} is “{trial['label']}”: "
         f"{percent(worst['value'])} are identified, at most {percent(worst['high'])}{loss}."
     )
 
 
-def _trials_table(trials: Sequence[Facts], chosen: int | None) -> Table:
+def _trials_table(trials: Sequence[Facts], chosen: int | None, allowed: float | None) -> Table:
     has_surest = any(trial["surest"] is not None for trial in trials)
     heads = [
         "Protection",
@@ -106,7 +125,8 @@ def _trials_table(trials: Sequence[Facts], chosen: int | None) -> Table:
     heads += ["Surest claims right at most"] if has_surest else []
     # In order of loss, so that the first that meets the target is the cheapest.
     order = sorted(range(len(trials)), key=lambda at: (trials[at]["loss"] is None, trials[at]["loss"] or 0.0, at))
-    rows = [_cells(trials[at], is_chosen=at == chosen, has_surest=has_surest) for at in order]
+    notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
+    rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
     made = table(
         "Every protection that was tried, the least loss first",
         [*heads, "Meets the target"],
@@ -120,10 +140,10 @@ def _trials_table(trials: Sequence[Facts], chosen: int | None) -> Table:
     )
 
 
-def _cells(trial: Facts, *, is_chosen: bool, has_surest: bool) -> list[Cell]:
+def _cells(trial: Facts, note: str, *, has_surest: bool) -> list[Cell]:
     risk, loss, surest = trial["risk"], trial["loss"], trial["surest"]
     cells = [
-        Cell(trial["label"], note="the cheapest that meets the target" if is_chosen else _why_not(trial)),
+        Cell(trial["label"], note=note),
         Cell(in_column(risk["value"]), risk["value"]),
         Cell(in_column(risk["high"]), risk["high"]),
         Cell("not defined") if loss is None else Cell(f"{loss:.2f}", loss),
@@ -135,9 +155,18 @@ def _cells(trial: Facts, *, is_chosen: bool, has_surest: bool) -> list[Cell]:
     return [*cells, Cell("yes" if trial["passes"] else "no")]
 
 
-def _why_not(trial: Facts) -> str:
-    """Say why a protection fails that looked good: it was attacked again, by every method."""
-    if trial["passes"] or not trial["confirmed"]:
+def _has_sure_claims(trial: Facts, allowed: float | None) -> bool:
+    surest = trial["surest"]
+    return allowed is not None and surest is not None and surest["high"] > allowed
+
+
+def _why_not(trial: Facts, allowed: float | None) -> str:
+    """Say why a protection fails that looked good: its surest claims, or attacked again by every method."""
+    if trial["passes"]:
+        return ""
+    if _has_sure_claims(trial, allowed):
+        return f"its surest claims are right up to {percent(trial['surest']['high'])}"
+    if not trial["confirmed"]:
         return ""
     return f"attacked again by every method: at most {percent(worst_rate(trial)['high'])}"
 
@@ -149,12 +178,20 @@ def _tidy(error: float) -> float:
 
 def _details(trial: Facts) -> list[Block]:
     """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
-    guarantees = " ".join(map(sentence, trial["guarantees"])) or "None: what was measured is all that is known."
-    terms = [Term("What it does", " ".join(map(sentence, trial["words"]))), Term("Guarantee", guarantees)]
+    proven = [words for words in trial["guarantees"] if any(name in words for name in GUARANTEES)]
+    holds = [words for words in trial["guarantees"] if words not in proven]
+    terms = [Term("What it does", " ".join(map(sentence, trial["words"])))]
+    if proven or not holds:
+        terms.append(
+            Term("Guarantee", " ".join(map(sentence, proven)) or "None: what was measured is all that is known.")
+        )
+    if holds:
+        terms.append(Term("What holds for sure", " ".join(map(sentence, [*holds, NO_GUARANTEE]))))
     if trial["command"]:
         terms.append(Term("How to apply it", f"habitprint protect … {trial['command']}", is_literal=True))
     blocks: list[Block] = [Heading(f"The cheapest that meets the target: {trial['label']}"), Terms(tuple(terms))]
     if trial["confirmed"]:
-        caption = "Every attack on the table protected this way, all users"
+        n = trial["confirmed"][0]["rate"]["n"]
+        caption = f"Every attack on the table protected this way, {counted(n, 'user')}"
         blocks.append(attacks_table(caption, trial["confirmed"], explained=False))
     return blocks
