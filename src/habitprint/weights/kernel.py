@@ -99,7 +99,7 @@ def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[I
     Returns
     -------
     tuple
-        Row starts (from zero), known users in ascending order within a row, gains.
+        Row starts (from zero), known users in no order within a row (sorting takes long to compile), gains.
     """
     n_visits = 0
     for a in range(rows.starts[first], rows.starts[last]):
@@ -108,15 +108,15 @@ def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[I
     users = np.empty(n_visits, np.int32)
     values = np.empty(n_visits, np.float64)
     sums, touched, by_share = make_scratch(index)
+    end = 0
     for i in range(first, last):
-        n_touched = row_gains(i, rows, index, kind, sums, touched, by_share)
-        start = starts[i - first]
-        users[start : start + n_touched] = np.sort(touched[:n_touched])
-        for e in range(start, start + n_touched):
-            values[e] = sums[users[e]]
-            sums[users[e]] = 0.0
-        starts[i - first + 1] = start + n_touched
-    return starts, users[: starts[-1]].copy(), values[: starts[-1]].copy()
+        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            j = touched[k]
+            users[end], values[end] = j, sums[j]
+            sums[j] = 0.0
+            end += 1
+        starts[i - first + 1] = end
+    return starts, users[:end].copy(), values[:end].copy()
 
 
 @kernel

@@ -48,7 +48,9 @@ def gain_blocks(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> 
 
     def run(first: int, last: int) -> SparseMatrix:
         starts, users, gains = kernel.gains(first, last, rows, index, weight.place_gain)
-        return sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
+        block = sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
+        block.sort_indices()
+        return block
 
     return run_blocks(run, work_of_rows(rows, index), "gains")
 
