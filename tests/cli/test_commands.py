@@ -277,7 +277,8 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     assert not out.exists()
 
 
-def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", [0.05, 0.4, 0.8, 1.2])
+def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, moment: float) -> None:
     files = []
     for name, side in zip(("released", "known"), hp.datasets.town(4000, 250), strict=True):
         files.append(str(tmp_path / f"{name}.parquet"))
@@ -288,13 +289,18 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path) 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
-        time.sleep(1)  # in the middle of it on most machines; at any other moment the law holds too
+        time.sleep(moment)  # at whatever point of the work that is on this machine
         process.send_signal(signal.SIGINT)
         _, message = process.communicate(timeout=120)
-    if process.returncode != 0:  # it may have been done already
-        assert process.returncode == INTERRUPTED
+    # It may have been done already; and in the last moments of a process Python itself dies of the signal, which a
+    # shell shows as 130 too.
+    assert process.returncode in {0, INTERRUPTED, -signal.SIGINT}
+    if process.returncode == INTERRUPTED:
         assert "Traceback" not in message
-        assert set(tmp_path.iterdir()) == before
+    written = set(tmp_path.iterdir()) - before
+    assert [path.name for path in written] in ([], ["pairs.csv"])
+    for path in written:
+        assert pl.read_csv(path).height == 4000
 
 
 def test_the_path_is_written_and_drawn(

@@ -1,6 +1,8 @@
 """The command `habitprint` and its subcommands."""
 
+import atexit
 import io
+import signal
 import sys
 from typing import Annotated
 
@@ -11,7 +13,7 @@ from habitprint.cli.audit import audit
 from habitprint.cli.check import check
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
-from habitprint.cli.ending import ending_well
+from habitprint.cli.ending import INTERRUPTED, ending_well
 from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
@@ -65,4 +67,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-    app()
+    # Once everything is done, Ctrl-C must not turn a success into a failure.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    try:
+        app()
+    except KeyboardInterrupt:  # before the command itself began
+        sys.exit(INTERRUPTED)
