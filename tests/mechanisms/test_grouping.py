@@ -14,7 +14,7 @@ from habitprint.mechanisms import grouping, reference
 from habitprint.mechanisms.reference import Loss, total_loss
 from instances import random_histograms, tables
 
-DATA = Path("/work/shared/data/microagg")
+DATA = Path(__file__).parents[3] / "shared" / "data" / "microagg"  # beside the checkout
 SIZES = (3, 4, 5, 10)
 # 100·SSE/SST on columns of zero mean and unit variance.
 PUBLISHED_MDAV = {
