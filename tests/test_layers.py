@@ -39,7 +39,7 @@ PACKAGES = {
         "stream", "labels", "clocks", "formats", "times", "columns", "table", "frames", "openers", "files", "combine",
         "sharing", "check",
     ],
-    "periods": ["dates", "values", "tally", "split"],
+    "periods": ["dates", "values", "packing", "tally", "split"],
     "mechanisms": [
         "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places",
         "suppression", "rounding", "contribution", "microaggregation", "noise", "pseudonyms", "exposure",

@@ -138,7 +138,7 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     matrix.sort_indices()
-    matrix.data = matrix.data.astype(np.int64 if matrix.data.dtype.kind in "iub" else np.float64)
+    matrix.data = matrix.data.astype(np.int64 if matrix.data.dtype.kind in "iub" else np.float64, copy=False)
     if not np.isfinite(matrix.data).all() or (matrix.data < 0).any():
         raise InputError(
             "some counts are negative, infinite or not a number",

@@ -16,7 +16,13 @@ from habitprint.periods import Period
 MONDAY = date(2012, 4, 9)
 moments = st.datetimes(datetime(2012, 3, 20), datetime(2012, 5, 10))  # noqa: DTZ001 - clocks without a zone
 visits = st.lists(st.tuples(st.integers(0, 4), moments, st.integers(0, 3)), min_size=1, max_size=60)
-USERS: dict[str, Callable[[int], Any]] = {"integers": int, "text": "user {}".format}
+USERS: dict[str, Callable[[int], Any]] = {
+    "integers": int,
+    "telephone numbers": (41_000_000_000).__add__,
+    "negative integers": int.__neg__,
+    "integers too far apart for one number": lambda user: user << 58,
+    "text": "user {}".format,
+}
 
 
 def table_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:

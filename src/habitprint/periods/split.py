@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Booleans
+from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few, is_whole, require_option
 from habitprint.events import Events
 from habitprint.events.table import in_words, require_events
@@ -118,21 +118,21 @@ def split(
     found = tally(parts.frame, in_seconds=count == "seconds", source=events.source)
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
-    n_inside = [found.n_in(part) for part in (RELEASED, KNOWN)]
+    n_inside = [part.n_events for part in found.parts]
     _refuse_empty(n_inside, n_outside, unused, parts.words, events.source)
-    kept = _kept_users(found, cohort, active, parts.words)
-    n_used = int(found.n_events[kept[found.user]].sum())
+    kept = found.of(_kept_users(found, cohort, active, parts.words))
+    n_used = kept.n_events
     progress("counting events", 2, 2)
     return Split(
-        released=found.histograms(RELEASED, kept),
-        known=found.histograms(KNOWN, kept),
+        released=kept.histograms(RELEASED),
+        known=kept.histograms(KNOWN),
         periods=parts.words,
         source=events.source,
         n_rows=sum(n_inside) + sum(found.n_unused.values()),
         n_used=n_used,
         n_outside=n_outside,
         n_of_others=sum(n_inside) - n_used,
-        n_users_seen=found.users.len(),
+        n_users_seen=found.n_users,
         unused=unused,
     )
 
@@ -197,28 +197,24 @@ def _cohort(users: Iterable[object] | None) -> pl.Series | None:
     return cohort
 
 
-def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str) -> Booleans:
-    """Return which users have enough events in both parts; with a cohort exactly those, or an error."""
-    n_users = found.users.len()
-    is_active = np.ones(n_users, bool)
-    for part in (RELEASED, KNOWN):
-        n_events = np.bincount(found.user, weights=found.n_events * (found.part == part), minlength=n_users)
-        is_active &= n_events >= active
+def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str) -> Indices:
+    """Return the codes of the users with enough events in both parts; with a cohort exactly those, or an error."""
+    released, known = (part.users[part.events >= active] for part in found.parts)
+    users: Indices = np.intersect1d(released, known, assume_unique=True)
     if cohort is not None:
-        places = positions(cohort, found.users)
-        is_missing = (places < 0) | ~is_active[places]
+        places = positions(cohort, found.users(users))
+        is_missing = places < 0
         if is_missing.any():
             raise InputError(
                 f"user {first_few(cohort.filter(is_missing).to_list())} of the cohort is not active in both parts",
                 why=f"a fixed cohort has the same users on both sides, each with events in both ({words})",
                 fix="leave these users out of the cohort, or choose other periods",
             )
-        is_active[:] = False
-        is_active[places] = True
-    if not is_active.any():
+        users = np.sort(users[places])
+    if len(users) == 0:
         raise InputError(
             f"no user has at least {active} {'event' if active == 1 else 'events'} in each part ({words})",
             why="a person can be recognised only with habits on both sides",
             fix="choose longer periods, or check that both parts use the same user ids",
         )
-    return is_active
+    return users

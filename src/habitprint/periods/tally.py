@@ -1,66 +1,88 @@
 """Count events by part, user and place in one pass over the rows."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.events.stream import collect
 from habitprint.histograms import Histograms
 from habitprint.ids import to_ids
+from habitprint.periods.packing import PART_BIT, TOO_LARGE, Packing
 
-LARGEST_KEY = 2**62
-LARGEST_ID = 2**63  # from here on ids do not fit into the arithmetic of keys
 MICROSECONDS = 1_000_000  # of a second
 IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()
 
 
 @dataclass(frozen=True)
-class Tally:
-    """Hold how often each user was at each place in each part, and how many rows were not counted, and why.
+class PartTally:
+    """Hold how often each user was at each place in one part.
 
-    The entries are arrays of equal length: part, position in `users`, position in `places`, number of events, and what
-    they count for (events or seconds).
+    Users and places are codes: distinct whole numbers, ascending as the ids are.
     """
 
-    users: pl.Series
-    places: pl.Series
-    part: Indices
-    user: Indices
-    place: Indices
-    n_events: Indices
-    amount: Indices | Floats
+    users: Indices
+    places: Indices
+    counts: SparseMatrix  # users × places: events, or the seconds that they lasted
+    events: Indices  # of each user: how many there are
+
+    @property
+    def n_events(self) -> int:
+        """Return the number of events."""
+        return int(self.events.sum())
+
+    def of(self, users: Indices) -> "PartTally":
+        """Return the same of some of the users, over the places that these went to."""
+        rows = np.searchsorted(self.users, users)
+        counts = self.counts[rows]
+        visited = np.bincount(counts.indices, minlength=len(self.places)) > 0
+        if not visited.all():
+            counts = counts[:, visited]
+        return PartTally(users, self.places[visited], counts, self.events[rows])
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Hold the counts of both parts, how codes become ids, and how many rows were not counted, and why."""
+
+    parts: tuple[PartTally, PartTally]
+    users: Callable[[Indices], pl.Series]
+    places: Callable[[Indices], pl.Series]
     n_unused: Mapping[int, int]  # by the number of the reason; 0: outside both parts
 
-    def n_in(self, part: int) -> int:
-        """Return the number of events in a part."""
-        return int(self.n_events[self.part == part].sum())
+    @property
+    def n_users(self) -> int:
+        """Return the number of users with an event in a part."""
+        released, known = (part.users for part in self.parts)
+        return len(released) + len(known) - len(np.intersect1d(released, known, assume_unique=True))
 
-    def histograms(self, part: int, kept: Booleans) -> Histograms:
-        """Return the histograms of one part, of the users who are kept, over the places that they went to."""
-        entries = (self.part == part) & kept[self.user]
-        rows = (np.cumsum(kept) - 1)[self.user[entries]]
-        is_visited = np.zeros(self.places.len(), bool)
-        is_visited[self.place[entries]] = True
-        columns = (np.cumsum(is_visited) - 1)[self.place[entries]]
-        shape = (int(kept.sum()), int(is_visited.sum()))
-        counts = sparse.csr_array((self.amount[entries], (rows, columns)), shape=shape)
-        return Histograms(counts, self.users.filter(kept), self.places.filter(is_visited))
+    @property
+    def n_events(self) -> int:
+        """Return the number of events in the parts."""
+        return sum(part.n_events for part in self.parts)
+
+    def of(self, users: Indices) -> "Tally":
+        """Return the same of some of the users of both parts, given by codes in ascending order."""
+        released, known = (part.of(users) for part in self.parts)
+        return replace(self, parts=(released, known))
+
+    def histograms(self, part: int) -> Histograms:
+        """Return the histograms of one part, over the places that its users went to."""
+        counted = self.parts[part]
+        return Histograms(counted.counts, self.users(counted.users), self.places(counted.places))
 
 
 def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> Tally:
     """Count the events of a frame with the columns user, place, part and reason (and seconds).
 
-    Integer ids are packed into one number, with which polars groups three times as fast as with three columns.
-
     Examples
     --------
     >>> frame = pl.LazyFrame({"user": [3, 3, 3], "place": ["a", "a", "b"], "part": [0, 0, None], "reason": [0, 0, 0]})
     >>> found = tally(frame, in_seconds=False)
-    >>> found.n_events.tolist(), dict(found.n_unused)
+    >>> found.parts[0].events.tolist(), dict(found.n_unused)
     ([2], {0: 1})
     """
     schema = frame.collect_schema()
@@ -71,61 +93,79 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
             ((pl.col("seconds") * MICROSECONDS).round().cast(pl.Int64).sum() / MICROSECONDS).alias("amount")
         )
     if schema["user"].is_integer() and schema["place"].is_integer():
-        ends = frame.select(
-            pl.col("user", "place").min().name.prefix("least_"), pl.col("user", "place").max().name.prefix("most_")
-        )
-        limits = collect([ends], source)[0].row(0, named=True)
-        if None not in limits.values():
-            n_places = limits["most_place"] - limits["least_place"] + 1
-            is_signed = max(limits["most_user"], limits["most_place"]) < LARGEST_ID
-            if is_signed and (limits["most_user"] - limits["least_user"] + 1) * n_places * 2 < LARGEST_KEY:
-                return _packed(frame, source, aggregates, limits["least_user"], limits["least_place"], n_places)
+        for packing in _packings(frame, source):
+            found = _packed(frame, source, aggregates, packing)
+            if found is not None:
+                return found
     return _by_columns(frame, source, aggregates)
 
 
-def _packed(
-    frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], least_user: int, least_place: int, n_places: int
-) -> Tally:
-    user, place = (pl.col("user") - least_user).cast(pl.Int64), (pl.col("place") - least_place).cast(pl.Int64)
-    packed = (user * n_places + place) * 2 + pl.col("part")
-    key = pl.when(IS_INSIDE).then(packed).otherwise(-1 - pl.col("reason").cast(pl.Int64)).alias("key")
+def _packings(frame: pl.LazyFrame, source: str) -> Iterator[Packing]:
+    """Yield the packing that most ids fit into, and then, if they do not, the one that is made for them."""
+    yield Packing()
+    ends = frame.select(
+        pl.col("user", "place").min().name.prefix("least_"), pl.col("user", "place").max().name.prefix("most_")
+    )
+    (limits,) = collect([ends], source)
+    least_user, least_place, most_user, most_place = limits.row(0)
+    packing = Packing.of_ranges((least_user, most_user), (least_place, most_place))
+    if packing is not None:
+        yield packing
+
+
+def _packed(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], packing: Packing) -> Tally | None:
+    """Count by one number; None if there are ids that do not fit into it."""
+    key = pl.when(IS_INSIDE).then(packing.key()).otherwise(-1 - pl.col("reason").cast(pl.Int64)).alias("key")
     columns = [key, *([pl.col("seconds")] if len(aggregates) > 1 else [])]
     (grouped,) = collect([frame.select(columns).group_by("key").agg(aggregates).sort("key")], source)
-    unused = grouped.filter(pl.col("key") < 0)
-    counted = grouped.filter(pl.col("key") >= 0)
-    keys = counted["key"].to_numpy()
-    users, of_user = _distinct_in_order(keys // (2 * n_places))
-    places, of_place = _distinct(keys // 2 % n_places, n_places)
+    keys, events, amounts = (grouped[column].to_numpy() for column in ("key", "n", grouped.columns[-1]))
+    n_negative = int(np.searchsorted(keys, 0))
+    unused = dict(zip(keys[:n_negative].tolist(), events[:n_negative].tolist(), strict=True))
+    if TOO_LARGE in unused:
+        return None
     return Tally(
-        users=to_ids(pl.Series(users) + least_user, "user"),
-        places=to_ids(pl.Series(places) + least_place, "place"),
-        part=keys % 2,
-        user=of_user,
-        place=of_place,
-        n_events=counted["n"].to_numpy(),
-        amount=counted[counted.columns[-1]].to_numpy(),
-        n_unused={-1 - key: n for key, n in unused.select("key", "n").rows()},
+        parts=_parts(keys[n_negative:], events[n_negative:], amounts[n_negative:], packing),
+        users=lambda codes: to_ids(pl.Series(codes) + packing.least_user, "user"),
+        places=lambda codes: to_ids(pl.Series(codes) + packing.least_place, "place"),
+        n_unused={-1 - key: n for key, n in unused.items()},
     )
 
 
-def _distinct_in_order(codes: Indices) -> tuple[Indices, Indices]:
-    """Return the distinct codes and the position of each code among them, for codes in ascending order."""
-    is_new = np.ones(len(codes), bool)
-    is_new[1:] = codes[1:] != codes[:-1]
-    return codes[is_new], np.cumsum(is_new) - 1
+def _parts(keys: Indices, events: Indices, amounts: Indices | Floats, packing: Packing) -> tuple[PartTally, PartTally]:
+    """Return the two parts of entries whose keys ascend."""
+    n_first = int(np.searchsorted(keys, 2**PART_BIT))
+    first, second = slice(n_first), slice(n_first, None)
+    return (
+        _part(keys[first], events[first], amounts[first], packing),
+        _part(keys[second] - 2**PART_BIT, events[second], amounts[second], packing),
+    )
 
 
-def _distinct(codes: Indices, n_codes: int) -> tuple[Indices, Indices]:
-    """Return the same for codes below `n_codes` in any order; a table of all codes is faster than sorting them."""
+def _part(keys: Indices, events: Indices, amounts: Indices | Floats, packing: Packing) -> PartTally:
+    users, of_place = packing.unpack(keys)
+    is_new = np.ones(len(users), bool)
+    is_new[1:] = users[1:] != users[:-1]
+    starts = np.flatnonzero(is_new)
+    places, columns = _distinct(of_place)
+    shape = (len(starts), len(places))
+    counts = sparse.csr_array((amounts, columns, np.append(starts, len(users))), shape=shape)
+    return PartTally(users[starts], places, counts, np.add.reduceat(events, starts) if len(starts) else events)
+
+
+def _distinct(codes: Indices) -> tuple[Indices, Indices]:
+    """Return the distinct codes, ascending, and the position of each code among them."""
+    n_codes = int(codes.max(initial=-1)) + 1
     if n_codes > max(len(codes), 1) * 4:
         found, position = np.unique(codes, return_inverse=True)
         return found, position
+    # A table of all codes is faster than sorting them.
     is_there = np.zeros(n_codes, bool)
     is_there[codes] = True
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[codes]
 
 
 def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> Tally:
+    """Count by three columns; only the entries, many fewer than the rows, are numbered then."""
     counted, rows = collect(
         [
             frame.filter(IS_INSIDE).group_by("part", "user", "place").agg(aggregates),
@@ -134,14 +174,14 @@ def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> 
         source,
     )
     (users, of_user), (places, of_place) = (_numbered(counted[column]) for column in ("user", "place"))
+    packing = Packing()
+    keys = packing.pack(counted["part"].to_numpy().astype(np.int64), of_user, of_place)
+    order = np.argsort(keys)
+    events, amounts = (counted[column].to_numpy()[order] for column in ("n", counted.columns[-1]))
     return Tally(
-        users=users,
-        places=places,
-        part=counted["part"].to_numpy().astype(np.int64),
-        user=of_user,
-        place=of_place,
-        n_events=counted["n"].to_numpy(),
-        amount=counted[counted.columns[-1]].to_numpy(),
+        parts=_parts(keys[order], events, amounts, packing),
+        users=users.gather,
+        places=places.gather,
         n_unused=dict(rows.rows()),
     )
 
