@@ -64,12 +64,12 @@ def habitprint_command(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-    # Once everything is done, Ctrl-C must not turn a success into a failure.
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
     try:
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
+        # Once everything is done, Ctrl-C must not turn a success into a failure.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         app()
     except KeyboardInterrupt:  # before the command itself began
         sys.exit(INTERRUPTED)

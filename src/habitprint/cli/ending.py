@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 import typer
+from polars.exceptions import PanicException
 from rich.console import Console
 from rich.text import Text
 
@@ -37,7 +38,9 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
         except InputError as error:
             notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as error:
+        except (KeyboardInterrupt, PanicException) as error:
+            if not _is_interrupt(error):
+                raise _our_fault(notes) from error
             notes.print("stopped; files are written whole or not at all")
             raise typer.Exit(INTERRUPTED) from error
         except MemoryError as error:
@@ -50,8 +53,17 @@ def ending_well(command: Callable[P, None]) -> Callable[P, None]:
             notes.print(Text.assemble(("error: ", "bold red"), f"the system refused: {error}"), soft_wrap=True)
             raise typer.Exit(BAD_INPUT) from error
         except Exception as error:
-            traceback.print_exc()
-            notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")
-            raise typer.Exit(OUR_FAULT) from error
+            raise _our_fault(notes) from error
 
     return run
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Tell Ctrl-C, which polars turns into a panic if it comes at certain moments, from other panics."""
+    return isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error)
+
+
+def _our_fault(notes: Console) -> typer.Exit:
+    traceback.print_exc()
+    notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")
+    return typer.Exit(OUR_FAULT)
