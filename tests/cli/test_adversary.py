@@ -1,7 +1,6 @@
 """``match`` and ``path`` do to the known side what anyone can copy of a protected release."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,15 +8,8 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.cli import main
+from command_line import run
 from habitprint.mechanisms.files import sidecar
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["habitprint", *words])
-    with pytest.raises(SystemExit) as end:
-        main()
-    return end.value.code if isinstance(end.value.code, int) else 0
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """``habitprint audit`` as a person or a script meets it."""
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,16 +8,9 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.cli import main
+from command_line import run
 
 pytestmark = pytest.mark.slow
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str | Path) -> int:
-    monkeypatch.setattr(sys, "argv", ["habitprint", "audit", *map(str, words)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    return end.value.code if isinstance(end.value.code, int) else 0
 
 
 @pytest.fixture
@@ -44,7 +36,12 @@ def test_events_become_a_folder_with_a_report(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "audit"
-    assert run(monkeypatch, calls, *COLUMNS, "--out", out, "--no-noise", "--target", "10%", "--fail-above", "0.99") == 0
+    assert (
+        run(
+            monkeypatch, "audit", calls, *COLUMNS, "--out", out, "--no-noise", "--target", "10%", "--fail-above", "0.99"
+        )
+        == 0
+    )
     text = " ".join(capsys.readouterr().out.split())
     for words in (
         "Not as it is",
@@ -75,7 +72,12 @@ def test_two_tables_of_histograms_and_a_gate_that_fails(
 ) -> None:
     out = tmp_path / "audit"
     out.mkdir()
-    assert run(monkeypatch, *weeks, "--out", out, "--no-noise", "--fail-above", "5%", "--overlap", "50%", "--json") == 1
+    assert (
+        run(
+            monkeypatch, "audit", *weeks, "--out", out, "--no-noise", "--fail-above", "5%", "--overlap", "50%", "--json"
+        )
+        == 1
+    )
     facts = json.loads(capsys.readouterr().out)
     assert facts == json.loads((out / "report.json").read_text())
     assert facts["verdict"]["fails_gate"] is True
@@ -91,10 +93,10 @@ def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(
     out = tmp_path / "audit"
     out.mkdir()
     (out / "report.json").write_text("mine")
-    assert run(monkeypatch, *weeks, "--out", out) == 2
+    assert run(monkeypatch, "audit", *weeks, "--out", out) == 2
     assert "--force" in capsys.readouterr().err
     assert (out / "report.json").read_text() == "mine"
-    assert run(monkeypatch, *weeks, "--out", out, "--force", "--no-noise") == 0
+    assert run(monkeypatch, "audit", *weeks, "--out", out, "--force", "--no-noise") == 0
     assert json.loads((out / "report.json").read_text())["schema"] == "habitprint-audit/1"
 
 
@@ -105,7 +107,7 @@ def test_positions_become_squares_and_larger_squares_are_tried(
     table = twin.events.join(twin.antennas.select("place", "lat", "lon"), on="place").drop("place")
     table.write_parquet(tmp_path / "calls.parquet")
     words = ("--lat", "lat", "--lon", "lon", "--side", "2000", "--weeks", "2012-04-09", "--no-noise", "--json")
-    assert run(monkeypatch, tmp_path / "calls.parquet", *words, "--out", tmp_path / "audit") == 0
+    assert run(monkeypatch, "audit", tmp_path / "calls.parquet", *words, "--out", tmp_path / "audit") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["data"]["periods_how"] == "The periods were given."
     resolution = facts["curves"][2]
@@ -136,7 +138,7 @@ def test_what_makes_no_sense_is_refused_with_a_reason(
     words: list[str],
     message: str,
 ) -> None:
-    assert run(monkeypatch, *weeks, "--out", tmp_path / "audit", *words) == 2
+    assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "audit", *words) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "audit").exists()
 
@@ -144,7 +146,7 @@ def test_what_makes_no_sense_is_refused_with_a_reason(
 def test_options_for_tables_do_not_go_with_events(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, calls, *COLUMNS, "--out", tmp_path / "audit", "--duplicates", "sum") == 2
+    assert run(monkeypatch, "audit", calls, *COLUMNS, "--out", tmp_path / "audit", "--duplicates", "sum") == 2
     assert "--duplicates does not go with events" in capsys.readouterr().err
 
 
@@ -152,7 +154,7 @@ def test_places_split_by_hours_are_told(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "audit"
-    assert run(monkeypatch, calls, *COLUMNS, "--out", out, "--no-noise", "--by-hours", "12", "--json") == 0
+    assert run(monkeypatch, "audit", calls, *COLUMNS, "--out", out, "--no-noise", "--by-hours", "12", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["settings"]["by_hours"] == 12
     page = (out / "report.html").read_text()
@@ -163,7 +165,7 @@ def test_places_split_by_hours_are_told(
 def test_three_files_are_no_audit(
     weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, *weeks, weeks[0], "--out", tmp_path / "audit") == 2
+    assert run(monkeypatch, "audit", *weeks, weeks[0], "--out", tmp_path / "audit") == 2
     assert "one pattern in quotes" in capsys.readouterr().err
 
 
@@ -171,7 +173,7 @@ def test_an_input_is_never_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hp.datasets.calls_twin(30).events.write_parquet(tmp_path / "users.parquet")
-    assert run(monkeypatch, tmp_path / "users.parquet", "--out", tmp_path, "--force") == 2
+    assert run(monkeypatch, "audit", tmp_path / "users.parquet", "--out", tmp_path, "--force") == 2
     assert "it is one of the inputs" in capsys.readouterr().err
 
 
@@ -180,5 +182,5 @@ def test_one_day_of_events_is_refused(
 ) -> None:
     file = tmp_path / "day.csv"
     file.write_text("user,time,place\n1,2012-04-09 08:00:00,a\n2,2012-04-09 09:00:00,b\n")
-    assert run(monkeypatch, file, "--out", tmp_path / "audit") == 2
+    assert run(monkeypatch, "audit", file, "--out", tmp_path / "audit") == 2
     assert "covers one day only" in capsys.readouterr().err

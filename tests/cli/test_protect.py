@@ -2,14 +2,13 @@
 
 import json
 import stat
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.cli import main
+from command_line import run
 from habitprint.mechanisms.files import sidecar
 
 
@@ -18,13 +17,6 @@ def habits(tmp_path: Path) -> str:
     file = tmp_path / "habits.csv"
     hp.tables.write_table(hp.datasets.town(60, 20, seed=1)[0].to_table(), file)
     return str(file)
-
-
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["habitprint", *words])
-    with pytest.raises(SystemExit) as end:
-        main()
-    return end.value.code if isinstance(end.value.code, int) else 0
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

@@ -1,13 +1,12 @@
 """``habitprint reproduce`` as a person or a script meets it."""
 
 import json
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from habitprint.cli import main
+from command_line import run
 from habitprint.experiments import NAMES
 from habitprint.experiments import runner as runner_module
 from habitprint.experiments.measure import measure
@@ -15,18 +14,11 @@ from habitprint.experiments.measure import measure
 pytestmark = pytest.mark.slow
 
 
-def run(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    monkeypatch.setattr(sys, "argv", ["habitprint", "reproduce", *words])
-    with pytest.raises(SystemExit) as end:
-        main()
-    return end.value.code if isinstance(end.value.code, int) else 0
-
-
 def test_a_figure_of_a_twin_is_made_and_said_to_be_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "paper"
-    assert run(monkeypatch, "figure-popularity", "--quick", "--out", str(out)) == 0
+    assert run(monkeypatch, "reproduce", "figure-popularity", "--quick", "--out", str(out)) == 0
     text = capsys.readouterr().out
     assert "figure-popularity  (web: twin)" in text
     assert str(out / "index.md") in text.replace("\n", "")
@@ -40,7 +32,7 @@ def test_for_machines_there_is_one_json_object(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["table-runtime", "figure-side", "--quick", "--out", str(tmp_path / "paper"), "--seed", "3", "--json"]
-    assert run(monkeypatch, *words) == 0
+    assert run(monkeypatch, "reproduce", *words) == 0
     facts = json.loads(capsys.readouterr().out)
     by_name = {one["name"]: one for one in facts["experiments"]}
     assert by_name["table-runtime"]["seed"] == 3
@@ -50,10 +42,10 @@ def test_for_machines_there_is_one_json_object(
 
 
 def test_the_list_names_everything(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(monkeypatch, "--list") == 0
+    assert run(monkeypatch, "reproduce", "--list") == 0
     text = capsys.readouterr().out
     assert all(name in text for name in NAMES)
-    assert run(monkeypatch, "--list", "--json") == 0
+    assert run(monkeypatch, "reproduce", "--list", "--json") == 0
     assert [one["name"] for one in json.loads(capsys.readouterr().out)] == list(NAMES)
 
 
@@ -64,7 +56,7 @@ def test_a_spec_runs_on_events_named_on_the_command_line(
     pl.DataFrame(rows, schema=["who", "when", "place"], orient="row").write_csv(tmp_path / "calls.csv")
     (tmp_path / "mine.toml").write_text('claims = ["leads"]\n[periods]\nweeks = "2012-04-09"\n')
     words = ["--events", str(tmp_path / "calls.csv"), "--user", "who", "--time", "when"]
-    assert run(monkeypatch, str(tmp_path / "mine.toml"), *words, "--out", str(tmp_path / "mine")) == 0
+    assert run(monkeypatch, "reproduce", str(tmp_path / "mine.toml"), *words, "--out", str(tmp_path / "mine")) == 0
     assert "mine  (events: yours)" in capsys.readouterr().out
     assert pl.read_csv(tmp_path / "mine" / "mine.csv")["accuracy"].to_list() == [1.0]
     page = (tmp_path / "mine" / "mine.md").read_text()
@@ -95,7 +87,7 @@ def test_a_fault_is_named_and_nothing_is_written(
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "thesis.tex").write_text("years of work")
     places = {"OUT": str(tmp_path / "out"), "TAKEN": str(tmp_path / "taken")}
-    assert run(monkeypatch, *(places.get(word, word) for word in words)) == 2
+    assert run(monkeypatch, "reproduce", *(places.get(word, word) for word in words)) == 2
     assert message in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "out").exists()
     assert [path.name for path in (tmp_path / "taken").iterdir()] == ["thesis.tex"]
@@ -116,9 +108,9 @@ def test_a_stop_is_not_a_fault_and_the_next_run_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(runner_module, "measure", stop_soon)
-        assert run(monkeypatch, *words) == 130
+        assert run(monkeypatch, "reproduce", *words) == 130
     assert not (tmp_path / "paper" / "index.md").exists()
     capsys.readouterr()
-    assert run(monkeypatch, *words, "--json") == 0
+    assert run(monkeypatch, "reproduce", *words, "--json") == 0
     (report,) = json.loads(capsys.readouterr().out)["experiments"]
     assert 0 < report["n_computed"] < report["n_results"]
