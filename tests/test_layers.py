@@ -11,7 +11,7 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From left to right: no module imports one of a later layer.
 LAYERS = [
-    {"errors", "arrays", "progress", "compiled"},
+    {"errors", "words", "arrays", "progress", "compiled"},
     {"ids", "tables", "blocks"},
     {"counts"},
     {"histograms"},
@@ -42,7 +42,7 @@ PACKAGES = {
     "periods": ["dates", "values", "packing", "tally", "split"],
     "mechanisms": [
         "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places",
-        "suppression", "rounding", "contribution", "microaggregation", "noise", "pseudonyms", "exposure",
+        "suppression", "rounding", "contribution", "microaggregation", "measurement", "noise", "pseudonyms", "exposure",
         "sample", "days", "files",
     ],
     "weights": ["definitions", "reference", "index", "kernel", "pairs"],
@@ -65,7 +65,7 @@ PACKAGES = {
         "protect", "dependence", "result", "verdict", "run", "files",
     ],
     "report": [
-        "words", "page", "theme", "charts", "glossary", "explain", "findings", "protections", "people",
+        "words", "page", "theme", "layout", "charts", "glossary", "explain", "findings", "protections", "people",
         "build", "render",
     ],
     "cli": [

@@ -26,7 +26,7 @@ def is_compiled() -> bool:
     True
     """
     # Numba has no public way to ask.
-    folder = Path(advance._cache.cache_path)  # type: ignore[attr-defined]  # noqa: SLF001
+    folder = Path(advance._cache.cache_path)  # noqa: SLF001
     return any(folder.glob("kernel.advance-*.nbi"))
 
 

@@ -13,13 +13,13 @@ from habitprint.events import Events, EventsCheck, check_events
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mechanisms.exposure import totals_exposure
-from habitprint.mechanisms.guarantees import counted
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, Period, Split, split
 from habitprint.periods.dates import DAYS
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
 from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
+from habitprint.words import counted
 
 TWO_WEEKS, THREE_WEEKS = 14, 21  # days
 FEW_PLACES_SHARED = 0.5

@@ -7,6 +7,7 @@ from habitprint.audit.people import FEWEST_CLAIMS
 from habitprint.audit.result import Settings, Verdict
 from habitprint.audit.trial import worst_risk
 from habitprint.evaluation import wilson_interval
+from habitprint.words import percent
 
 SURE = 0.95  # claims of such a precision are called sure
 
@@ -212,17 +213,3 @@ def _about_none(settings: Settings, measured: list[Trial]) -> str:
         f"None of {n} protections that were tried is within {target}; the lowest risk, up to "
         f"{percent(worst_risk(least).high)}, is that of “{least.label}”, at a loss of {least.loss:.2f}."
     )
-
-
-def percent(rate: float) -> str:
-    """Return a rate as a percentage with enough digits to be told from zero.
-
-    Examples
-    --------
-    >>> percent(0.211), percent(0.00002), percent(0.05)
-    ('21.1%', '0.002%', '5%')
-    """
-    value = 100 * rate
-    if value == 0 or abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
-        return f"{round(value)}%"
-    return f"{value:.1f}%" if value >= 1 else f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") + "%"

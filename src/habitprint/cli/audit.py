@@ -15,7 +15,6 @@ from habitprint.audit import Audit
 from habitprint.audit import audit as audit_source
 from habitprint.audit.candidates import COARSEN, MAPPING_FILE
 from habitprint.audit.files import FACTS, REPORT, USERS, Writer, check_folder, to_text, write_audit
-from habitprint.cli.describe import percent
 from habitprint.cli.event_options import (
     ActiveOption,
     BadRowsOption,
@@ -56,6 +55,7 @@ from habitprint.histograms import Histograms, read_histograms
 from habitprint.mappings import read_place_mapping
 from habitprint.periods.split import CountedAs
 from habitprint.truth import SAME_ID
+from habitprint.words import percent
 
 GATE_FAILED = 1
 PERCENT = "such as 5% or 0.05"

@@ -11,7 +11,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.describe import percent
 from habitprint.cli.progress import ProgressBar
 from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
@@ -21,6 +20,7 @@ from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
 from habitprint.weights import WEIGHTS
+from habitprint.words import percent
 
 BAR = 30  # characters for 100%
 METHODS: tuple[Method, ...] = ("joint", "one-by-one")

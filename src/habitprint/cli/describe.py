@@ -10,22 +10,9 @@ from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.matching import Matching
+from habitprint.words import counted, percent
 
 FIRST = 10  # pairs shown
-
-
-def percent(rate: float) -> str:
-    """Return a rate as a percentage with enough digits to be told from zero.
-
-    Examples
-    --------
-    >>> percent(0.211), percent(0.00002), percent(0.0), percent(1.0)
-    ('21.1%', '0.002%', '0%', '100%')
-    """
-    value = 100 * rate
-    if value == 0 or abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
-        return f"{round(value)}%"
-    return f"{value:.1f}%" if value >= 1 else f"{float(f'{value:.2g}'):f}".rstrip("0").rstrip(".") + "%"
 
 
 def gap_and_share(gap: float) -> tuple[str, str]:
@@ -41,17 +28,6 @@ def gap_and_share(gap: float) -> tuple[str, str]:
     rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(gap)
     share = f"{100 - 100 * rounded:f}"
     return f"{float(rounded):.2g}", (share.rstrip("0").rstrip(".") if "." in share else share) + "%"
-
-
-def counted(n: int, thing: str) -> str:
-    """Return how many things there are, in words that fit one as well as many.
-
-    Examples
-    --------
-    >>> counted(1, "pair"), counted(1200, "pair")
-    ('1 pair', '1,200 pairs')
-    """
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
 
 
 def rate_with_interval(rate: float | None, interval: tuple[float, float] | None, by_chance: float | None) -> str:

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from habitprint.cli.describe import counted, describe_matching, describe_pairs, n_shared_places, print_caveats
+from habitprint.cli.describe import describe_matching, describe_pairs, n_shared_places, print_caveats
 from habitprint.cli.options import (
     DuplicatesOption,
     ForceOption,
@@ -34,6 +34,7 @@ from habitprint.matching import match as match_histograms
 from habitprint.mechanisms import Release
 from habitprint.mechanisms.files import Told, read_sidecar, sidecar
 from habitprint.tables import check_writable, write_table
+from habitprint.words import counted
 
 AsIsOption = Annotated[
     bool, typer.Option("--as-is", help="Leave KNOWN as it is, even if the .json beside RELEASED says what to copy.")

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from habitprint.cli.describe import n_shared_places, percent, print_caveats
+from habitprint.cli.describe import n_shared_places, print_caveats
 from habitprint.cli.match import AsIsOption, as_the_adversary, print_copied
 from habitprint.cli.options import (
     DuplicatesOption,
@@ -33,6 +33,7 @@ from habitprint.histograms import read_histograms
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.progress import Progress
 from habitprint.tables import check_writable, write_table
+from habitprint.words import percent
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
 

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console, RenderableType
 
-from habitprint.cli.describe import counted, facts, percent
+from habitprint.cli.describe import facts
 from habitprint.cli.options import DuplicatesOption, ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
@@ -41,6 +41,7 @@ from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.microaggregation import Grouping
 from habitprint.mechanisms.reference import Loss
 from habitprint.tables import check_writable, write_table
+from habitprint.words import counted, percent
 
 
 def protect(

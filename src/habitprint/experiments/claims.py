@@ -126,12 +126,12 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
     return max(verdicts, key=WORST.index, default="not tested")
 
 
-def percent(rate: float) -> str:
-    """Return a rate for people.
+def tenths(rate: float) -> str:
+    """Return a percentage with one digit, as tables of papers have it, and more only to be told from zero.
 
     Examples
     --------
-    >>> percent(0.2113), percent(0.00002)
+    >>> tenths(0.2113), tenths(0.00002)
     ('21.1%', '0.002%')
     """
     return f"{100 * rate:.1f}%" if rate == 0 or rate >= 0.001 else f"{100 * rate:.1g}%"  # noqa: PLR2004
@@ -168,8 +168,8 @@ class Leads:
                 verdicts.append(found.verdict)
                 if found.verdict != "holds":
                     remarks.append(
-                        f"{_where(part, label)}: {percent(found.first)} against {percent(found.second)} with {weight} "
-                        f"(noise ± {percent(found.margin)})"
+                        f"{_where(part, label)}: {tenths(found.first)} against {tenths(found.second)} with {weight} "
+                        f"(noise ± {tenths(found.margin)})"
                     )
         words = "; ".join(remarks) or f"in all {len(verdicts)} comparisons"
         limit = "" if self.above is None else f" (claimed above {self.above:g} only)"
@@ -208,7 +208,7 @@ class Moves:
             verdicts.append(worst(curve))
             if weight == PROPOSED:
                 both = [(step["label"][0], float(step[self.measure].mean())) for step in (steps[0], steps[-1])]  # type: ignore[arg-type]
-                ends.append(", ".join(f"{percent(mean)} at {label}" for label, mean in both))
+                ends.append(", ".join(f"{tenths(mean)} at {label}" for label, mean in both))
         return Finding(self.claim, worst(verdicts), "; ".join([*ends, *remarks]))
 
     def _compare(self, before: pl.DataFrame, after: pl.DataFrame) -> Difference:
@@ -239,7 +239,7 @@ class Beats:
             found = compare(group, others, self.measure)
             verdicts.append(found.verdict)
             at = f" at {label}" if label else ""
-            words.append(f"{percent(found.first)} against {percent(found.second)}{at}")
+            words.append(f"{tenths(found.first)} against {tenths(found.second)}{at}")
         return Finding(self.claim, worst(verdicts), "; ".join(words) or "nothing to compare")
 
 

@@ -12,7 +12,7 @@ from habitprint.experiments.claims import (
     Verdict,
     compare,
     groups,
-    percent,
+    tenths,
     worst,
 )
 
@@ -56,7 +56,7 @@ class Reaches:
         if here.is_empty():
             return Finding(self.claim, "not tested", f"{self.value:g} is not among the values")
         found = compare(here, here.with_columns(accuracy=pl.lit(self.level)))
-        return Finding(self.claim, found.verdict, percent(found.first))
+        return Finding(self.claim, found.verdict, tenths(found.first))
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class PeaksInside:
             return Finding(self.claim, "not tested", "there are not enough values")
         best = max(steps[1:-1], key=lambda step: float(step["accuracy"].mean()))  # type: ignore[arg-type]
         ends = [compare(best, end) for end in (steps[0], steps[-1])]
-        words = f"{percent(ends[0].first)} at {best['label'][0]}, {percent(ends[0].second)} at {steps[0]['label'][0]}, "
+        words = f"{tenths(ends[0].first)} at {best['label'][0]}, {tenths(ends[0].second)} at {steps[0]['label'][0]}, "
         return Finding(
             self.claim,
             worst(end.verdict for end in ends),
-            words + f"{percent(ends[1].second)} at {steps[-1]['label'][0]}",
+            words + f"{tenths(ends[1].second)} at {steps[-1]['label'][0]}",
         )
 
 
@@ -99,7 +99,7 @@ class Drops:
         return Finding(
             self.claim,
             "holds" if is_far else "does not hold",
-            f"{percent(found.second)} against {percent(found.first)}; far means at least {self.times:g} times smaller",
+            f"{tenths(found.second)} against {tenths(found.first)}; far means at least {self.times:g} times smaller",
         )
 
 
@@ -127,8 +127,8 @@ class FallsWhileFlat:
             is_steep, is_flat = users.second <= users.first / 2, change <= FLAT * fall
             verdicts.append("holds" if is_steep and is_flat else "does not hold")
             words.append(
-                f"{part}: user-level {percent(users.first)} → {percent(users.second)}, "
-                f"cluster-level {percent(clusters.first)} → {percent(clusters.second)}"
+                f"{part}: user-level {tenths(users.first)} → {tenths(users.second)}, "
+                f"cluster-level {tenths(clusters.first)} → {tenths(clusters.second)}"
             )
         rule = "steep: at least halved; flat: changed by at most a quarter of that fall"
         return Finding(self.claim, worst(verdicts), "; ".join([*words, rule]))
@@ -162,7 +162,7 @@ class Extremes:
             words.append(
                 f"{part}: at k = 1 the loss is {first['information_loss']:.3g} and cluster-level accuracy is "
                 f"{100 * gap:.2f} points above user-level ({first['n_alike']} users are alike from the start); at k = "
-                f"{last['value']:g} they are {last['information_loss']:.3g}, {percent(last['cluster_accuracy'])} "
-                f"and {percent(last['accuracy'])}"
+                f"{last['value']:g} they are {last['information_loss']:.3g}, {tenths(last['cluster_accuracy'])} "
+                f"and {tenths(last['accuracy'])}"
             )
         return Finding(self.claim, worst(verdicts), "; ".join(words) or "the ends are not among the values")

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from habitprint.experiments.claims import percent
+from habitprint.experiments.claims import tenths
 from habitprint.experiments.measure import Result
 from habitprint.experiments.sources import Source
 from habitprint.experiments.spec import Cell, DataName, Experiment
@@ -101,7 +101,7 @@ def rate(value: float | None) -> str:
     >>> rate(0.211), rate(None)
     ('21.1%', '–')
     """
-    return NOT_GIVEN if value is None else percent(value)
+    return NOT_GIVEN if value is None else tenths(value)
 
 
 def interval(low: float | None, high: float | None) -> str:
@@ -112,7 +112,7 @@ def interval(low: float | None, high: float | None) -> str:
     >>> interval(0.2, 0.3)
     '20.0% to 30.0%'
     """
-    return NOT_GIVEN if low is None or high is None else f"{percent(low)} to {percent(high)}"
+    return NOT_GIVEN if low is None or high is None else f"{tenths(low)} to {tenths(high)}"
 
 
 def paper_rate(row: Mapping[str, Any], column: str = "paper") -> str:
@@ -125,7 +125,7 @@ def paper_rate(row: Mapping[str, Any], column: str = "paper") -> str:
     """
     if row[column] is None:
         return NOT_GIVEN
-    return percent(row[column]) + (f" ({row['paper_note']})" if row["paper_note"] else "")
+    return tenths(row[column]) + (f" ({row['paper_note']})" if row["paper_note"] else "")
 
 
 def plain_columns(summary: pl.DataFrame) -> pl.DataFrame:

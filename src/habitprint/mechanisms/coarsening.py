@@ -9,9 +9,10 @@ from typing import Any, get_args
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
-from habitprint.mechanisms.guarantees import OnlyPlaces, counted
+from habitprint.mechanisms.guarantees import OnlyPlaces
 from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
+from habitprint.words import counted
 
 LEAVE_OUT = "unknown='leave-out'"
 NOWHERE_ELSE = "had been nowhere else"

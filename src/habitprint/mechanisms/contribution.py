@@ -9,9 +9,10 @@ from scipy import sparse
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole, require_number
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import LimitedContribution, counted
+from habitprint.mechanisms.guarantees import LimitedContribution
 from habitprint.mechanisms.release import OneStep, Outcome, Release, Step
 from habitprint.progress import Progress
+from habitprint.words import counted
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from habitprint.errors import first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.ties import share_classes
+from habitprint.words import counted
 
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9
@@ -230,14 +231,3 @@ class DifferentialPrivacy(Guarantee):
         """Say that the data cannot tell."""
         del histograms  # no look at them can tell how the noise was drawn
         return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
-
-
-def counted(n: int, thing: str) -> str:
-    """Return how many things there are, in words that fit one as well as many.
-
-    Examples
-    --------
-    >>> counted(1, "user"), counted(1200, "user")
-    ('1 user', '1,200 users')
-    """
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"

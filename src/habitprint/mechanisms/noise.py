@@ -4,15 +4,12 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-import numpy as np
-from scipy import sparse
-
-from habitprint.arrays import Indices, SparseMatrix
-from habitprint.blocks import run_blocks
+from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.contribution import limited_counts
-from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit, counted
+from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
+from habitprint.mechanisms.measurement import Noise, load_opendp
 from habitprint.mechanisms.release import (
     OneStep,
     Outcome,
@@ -23,9 +20,8 @@ from habitprint.mechanisms.release import (
     were_discarded,
 )
 from habitprint.progress import Progress, silent
+from habitprint.words import counted
 
-DRAWS_PER_BLOCK = 2_000  # some hundredths of a second
-WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
 
 
@@ -175,8 +171,8 @@ class AddNoise(OneStep):
         # One user's counts may all be replaced by others: those that go and those that come.
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
 
-    def _noise(self, counts: SparseMatrix) -> "_Noise":
-        dp = _opendp()
+    def _noise(self, counts: SparseMatrix) -> Noise:
+        dp = load_opendp()
         try:
             return self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
         except (dp.OpenDPException, ValueError, OverflowError) as error:
@@ -187,15 +183,15 @@ class AddNoise(OneStep):
             ) from error
 
     def _scale(self) -> float:
-        dp = _opendp()
+        dp = load_opendp()
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         scale: float = dp.binary_search_param(
             lambda scale: dp.m.make_laplace(*space, scale=scale), d_in=self._distance[1], d_out=self.epsilon, T=float
         )
         return scale
 
-    def _on_every_cell(self, counts: SparseMatrix) -> "_Noise":
-        dp = _opendp()
+    def _on_every_cell(self, counts: SparseMatrix) -> Noise:
+        dp = load_opendp()
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         scale = self._scale()
         measurement = dp.m.make_laplace(*space, scale=scale)
@@ -205,10 +201,10 @@ class AddNoise(OneStep):
             per_user = counts.shape[1] / (1 + math.exp(-1 / scale))
             threshold = max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
         n_draws = counts.shape[0] * counts.shape[1]
-        return _Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws)
+        return Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws)
 
-    def _with_threshold(self, counts: SparseMatrix) -> "_Noise":
-        dp = _opendp()
+    def _with_threshold(self, counts: SparseMatrix) -> Noise:
+        dp = load_opendp()
         space = (
             dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
             dp.l01inf_distance(dp.absolute_distance(T="i64")),
@@ -221,61 +217,7 @@ class AddNoise(OneStep):
         threshold = dp.binary_search_param(make, d_in=self._distance, d_out=(self.epsilon, self.delta), T=int)
         measurement = make(threshold)
         epsilon, delta = measurement.map(self._distance)
-        return _Noise(measurement, scale, threshold, epsilon, delta, int(counts.nnz))
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """Hold a measurement of OpenDP's, and what it costs by OpenDP's accounting."""
-
-    measurement: Any
-    scale: float
-    threshold: int
-    epsilon: float
-    delta: float
-    n_draws: int
-
-    def draw(self, counts: SparseMatrix, progress: Progress) -> SparseMatrix:
-        """Return the noisy counts that reach the threshold, users × places."""
-        shape = counts.shape
-        draws = np.diff(counts.indptr) if self.delta else np.full(shape[0], shape[1])
-        # Noise is drawn for each cell on its own, so blocks of users together are one draw of the whole table.
-        blocks = run_blocks(
-            lambda first, last: self._of_users(counts[first:last], first, shape[1]),
-            draws * WORK_PER_DRAW,
-            "noise",
-            progress,
-        )
-        cells, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        return sparse.csr_array((values, np.divmod(cells, shape[1])), shape=shape)
-
-    def _of_users(self, counts: SparseMatrix, first: int, n_places: int) -> tuple[Indices, Indices]:
-        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-        cells = rows * n_places + counts.indices
-        if self.delta:
-            noisy = self.measurement(dict(zip(cells.tolist(), counts.data.tolist(), strict=True)))
-            found, values = np.array(list(noisy.keys()), np.int64), np.array(list(noisy.values()), np.int64)
-        else:
-            dense = np.zeros(counts.shape[0] * n_places, np.int64)
-            dense[cells] = counts.data
-            values = np.array(self.measurement(dense), np.int64)
-            found = np.flatnonzero(values >= self.threshold)
-            values = values[found]
-        return found + first * n_places, values
-
-
-def _opendp() -> Any:
-    """Return OpenDP, which is not needed for anything else."""
-    try:
-        import opendp.prelude as dp  # noqa: PLC0415  (an extra)
-    except ImportError as error:
-        raise InputError(
-            "OpenDP is not installed",
-            why="noise for differential privacy is drawn and accounted for by it",
-            fix="install it: pip install 'habitprint[dp]'",
-        ) from error
-    dp.enable_features("contrib")
-    return dp
+        return Noise(measurement, scale, threshold, epsilon, delta, int(counts.nnz))
 
 
 def add_noise(

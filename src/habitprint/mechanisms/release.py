@@ -11,8 +11,9 @@ from scipy import sparse
 from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import Check, Guarantee, counted
+from habitprint.mechanisms.guarantees import Check, Guarantee
 from habitprint.progress import Progress, silent
+from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
 

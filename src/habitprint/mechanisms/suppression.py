@@ -8,7 +8,7 @@ from scipy import sparse
 
 from habitprint.errors import require_number
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import SmallestCount, counted
+from habitprint.mechanisms.guarantees import SmallestCount
 from habitprint.mechanisms.release import (
     OneStep,
     Outcome,
@@ -19,6 +19,7 @@ from habitprint.mechanisms.release import (
     were_discarded,
 )
 from habitprint.progress import Progress
+from habitprint.words import counted
 
 
 @dataclass(frozen=True)

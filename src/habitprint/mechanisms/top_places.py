@@ -9,9 +9,10 @@ from scipy import sparse
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import OnlyPlaces, counted
+from habitprint.mechanisms.guarantees import OnlyPlaces
 from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, holds_shares, were_discarded
 from habitprint.progress import Progress
+from habitprint.words import counted
 
 Popularity = Literal["visits", "users"]
 

@@ -8,7 +8,8 @@ from habitprint.report.findings import KEY_TO_RATES, attacks_section, curves_sec
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Text
 from habitprint.report.people import people_section
 from habitprint.report.protections import protections_section, worst_rate
-from habitprint.report.words import Facts, interval, number, percent
+from habitprint.report.words import Facts, interval, number
+from habitprint.words import percent
 
 
 def build_page(facts: Facts) -> Page:

@@ -1,18 +1,17 @@
 """Pictures of an audit, as Vega-Lite specs that take their colours from the style sheet of the page."""
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import altair as alt
 
+from habitprint.report.layout import HEIGHT, axis_end, room_beside, ticks_with_room
 from habitprint.report.theme import CONFIG
-from habitprint.report.words import Facts, percent
+from habitprint.report.words import Facts
+from habitprint.words import percent
 
 ROW = 46  # height of a rate with its name above
-HEIGHT = 260
 PANEL = 190  # height of a panel among others
-LABEL = 0.15  # of a panel's width, for the label of a tick
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 
 
@@ -40,7 +39,7 @@ def rates_picture(rows: Sequence[Facts], target: float, description: str) -> dic
         | {"text": f"{percent(row['rate']['value'])}  {row['label']}"}
         for number, row in enumerate(rows)
     ]  # fmt: skip
-    largest = _end(max(target, *(row["high"] for row in data)))
+    largest = axis_end(max(target, *(row["high"] for row in data)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="share of the people identified", grid=True, tickCount=6)
     base = alt.Chart(alt.InlineData(values=data)).encode(y=alt.Y("row:O", axis=None, scale=alt.Scale(padding=0)))
@@ -99,7 +98,7 @@ def curve_picture(curve: Facts, target: float, largest: float, description: str)
         scale=alt.Scale(type="log", nice=False, padding=10)
         if is_wide
         else alt.Scale(zero=False, nice=False, padding=10),
-        axis=alt.Axis(values=_ticks(places, is_log=is_wide), format="~%" if max(places) <= 1 else ",~f"),
+        axis=alt.Axis(values=ticks_with_room(places, is_log=is_wide), format="~%" if max(places) <= 1 else ",~f"),
     )
     scale, axis = alt.Scale(domain=[0, largest], nice=False), alt.Axis(format="%", title="share identified")
     base, tips = alt.Chart(alt.InlineData(values=data)).encode(x=x), _tips("name:N")
@@ -134,7 +133,7 @@ def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float,
         for at, trial in enumerate(trials)
         if trial["loss"] is not None
     ]
-    largest = _end(max(target, *(row["high"] for row in data)))
+    largest = axis_end(max(target, *(row["high"] for row in data)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="share identified, at most")
     widest = max(1.0, *(row["loss"] for row in data))
@@ -154,7 +153,7 @@ def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float,
     is_high = target > 0.8 * largest  # no room above the line
     words = _target_words(target).encode(x=alt.value(0), y=alt.Y("target:Q", scale=scale, axis=axis))
     first = next((row["high"] for row in data if row["is_first"]), 0.0)
-    down = _beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
+    down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
     layers = [
         _rule_at(target, "y", scale, axis),
         *_words(words, "words", align="left", baseline="top" if is_high else "bottom", dx=6, dy=5 if is_high else -4),
@@ -221,36 +220,7 @@ def common_end(rates: Sequence[Facts], target: float) -> float:
     >>> common_end([{"high": 0.41}], 0.05), common_end([{"high": 0.003}], 0.04)
     (0.5, 0.04)
     """
-    return _end(max([target, *(rate["high"] for rate in rates)]))
-
-
-def _end(largest: float) -> float:
-    """Return a round number above, at most one."""
-    if largest <= 0:
-        return 1.0
-    power = 10.0 ** math.floor(math.log10(largest))
-    above = [step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= largest]
-    return min(1.0, *above)
-
-
-def _beside(dot: float, line: float, *, is_high: bool) -> int:
-    """Return how far below a dot its name has room: within the picture, off the target's line and words."""
-    top, bottom = (line - 4, line + 24) if is_high else (line - 23, line + 4)
-    for down in (-12, 14, 30, -30, 46, -46):
-        if 9 <= dot + down <= HEIGHT - 9 and not top - 9 < dot + down < bottom + 9:  # noqa: PLR2004  (half a line)
-            return down
-    return 14
-
-
-def _ticks(places: Sequence[float], *, is_log: bool) -> list[float]:
-    """Return the places that have room for a label each; the last, which is as released, before all others."""
-    spot = [math.log(place) for place in places] if is_log else list(places)
-    room = LABEL * (spot[-1] - spot[0])
-    kept = [len(spot) - 1]
-    for at in range(len(spot) - 2, -1, -1):
-        if spot[kept[-1]] - spot[at] >= room:
-            kept.append(at)
-    return [places[at] for at in reversed(kept)]
+    return axis_end(max([target, *(rate["high"] for rate in rates)]))
 
 
 def _flat(rate: Facts) -> dict[str, Any]:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 from habitprint.report.glossary import GLOSSARY
 from habitprint.report.page import Bullets, Heading, Section, Term, Terms, Text
-from habitprint.report.words import Facts, counted, percent, stanzas
+from habitprint.report.words import Facts, stanzas
+from habitprint.words import counted, percent
 
 QUESTION = (
     "The number above answers one question: how many people would somebody identify who holds the released table and "

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from habitprint.report.charts import common_end, curve_picture, rates_picture
 from habitprint.report.page import Block, Bullets, Cell, Figure, Picture, Section, Table, Term, Terms, Text, table
-from habitprint.report.words import Facts, counted, headed, in_column, moment, number, percent, sentence
+from habitprint.report.words import Facts, headed, in_column, moment, number, sentence
+from habitprint.words import counted, percent
 
 METHODS = {"joint": "All at once", "one-by-one": "One by one", "approximate": "All at once, approximately"}
 METHODS_IN_WORDS = (

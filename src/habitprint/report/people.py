@@ -4,7 +4,8 @@ from habitprint.audit.people import FEWEST_CLAIMS
 from habitprint.report.charts import claims_picture
 from habitprint.report.findings import RATE_HEADS, rate_cells
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
-from habitprint.report.words import Facts, counted, interval, percent
+from habitprint.report.words import Facts, interval
+from habitprint.words import counted, percent
 
 SHOWN = 3  # levels of sureness that lead the section
 NOTHING = 1e-6  # a margin that is only rounding

@@ -19,7 +19,8 @@ from habitprint.report.page import (
     Text,
     table,
 )
-from habitprint.report.words import Facts, counted, headed, in_column, percent, sentence
+from habitprint.report.words import Facts, headed, in_column, sentence
+from habitprint.words import counted, percent
 
 GUARANTEES = ("-anonymity", "differential privacy")  # what is promised about people, not about numbers
 NO_GUARANTEE = "this is no guarantee against identification"

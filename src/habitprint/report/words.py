@@ -4,27 +4,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from habitprint.words import percent
+
 SMALLEST = 0.0005  # a rate below rounds to nothing in a column of percentages with one digit
 
 Facts = Mapping[str, Any]  # a part of what `Audit.to_json` returns
-
-
-def percent(rate: float) -> str:
-    """Return a rate as a percentage with enough digits to be told from zero and from all.
-
-    Examples
-    --------
-    >>> percent(0.211), percent(0.00002), percent(0.0), percent(1.0), percent(0.9999)
-    ('21.1%', '0.002%', '0%', '100%', '99.99%')
-    """
-    value = 100 * rate
-    if abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
-        return f"{round(value)}%"
-    least = min(value, 100 - value)
-    if value >= 1 and least >= 0.1:  # noqa: PLR2004  (one digit is enough)
-        return f"{value:.1f}%"
-    text = f"{value:.2f}" if value > 1 else f"{float(f'{value:.2g}'):f}"
-    return text.rstrip("0").rstrip(".") + "%"
 
 
 def in_column(rate: float) -> str:
@@ -59,17 +43,6 @@ def number(value: float) -> str:
     """
     is_round = value >= 1000 or abs(value - round(value)) < 0.05  # noqa: PLR2004  (one digit is enough)
     return f"{value:,.0f}" if is_round else f"{value:,.1f}"
-
-
-def counted(n: int, thing: str, things: str | None = None) -> str:
-    """Return how many things there are, in words that fit one as well as many.
-
-    Examples
-    --------
-    >>> counted(1, "user"), counted(1200, "user"), counted(2, "person", "people")
-    ('1 user', '1,200 users', '2 people')
-    """
-    return f"{n:,} {thing if n == 1 else things or thing + 's'}"
 
 
 def moment(text: str) -> str:
