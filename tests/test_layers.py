@@ -61,8 +61,8 @@ PACKAGES = {
         "output", "index", "reproduce", "own",
     ],
     "audit": [
-        "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "give_aways", "people", "choose",
-        "protect", "dependence", "result", "verdict", "run", "files",
+        "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "narrow", "give_aways", "people",
+        "choose", "protect", "dependence", "result", "verdict", "run", "files",
     ],
     "report": [
         "words", "page", "theme", "layout", "charts", "glossary", "explain", "findings", "protections", "people",

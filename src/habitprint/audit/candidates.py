@@ -20,6 +20,7 @@ from habitprint.mechanisms import (
     chain,
 )
 
+AS_IT_IS = "as it is"
 MAPPING_FILE = "coarser.csv"  # of the protection that is chosen
 COARSEN = f"--coarsen {MAPPING_FILE}"
 GROUPS = (2, 3, 5, 10, 20, 50)
@@ -57,6 +58,9 @@ class Candidate:
         Whether a larger number protects less, like a number of places.
     is_merging_rare
         Whether it makes one place of many, after which exact matching can take very long.
+    base
+        The label of what it costs at least, whatever the number of users: of that to which groups are added. None:
+        its own cost does not depend on their number.
     """
 
     name: str
@@ -68,6 +72,7 @@ class Candidate:
     mapping: PlaceMapping | None = None
     is_falling: bool = False
     is_merging_rare: bool = False
+    base: str | None = None
 
 
 def list_candidates(
@@ -100,7 +105,7 @@ def list_candidates(
     more = LARGE_GROUPS if target < 1 / GROUPS[-1] else ()
     groups = [k for k in (*GROUPS, *more) if k <= largest] or [n_users]
     alone = [
-        Candidate("none", None, "as it is", chain()),
+        Candidate("none", None, AS_IT_IS, chain()),
         *(micro_aggregation(k) for k in groups),
         *(top_places(n) for n in sizes),
         *(_coarse(step) for step in coarser if not step.is_merging_rare),
@@ -128,7 +133,10 @@ def micro_aggregation(k: int) -> Candidate:
     >>> micro_aggregation(10).command
     '--k 10'
     """
-    return Candidate("micro-aggregation", k, f"groups of {k}", Microaggregate(k), f"--k {k}", micro_aggregation)
+    label, command = f"groups of {k}", f"--k {k}"
+    return Candidate(
+        "micro-aggregation", k, label, Microaggregate(k), command, between=micro_aggregation, base=AS_IT_IS
+    )
 
 
 def top_places(n: int) -> Candidate:
@@ -203,6 +211,7 @@ def _then_groups(first: Candidate, k: int) -> Candidate:
         lambda other: _then_groups(first, other),
         first.mapping,
         is_merging_rare=first.is_merging_rare,
+        base=first.label,
     )
 
 

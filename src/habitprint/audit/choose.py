@@ -22,10 +22,11 @@ MOST_MERGED = (
 def choose_cheapest(
     sides: Sides, part: Sides, trials: list[Trial], tried: list[Candidate], goal: Goal, progress: Progress
 ) -> tuple[list[Trial], list[Candidate], int | None]:
-    """Find the cheapest protection that holds against all attacks on all users (or a part, if rare places are one).
+    """Find the cheapest protection that holds against all attacks.
 
     Strengths between those that pass and those that do not are tried too, where they may be cheaper. Returned are all
-    trials, with what came of the attacks, what was tried in each, and the number of the one chosen.
+    trials, with what came of the attacks, what was tried in each, and the number of the one chosen. The surest claims,
+    which take long to find, are those about a `part` of the users: among fewer people claims are rather surer.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def choose_cheapest(
         if promising is not None:
             best, weaker = promising
             refined.add(best.name)
-            for trial, candidate in _refine(part, best, weaker, goal, progress):
+            for trial, candidate in _refine(sides, best, weaker, goal, progress):
                 trials.append(trial)
                 tried.append(candidate)
             continue
@@ -56,8 +57,7 @@ def choose_cheapest(
             trials[number] = _look_at_surest(part, trials[number], tried[number], goal, inner)
         if trials[number].passes:
             n_confirmed += 1
-            whom = part if tried[number].is_merging_rare else sides
-            trials[number] = _confirm(whom, trials[number], tried[number], goal, inner)
+            trials[number] = _confirm(sides, trials[number], tried[number], goal, inner)
             if trials[number].passes:
                 return trials, tried, number
     return trials, tried, None

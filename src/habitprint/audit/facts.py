@@ -220,12 +220,14 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Protections:
-    """Hold all protections that were tried; `chosen` is the number of the cheapest that passes, in `trials`, or None.
+    """Hold the protections that were tried; `chosen` is the number of the cheapest that passes, in `trials`, or None.
 
-    The first trial is the release as it is. `n_users` of `n_users_in_all` were used to try them.
+    The first trial is the release as it is. With many users, every protection was `screened` with only `n_users` of
+    the `n_users_in_all`, and `trials` are those that might be the cheapest, with all; else nothing was screened.
     """
 
     trials: tuple[Trial, ...]
+    screened: tuple[Trial, ...]
     chosen: int | None
     not_tried: tuple[NotTried, ...]
     n_users: int

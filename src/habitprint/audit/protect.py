@@ -8,13 +8,14 @@ from habitprint.audit.candidates import list_candidates, why_no_noise
 from habitprint.audit.choose import STAGE, choose_cheapest
 from habitprint.audit.coarser import Coarser
 from habitprint.audit.facts import NotTried, Protections, Trial
+from habitprint.audit.narrow import try_on_all
 from habitprint.audit.sides import Sides, nested
 from habitprint.audit.trial import Goal, run_trial
 from habitprint.errors import InputError
 from habitprint.mappings import PlaceMapping
 from habitprint.progress import Progress, silent
 
-MOST_USERS = 5_000  # with whom protections are tried
+MOST_USERS = 5_000  # with whom every protection is tried
 
 
 def try_protections(
@@ -24,9 +25,9 @@ def try_protections(
 
     Returned with it is the mapping to coarser places that it needs, if any.
 
-    With more than 5,000 users, a random 5,000 of them are used to try, against an adversary who knows the same 5,000:
-    there they are easier to tell apart, and groups cost more, than among all. What is chosen is attacked again with
-    all users.
+    With more than 5,000 users, all protections are screened with a random 5,000 of them, against an adversary who knows
+    the same 5,000: there they are easier to tell apart, and groups cost more, than among all. Those that may be the
+    cheapest are tried again with all users.
 
     Parameters
     ----------
@@ -47,7 +48,6 @@ def try_protections(
     >>> found.trials[found.chosen].passes, found.trials[found.chosen].loss < 1
     (True, True)
     """
-    n = sides.common.n
     part = sides.sample(MOST_USERS, goal.seed)
     candidates = list_candidates(sides.released, coarser, goal.target, n_users=part.released.n_users, noise=noise)
     trials, tried, not_tried = [], [], []
@@ -58,29 +58,33 @@ def try_protections(
             tried.append(candidate)
         except InputError as error:
             not_tried.append(NotTried(candidate.label, error.what))
+    screened: list[Trial] = []
+    if part is not sides:
+        screened = trials
+        trials, tried = try_on_all(sides, screened, tried, goal, progress)
     trials, tried, chosen = choose_cheapest(sides, part, trials, tried, goal, progress)
     why = why_no_noise(sides.released) if noise else "it was not asked for"
     if why is not None:
         not_tried.append(NotTried("noise", why))
     found = Protections(
         trials=tuple(mark_frontier(trials)),
+        screened=tuple(mark_frontier(screened)),
         chosen=chosen,
         not_tried=tuple(not_tried),
         n_users=part.common.n,
-        n_users_in_all=n,
-        words=_words(part.common.n, n, is_confirmed_on_all=chosen is None or not tried[chosen].is_merging_rare),
+        n_users_in_all=sides.common.n,
+        words=_words(part.common.n, sides.common.n, len(screened) - 1),
     )
     return found, None if chosen is None else tried[chosen].mapping
 
 
-def _words(n_part: int, n: int, *, is_confirmed_on_all: bool) -> str:
+def _words(n_part: int, n: int, n_screened: int) -> str:
     if n_part == n:
         return f"Protections were tried on all {n:,} users."
-    again = "all users" if is_confirmed_on_all else "the same users, in all ways"
     return (
-        f"Protections were tried on a random {n_part:,} of {n:,} users, to save time. Among fewer people each is "
-        "easier to tell apart and groups of like people are harder to find, so both risk and loss are rather too high "
-        f"here. The cheapest were attacked again, with {again}."
+        f"To save time, {n_screened} protections were first tried on a random {n_part:,} of {n:,} users. Among fewer "
+        "people each is easier to tell apart, and groups of like people are harder to find, so risk and loss are too "
+        "high there. Those that might be the cheapest were then tried on all users."
     )
 
 

@@ -23,6 +23,8 @@ from habitprint.report.words import Facts, headed, in_column, sentence
 from habitprint.words import counted, percent
 
 GUARANTEES = ("-anonymity", "differential privacy")  # what is promised about people, not about numbers
+TRIED = "Every protection that was tried, the least loss first"
+SCREENED = "Every protection, tried on {:,} users only, the least loss first"
 NO_GUARANTEE = "this is no guarantee against identification"
 
 
@@ -35,7 +37,7 @@ def protections_section(facts: Facts) -> Section:
     >>> trial = {"name": "none", "label": "as it is", "risk": rate, "loss": 0.0, "totals_error": 0.0,
     ...          "ranking_error": 0.0, "n_users": 100, "n_users_kept": 100, "n_places": 9, "n_places_kept": 9,
     ...          "surest": None, "passes": False, "is_on_frontier": True, "confirmed": []}
-    >>> found = {"trials": [trial], "chosen": None, "not_tried": [], "words": "All users were used."}
+    >>> found = {"trials": [trial], "screened": [], "chosen": None, "not_tried": [], "words": "All users were used."}
     >>> section = protections_section({"protections": found, "settings": {"target": 0.05}})
     >>> section.blocks[0].text
     'None of the protections that were tried meets the target of 5%.'
@@ -64,9 +66,11 @@ def protections_section(facts: Facts) -> Section:
         description = f"Risk against loss of {n_drawn} protections."
         picture = frontier_picture(trials, chosen, target, description)
         blocks.append(Figure("Risk against loss", caption, (Picture("frontier-picture", picture),)))
-    blocks.append(_trials_table(trials, chosen, allowed))
+    blocks.append(_trials_table(TRIED, trials, chosen, allowed))
     if chosen is not None and chosen > 0:
         blocks += _details(trials[chosen])
+    if found["screened"]:
+        blocks.append(_trials_table(SCREENED.format(found["n_users"]), found["screened"], None, None))
     if found["not_tried"]:
         reasons = tuple(f"{headed(each['label'])}: {sentence(each['why'])}" for each in found["not_tried"])
         blocks += [Heading("Not tried"), Bullets(reasons)]
@@ -111,7 +115,7 @@ def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed
     )
 
 
-def _trials_table(trials: Sequence[Facts], chosen: int | None, allowed: float | None) -> Table:
+def _trials_table(caption: str, trials: Sequence[Facts], chosen: int | None, allowed: float | None) -> Table:
     has_surest = any(trial["surest"] is not None for trial in trials)
     heads = [
         "Protection",
@@ -129,7 +133,7 @@ def _trials_table(trials: Sequence[Facts], chosen: int | None, allowed: float | 
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
     made = table(
-        "Every protection that was tried, the least loss first",
+        caption,
         [*heads, "Meets the target"],
         rows,
         note="“At most” is the upper end of the 95% interval. Click on the head of a column to sort by it.",
@@ -189,7 +193,8 @@ def _details(trial: Facts) -> list[Block]:
     if holds:
         terms.append(Term("What holds for sure", " ".join(map(sentence, [*holds, NO_GUARANTEE]))))
     if trial["command"]:
-        terms.append(Term("How to apply it", f"habitprint protect … {trial['command']}", is_literal=True))
+        command = f"habitprint protect released.parquet {trial['command']} --out safer.parquet"
+        terms.append(Term("How to apply it", command, is_literal=True))
     blocks: list[Block] = [Heading(f"The cheapest that meets the target: {trial['label']}"), Terms(tuple(terms))]
     if trial["confirmed"]:
         n = trial["confirmed"][0]["rate"]["n"]
