@@ -42,15 +42,22 @@ def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> 
             why="columns are separated by commas in .csv and by tabs in .tsv",
             fix="separate them so, or give the file the ending that it should have",
         )
-    role, column = next(iter(missing.items()))
-    near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
-    meant = next((name for name in names if near and name.lower() == near[0]), None)
+    meant = {role: _nearest(column, names) for role, column in missing.items()}
+    known = [f"'{name}'" for name in meant.values() if name]
+    in_python = ", ".join(f"{role}='{name or '…'}'" for role, name in meant.items())
+    in_shell = " ".join(f"--{role} {name or '…'}" for role, name in meant.items())
     raise InputError(
         f"{source} has no column {' and no column '.join(map(repr, missing.values()))}",
         why=f"it has the columns {', '.join(map(repr, names)) or 'none'}",
-        fix=(f"did you mean '{meant}'? Name it: " if meant else "name the column that says it: ")
-        + f"{role}='{meant or '…'}' (on the command line: --{role} {meant or '…'})",
+        fix=(f"did you mean {' and '.join(known)}? Name it: " if known else "name the column that says it: ")
+        + f"{in_python} (on the command line: {in_shell})",
     )
+
+
+def _nearest(column: str, names: list[str]) -> str | None:
+    """Return the name that looks most like a column that is not there, if one does."""
+    near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
+    return next((name for name in names if near and name.lower() == near[0]), None)
 
 
 def where_columns(place: str | None, lat: str | None, lon: str | None) -> dict[str, str]:
