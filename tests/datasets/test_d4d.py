@@ -61,6 +61,15 @@ def test_rows_at_fault_are_counted_and_a_first_one_is_not_taken_for_a_header(tmp
         unused(d4d_calls(tmp_path))
 
 
+def test_empty_lines_and_lines_with_too_many_fields_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "SET2TSV/POS_SAMPLE_9.TSV", CALLS + "\n\n7\t2012-04-09 08:30:00\t3\tmore\n")
+    assert unused(d4d_calls(tmp_path, on_bad_rows="skip")) == {
+        "the line is empty": 2,
+        "the line has more fields than there are columns": 1,
+        "the antenna is unknown (−1)": 1,
+    }
+
+
 def test_bytes_that_are_no_text_are_bad_rows_and_not_the_end(tmp_path: Path) -> None:
     file = write(tmp_path, "SET2TSV/POS_SAMPLE_9.TSV", "")
     file.write_bytes(CALLS.encode() + b"\xff\xfe\t2012-04-09 08:30:00\t3\n")

@@ -7,7 +7,10 @@ import numpy as np
 import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
-from habitprint.events import Events, OnBadRows, events_from_frame
+from habitprint.events import Events, OnBadRows
+from habitprint.events.columns import SURPLUS
+from habitprint.events.frames import to_events
+from habitprint.events.openers import EMPTY, TOO_LONG
 from habitprint.events.stream import collect
 from habitprint.ids import to_ids
 from habitprint.mappings import PlaceMapping
@@ -22,7 +25,8 @@ POSITIONS = ("place", "lon", "lat")
 def d4d_calls(folder: str | os.PathLike[str], sample: int = 9, *, on_bad_rows: OnBadRows = "fail") -> Events:
     r"""Open a two-week sample of calls by antenna (``SET2TSV/POS_SAMPLE_n.TSV``), 50,000 customers each.
 
-    Calls at an unknown antenna (−1) are left out and counted. A header, which some copies have, is skipped.
+    Calls at an unknown antenna (−1) and empty lines are left out and counted; lines with too many or too few fields are
+    faults. A header, which some copies have, is skipped.
 
     Parameters
     ----------
@@ -120,14 +124,19 @@ def _directions(positions: pl.DataFrame) -> np.ndarray[tuple[int, int], np.dtype
 
 
 def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
-    calls = _open(path, CALLS).with_columns(pl.col("user", "place").cast(pl.Int64, strict=False))
-    return events_from_frame(
-        calls, time_zone=TIME_ZONE, time_format=TIME_FORMAT, on_bad_rows=on_bad_rows, source=path.name
-    ).leave_out(pl.col("place") == UNKNOWN, unknown)
+    lines = _open(path, (*CALLS, SURPLUS))
+    # Told before ids that are no numbers become nothing.
+    is_empty, is_too_long = pl.all_horizontal(pl.all().is_null()), pl.col(SURPLUS).is_not_null()
+    calls = lines.with_columns(pl.col("user", "place").cast(pl.Int64, strict=False), is_empty=is_empty)
+    against = ((pl.col("is_empty"), EMPTY), (is_too_long, TOO_LONG))
+    wanted = {name: name for name in CALLS}
+    return to_events(calls, wanted, TIME_ZONE, TIME_FORMAT, on_bad_rows, path.name, against).leave_out(
+        pl.col("place") == UNKNOWN, unknown
+    )
 
 
 def _positions(path: Path) -> pl.DataFrame:
-    (text,) = collect([_open(path, POSITIONS)], str(path))
+    (text,) = collect([_open(path, POSITIONS).filter(~pl.all_horizontal(pl.all().is_null()))], str(path))
     numbers = text.select(
         pl.col("place").cast(pl.Int64, strict=False), pl.col("lat", "lon").cast(pl.Float64, strict=False)
     )
@@ -167,12 +176,12 @@ def _open(path: Path, columns: tuple[str, ...]) -> pl.LazyFrame:
     if first.is_empty():
         raise InputError(
             f"{path} is empty",
-            why=f"each line has {', '.join(columns)}, with tabs between them",
+            why=f"each line has {', '.join(columns[:3])}, with tabs between them",
             fix="copy it again from where it came",
         )
     is_word = pl.all().is_not_null() & pl.all().cast(pl.Float64, strict=False).is_null()
-    is_header = first.select(columns[0], columns[-1]).select(pl.all_horizontal(is_word)).item()
-    return (rows.slice(1) if is_header else rows).filter(~pl.all_horizontal(pl.all().is_null()))
+    is_header = first.select(columns[0], columns[2]).select(pl.all_horizontal(is_word)).item()
+    return rows.slice(1) if is_header else rows
 
 
 def _find(folder: str | os.PathLike[str], within: str, name: str) -> Path:
