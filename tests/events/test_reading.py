@@ -104,10 +104,10 @@ def test_bad_rows_stop_the_work_unless_told_otherwise() -> None:
     assert parts.n_used == 2
 
 
-def test_a_line_that_is_no_json_is_one_bad_row(tmp_path: Path) -> None:
+def test_a_line_that_is_no_json_is_one_bad_row_and_an_empty_one_is_counted(tmp_path: Path) -> None:
     path = written(tmp_path, ".ndjson")
     path.write_text(path.read_text() + "oops\n[1]\n\n")
-    assert hp.check_events(hp.read_events(path)).unused == {"the time is missing": 2}
+    assert hp.check_events(hp.read_events(path)).unused == {"the time is missing": 2, "the line is empty": 1}
 
 
 def test_a_column_that_is_not_there_is_answered_with_the_nearest(tmp_path: Path) -> None:

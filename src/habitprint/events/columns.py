@@ -9,6 +9,7 @@ import polars as pl
 from habitprint.errors import InputError
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
+BLANK = "nothing in the line"  # a column that says so
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
 OUT_OF_RANGE = "the time is out of range (wrong unit?)"
 # Year 1 to 9999, less a day for the time zones.
@@ -35,7 +36,7 @@ def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> 
     missing = {role: column for role, column in wanted.items() if column not in schema}
     if not missing:
         return
-    names = [name for name in schema if name != SURPLUS]
+    names = [name for name in schema if name not in {SURPLUS, BLANK}]
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         raise InputError(
             f"{source} has a single column, {names[0]!r}",

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.events.columns import SURPLUS
+from habitprint.events.columns import BLANK, SURPLUS
 from habitprint.events.stream import collect
 from habitprint.events.table import Reason
 
@@ -89,27 +89,24 @@ def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mappin
     refuse_utf_16(files)
     source = first_few(map(str, files), 1)
     lines = pl.scan_lines(files, name=LINE, glob=False).select(pl.col(LINE).str.strip_prefix("\ufeff"))
-    lines = lines.filter(pl.col(LINE).str.strip_chars() != "")
+    is_blank = pl.col(LINE).str.strip_chars() == ""
     # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
-    (sample,) = collect([lines.head(SAMPLE)], source)
+    (sample,) = collect([lines.filter(~is_blank).head(SAMPLE)], source)
     names = {name for line in sample.to_series() for name in _names(line)}
     rare = sorted({name for name in wanted.values() if name not in names and _is_simple(name)})
     if rare and sample.height == SAMPLE:
         (found,) = collect([lines.select(_field(name).is_not_null().any() for name in rare)], source)
         names |= {name for name in rare if found[name].item()}
-    frame = lines.select(_field(name) for name in sorted(names))
-    ids = {role: wanted[role] for role in ("user", "place") if wanted.get(role) in names}
-    return Opened(
-        frame,
-        tuple(
-            (
-                pl.col(column).str.contains(r"^(?:[\[{]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$)") & ~_is_integer(column),
-                reason,
+    frame = lines.select(*(_field(name) for name in sorted(names)), is_blank.alias(BLANK))
+    against = [(pl.col(BLANK), EMPTY)]
+    for role in ("user", "place"):
+        column = wanted.get(role)
+        if column in names:
+            is_other = pl.col(column).str.contains(r"^(?:[\[{]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$)") & ~_is_integer(
+                column
             )
-            for role, column in ids.items()
-            for reason in [Reason(f"the {role} is neither text nor an integer", is_fault=True)]
-        ),
-    )
+            against.append((is_other, Reason(f"the {role} is neither text nor an integer", is_fault=True)))
+    return Opened(frame, tuple(against))
 
 
 def _is_integer(column: str) -> pl.Expr:
