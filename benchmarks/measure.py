@@ -107,7 +107,6 @@ def main() -> None:
         "shape": options.shape,
         "n_users": options.n_users,
         "n_places": released.n_places,
-        "places_per_user": released.counts.nnz / released.n_users,
         "n_pairs": _n_pairs(released, known),
         "memory_gb": peak / 1e6,
         "memory_before_gb": before / 1e6,

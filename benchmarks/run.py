@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,8 @@ def compile_times() -> tuple[float, float]:
             file.unlink()
     times = []
     for _ in range(2):
-        command = [sys.executable, "-c", "from habitprint.compile import *; print(compile_kernels())"]
+        script = "from habitprint.compile import *; print(compile_kernels()); compile_others()"
+        command = [sys.executable, "-c", script]
         times.append(float(subprocess.run(command, capture_output=True, text=True, check=True).stdout))  # noqa: S603
     return times[0], times[1]
 
@@ -161,7 +163,7 @@ def audit_rows(sizes: list[int]) -> list[str]:
     results = [_result_of("audit.py", n_users) for n_users in sizes]
     return [
         f"| {r['n_users']:,} | {r['seconds'] / 60:.1f} min | {r['busy'] / 60:.1f} min | {r['memory_gb']:.2f} GB "
-        f"| {r['identified']:.1%} | {r['protection']} | {r['loss']:.2f} |"
+        f"| {r['identified']:.1%} | {r['protection'] or 'none'} | {math.nan if r['loss'] is None else r['loss']:.2f} |"
         for r in results
     ]
 
@@ -192,41 +194,52 @@ def hub_rows(sizes: list[int]) -> list[str]:
     return lines
 
 
-def write_page(started: float) -> None:
-    """Measure all and write the page."""
-    first, again = compile_times()
-    paper = measure("ours", "paper", 46_986)
-    large = [
-        row("46,986 users, 1,211 places: the paper's shape", paper),
+def large_rows() -> list[str]:
+    """Measure large instances, and return the lines."""
+    return [
+        row("46,986 users, 1,211 places: the paper's shape", measure("ours", "paper", 46_986)),
         row("the same, exactly 30,000 pairs (A2)", measure("ours", "paper", 46_986, "--size", "30000")),
         row("the same, the totals of all sizes (`matching_path`)", measure("path", "paper", 46_986)),
         row("46,986 users, 237 places", measure("ours", "sub-prefectures", 46_986)),
         row("46,986 users, 1,211 places, one visited by everybody", measure("ours", "everybody", 46_986)),
         row("200,000 users, 5,155 places", measure("ours", "proportional", 200_000)),
     ]
-    sections = {
-        "LARGE": large,
-        "RIVALS": rival_rows([5_000, 10_000, 20_000]),
-        "GROWTH": growth_rows(GROWTH),
-        "APPROXIMATE": approximate_rows(46_986),
-        "HUB": hub_rows([500, 1_000, 1_500]),
-        "EVENTS": events_rows([1, 20]),
-        "PROTECT": protect_rows(),
-        "AUDIT": audit_rows([2_000, 50_000]),
-    }
+
+
+def largest_rows() -> list[str]:
+    """Measure the largest instance, and return its line."""
+    million = measure("ours", "proportional", 1_000_000, "--epsilon", "0.01", "--max-memory", "12e9")
+    return [row("1,000,000 users, 25,774 places, ε = 0.01", million)]
+
+
+def write_page(started: float) -> None:
+    """Measure all and write the page, after each section anew: a run that is stopped keeps what it has measured."""
+    first, again = compile_times()
     values = {
-        "PLACES": f"{paper['places_per_user']:.1f}" if "failed" not in paper else "few",
         "FIRST": f"{first:.1f} s",
         "AGAIN": f"{again:.1f} s",
         "MACHINE": f"{os.cpu_count()} cores, {_memory_gb():.0f} GB, {platform.system()}, Python "
         f"{platform.python_version()}",
         "DATE": datetime.now(UTC).date().isoformat(),
     }
-    _fill_in(sections, values, started)
-    # The largest comes last, so that a run that is stopped there has written all the others.
-    million = measure("ours", "proportional", 1_000_000, "--epsilon", "0.01", "--max-memory", "12e9")
-    large.append(row("1,000,000 users, 25,774 places, ε = 0.01", million))
-    _fill_in(sections, values, started)
+    sections: dict[str, Callable[[], list[str]]] = {
+        "LARGE": large_rows,
+        "RIVALS": lambda: rival_rows([5_000, 10_000, 20_000]),
+        "GROWTH": lambda: growth_rows(GROWTH),
+        "APPROXIMATE": lambda: approximate_rows(46_986),
+        "HUB": lambda: hub_rows([500, 1_000, 1_500]),
+        "EVENTS": lambda: events_rows([1, 20]),
+        "PROTECT": protect_rows,
+        "AUDIT": lambda: audit_rows([2_000, 50_000]),
+        "LARGEST": largest_rows,
+    }
+    lines = {name: ["not measured"] for name in sections}
+    for name, make_rows in sections.items():
+        try:
+            lines[name] = make_rows()
+        except subprocess.CalledProcessError as error:
+            lines[name] = [f"failed: {(error.stderr.strip().splitlines() or ['killed'])[-1]}"]
+        _fill_in(lines, values, started)
 
 
 def _fill_in(sections: dict[str, list[str]], values: dict[str, str], started: float) -> None:

@@ -12,4 +12,5 @@ def run(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
     monkeypatch.setattr(sys, "argv", ["habitprint", *map(str, words)])
     with pytest.raises(SystemExit) as end:
         main()
-    return end.value.code if isinstance(end.value.code, int) else 0
+    code = end.value.code
+    return code if isinstance(code, int) else int(code is not None)

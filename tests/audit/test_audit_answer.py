@@ -132,27 +132,6 @@ def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: 
     assert [trial.label for trial in protections.trials] == ["groups of 3"]
 
 
-def test_with_many_users_protections_are_screened_on_a_part_and_chosen_on_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(protect, "MOST_USERS", 60)
-    sides = Sides(*hp.datasets.town(150, 25, seed=4), truth="same-id")
-    protections, _ = try_protections(sides, [], Goal(0.15), noise=False)
-    assert (protections.n_users, protections.n_users_in_all) == (50, 150)
-    assert "a random 50 of 150 users" in protections.words
-    assert {trial.n_users for trial in protections.screened} == {50}
-    assert {trial.n_users for trial in protections.trials} == {150}
-    assert protections.trials[0].label == "as it is"
-    assert protections.chosen is not None
-    chosen = protections.trials[protections.chosen]
-    assert chosen.passes
-    assert chosen.confirmed[0].rate.n == 150
-    # Nothing else would have come of trying everything on all.
-    monkeypatch.setattr(protect, "MOST_USERS", 150)
-    in_all, _ = try_protections(sides, [], Goal(0.15), noise=False)
-    assert in_all.chosen is not None
-    assert in_all.trials[in_all.chosen].label == chosen.label
-    assert len(protections.trials) < len(in_all.trials)
-
-
 def test_when_nothing_reaches_the_target_it_is_said() -> None:
     found = hp.audit(hp.datasets.town(100, 12), target=0.037, noise=False)
     assert found.verdict.can_pass_at_all

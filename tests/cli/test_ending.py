@@ -109,10 +109,17 @@ def test_ids_that_look_like_markup_are_shown_as_they_are(
     assert "[bold]x[/]" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("fault", [ZeroDivisionError(), PanicException("index out of bounds")])
 def test_our_own_fault_is_called_that(
-    town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    town: tuple[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    fault: BaseException,
 ) -> None:
-    monkeypatch.setattr("habitprint.cli.match.match_histograms", lambda *_, **__: 1 / 0)
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("habitprint.cli.match.match_histograms", fail)
     assert run(monkeypatch, "match", *town) == 3
     assert "fault of habitprint" in capsys.readouterr().err
 
@@ -133,6 +140,14 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
     assert "stopped" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_ctrl_c_before_the_command_begins_stops_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("habitprint.cli.app.app", interrupt)
+    assert run(monkeypatch, "match") == INTERRUPTED
 
 
 MATCH_THAT_SAYS_WHEN_IT_BEGINS = """

@@ -133,7 +133,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(facts: dict[str, A
     trial = facts["protections"]["trials"][facts["protections"]["chosen"]]
     text = Outline(harmless).text
     assert f"The cheapest that meets the target: {trial['label']}" in text
-    assert f"habitprint protect released.parquet {trial['command']} --out" in text
+    assert f"habitprint protect RELEASED {trial['command']} --out SAFER" in text
 
 
 def test_a_table_that_passes_needs_no_protection(facts: dict[str, Any]) -> None:

@@ -59,8 +59,8 @@ class Candidate:
     is_merging_rare
         Whether it makes one place of many, after which exact matching can take very long.
     base
-        The label of what it costs at least, whatever the number of users: of that to which groups are added. None:
-        its own cost does not depend on their number.
+        For groups, which cost less among more users: the label of the protection that they are added to, which costs
+        the same among any. None for all others, which do.
     """
 
     name: str

@@ -1,15 +1,17 @@
 """Which of the protections that were tried is the cheapest that holds."""
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from habitprint.audit.attack import BLIND, run_attacks
 from habitprint.audit.candidates import Candidate
-from habitprint.audit.facts import Trial
+from habitprint.audit.facts import NotTried, Trial
+from habitprint.audit.narrow import Screening
 from habitprint.audit.people import precision_of_surest
 from habitprint.audit.sides import Sides, nested
 from habitprint.audit.trial import Goal, among_released, apply_to, run_trial
 from habitprint.errors import InputError
-from habitprint.progress import Progress
+from habitprint.progress import Progress, silent
 
 STAGE = "protections"
 MOST_REFINED = 3  # strengths tried between one that fails and one that passes
@@ -19,31 +21,52 @@ MOST_MERGED = (
 )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Hold all trials, what was tried in each, the number of the one chosen, and what could not be tried."""
+
+    trials: list[Trial]
+    tried: list[Candidate]
+    chosen: int | None
+    not_tried: list[NotTried]
+
+
 def choose_cheapest(
-    sides: Sides, part: Sides, trials: list[Trial], tried: list[Candidate], goal: Goal, progress: Progress
-) -> tuple[list[Trial], list[Candidate], int | None]:
+    sides: Sides,
+    part: Sides,
+    trials: Sequence[Trial],
+    tried: Sequence[Candidate],
+    goal: Goal,
+    progress: Progress = silent,
+    screening: Screening | None = None,
+) -> Choice:
     """Find the cheapest protection that holds against all attacks.
 
-    Strengths between those that pass and those that do not are tried too, where they may be cheaper. Returned are all
-    trials, with what came of the attacks, what was tried in each, and the number of the one chosen. The surest claims,
-    which take long to find, are those about a `part` of the users: among fewer people claims are rather surer.
+    Strengths between those that pass and those that do not are tried too, where they may be cheaper; and from a
+    `screening`, whatever else may be. What turns out not to hold counts as one that does not pass, and the search goes
+    on. The surest claims, which take long to find, are those about a `part` of the users: among fewer people claims are
+    rather surer.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.audit.candidates import micro_aggregation
-    >>> from habitprint.progress import silent
     >>> sides, goal = Sides(*hp.datasets.town(100, 20), truth="same-id"), Goal(0.15)
     >>> tried = [micro_aggregation(k) for k in (2, 20)]
-    >>> trials = [run_trial(sides, candidate, goal) for candidate in tried]
-    >>> trials, tried, chosen = choose_cheapest(sides, sides, trials, tried, goal, silent)
-    >>> trials[chosen].passes, tried[chosen].strength < 20
+    >>> found = choose_cheapest(sides, sides, [run_trial(sides, each, goal) for each in tried], tried, goal)
+    >>> found.trials[found.chosen].passes, found.tried[found.chosen].strength < 20
     (True, True)
     """
-    trials, tried = list(trials), list(tried)
+    found = Choice(list(trials), list(tried), None, [])
+    trials, tried = found.trials, found.tried
     refined: set[str] = set()
     n_confirmed = 0
-    while n_confirmed < MOST_CONFIRMED and (number := _cheapest(trials)) is not None:
+    while n_confirmed < MOST_CONFIRMED:
+        if screening is not None and _try_next(sides, screening, found, goal, progress):
+            continue
+        number = _cheapest(trials)
+        if number is None:
+            break
         promising = _find_promising(trials, tried, refined, trials[number].loss)
         if promising is not None:
             best, weaker = promising
@@ -59,8 +82,26 @@ def choose_cheapest(
             n_confirmed += 1
             trials[number] = _confirm(sides, trials[number], tried[number], goal, inner)
             if trials[number].passes:
-                return trials, tried, number
-    return trials, tried, None
+                return replace(found, chosen=number)
+        refined.discard(trials[number].name)  # there may be others between this one and the next that passes
+    return found
+
+
+def _try_next(sides: Sides, screening: Screening, found: Choice, goal: Goal, progress: Progress) -> bool:
+    """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
+    candidate = screening.next(found.trials, {each.label for each in found.not_tried})
+    if candidate is None:
+        return False
+    n_done = len(found.trials)
+    inner = nested(progress, STAGE, n_done, max(len(screening.floors), n_done), f"all users: {candidate.label}")
+    try:
+        trial = run_trial(sides, candidate, goal, inner)
+    except InputError as error:
+        found.not_tried.append(NotTried(candidate.label, f"with all users, {error.what}"))
+        return True
+    found.trials.append(trial)
+    found.tried.append(candidate)
+    return True
 
 
 def _find_promising(

@@ -54,7 +54,7 @@ def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[P
     if grid is not None:
         return _larger_squares(released, grid)
     if given:
-        found = [_by_mapping(released, mapping, number) for number, mapping in enumerate(given, 1)]
+        found = [_by_mapping(released, mapping, number, len(given)) for number, mapping in enumerate(given, 1)]
         return sorted(found, key=lambda step: -step.x)
     return [merging_rare(released, n) for n in some_sizes(released.n_places)]
 
@@ -127,7 +127,7 @@ def _numbers(released: Histograms, grid: Grid) -> Indices:
     return numbers.to_numpy()
 
 
-def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int) -> Coarser:
+def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mappings: int) -> Coarser:
     lost = mapping.find_unknown(released)["place"].to_list()
     if lost:
         raise InputError(
@@ -136,4 +136,5 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int) -> Coa
             fix="add these places to the mapping",
         )
     n = mapping.apply(released).n_places
-    return Coarser("places put together", f"{n:,} coarser places", n, Coarsen(mapping))
+    which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
+    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping))

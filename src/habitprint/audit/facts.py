@@ -234,6 +234,11 @@ class Protections:
     n_users_in_all: int
     words: str
 
+    @property
+    def n_tried(self) -> int:
+        """Return how many protections were tried, on all users or on some."""
+        return len({trial.label for trial in (*self.trials, *self.screened)}) - 1
+
 
 @dataclass(frozen=True)
 class Claims:

@@ -8,7 +8,7 @@ from habitprint.audit.candidates import list_candidates, why_no_noise
 from habitprint.audit.choose import STAGE, choose_cheapest
 from habitprint.audit.coarser import Coarser
 from habitprint.audit.facts import NotTried, Protections, Trial
-from habitprint.audit.narrow import try_on_all
+from habitprint.audit.narrow import Screening
 from habitprint.audit.sides import Sides, nested
 from habitprint.audit.trial import Goal, run_trial
 from habitprint.errors import InputError
@@ -58,24 +58,26 @@ def try_protections(
             tried.append(candidate)
         except InputError as error:
             not_tried.append(NotTried(candidate.label, error.what))
-    screened: list[Trial] = []
-    if part is not sides:
+    if part is sides:
+        screened: list[Trial] = []
+        choice = choose_cheapest(sides, part, trials, tried, goal, progress)
+    else:
         screened = trials
-        trials, tried = try_on_all(sides, screened, tried, goal, progress)
-    trials, tried, chosen = choose_cheapest(sides, part, trials, tried, goal, progress)
+        choice = choose_cheapest(sides, part, [], [], goal, progress, Screening.of(trials, tried))
+    not_tried += choice.not_tried
     why = why_no_noise(sides.released) if noise else "it was not asked for"
     if why is not None:
         not_tried.append(NotTried("noise", why))
     found = Protections(
-        trials=tuple(mark_frontier(trials)),
+        trials=tuple(mark_frontier(choice.trials)),
         screened=tuple(mark_frontier(screened)),
-        chosen=chosen,
+        chosen=choice.chosen,
         not_tried=tuple(not_tried),
         n_users=part.common.n,
         n_users_in_all=sides.common.n,
         words=_words(part.common.n, sides.common.n, len(screened) - 1),
     )
-    return found, None if chosen is None else tried[chosen].mapping
+    return found, None if choice.chosen is None else choice.tried[choice.chosen].mapping
 
 
 def _words(n_part: int, n: int, n_screened: int) -> str:

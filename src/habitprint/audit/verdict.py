@@ -175,10 +175,10 @@ def _details(
 
 
 def _about_protection(settings: Settings, protections: Protections) -> str:
-    n, target = len(protections.trials) - 1, percent(settings.target)
+    n, target = protections.n_tried, percent(settings.target)
     allowed = settings.surest_target
     if protections.chosen is None:
-        return _about_none(settings, [trial for trial in protections.trials[1:] if trial.loss is not None])
+        return _about_none(settings, [trial for trial in protections.trials[1:] if trial.loss is not None], n)
     chosen = protections.trials[protections.chosen]
     too = "" if allowed is None else f", and within {percent(allowed)} for the surest claims,"
     return (
@@ -188,11 +188,11 @@ def _about_protection(settings: Settings, protections: Protections) -> str:
     )
 
 
-def _about_none(settings: Settings, measured: list[Trial]) -> str:
+def _about_none(settings: Settings, measured: list[Trial], n: int) -> str:
     """Say how near the protections come if none is enough."""
     if not measured:
         return "No protection could be tried."
-    n, target, allowed = len(measured), percent(settings.target), settings.surest_target
+    target, allowed = percent(settings.target), settings.surest_target
     within = [trial for trial in measured if worst_risk(trial).high <= settings.target]
     if within and allowed is not None:
         ends = [trial.surest.high for trial in within if trial.surest is not None]

@@ -171,7 +171,7 @@ def _open(path: Path, columns: tuple[str, ...]) -> pl.LazyFrame:
         missing_columns="insert",  # a first line that is longer or shorter is a bad row, not another format
         extra_columns="ignore",
         glob=False,
-    ).with_columns(pl.col(columns).str.strip_chars())
+    ).with_columns(pl.col(columns).str.strip_chars().replace("", None))
     (first,) = collect([rows.head(1)], str(path))
     if first.is_empty():
         raise InputError(

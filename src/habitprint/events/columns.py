@@ -43,14 +43,19 @@ def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> 
             why="columns are separated by commas in .csv and by tabs in .tsv",
             fix="separate them so, or give the file the ending that it should have",
         )
-    meant = {role: _nearest(column, names) for role, column in missing.items()}
+    meant: dict[str, str | None] = {}
+    for role, column in missing.items():
+        taken = {*wanted.values(), *meant.values()}
+        meant[role] = _nearest(column, [name for name in names if name not in taken])
     known = [f"'{name}'" for name in meant.values() if name]
+    them = "it" if len(meant) == 1 else "them"
     in_python = ", ".join(f"{role}='{name or '…'}'" for role, name in meant.items())
     in_shell = " ".join(f"--{role} {name or '…'}" for role, name in meant.items())
     raise InputError(
         f"{source} has no column {' and no column '.join(map(repr, missing.values()))}",
         why=f"it has the columns {', '.join(map(repr, names)) or 'none'}",
-        fix=(f"did you mean {' and '.join(known)}? Name it: " if known else "name the column that says it: ")
+        fix=(f"did you mean {' and '.join(known)}? " if known else "")
+        + f"Name {them}: "
         + f"{in_python} (on the command line: {in_shell})",
     )
 

@@ -79,7 +79,7 @@ def _separated(separator: str) -> Opener:
         frame.collect_schema()
         # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
         is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
-        return Opened(frame, ((is_empty, EMPTY), (pl.col(SURPLUS).is_not_null(), TOO_LONG)))
+        return Opened(frame, ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG)))
 
     return open_text
 

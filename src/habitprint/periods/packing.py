@@ -30,8 +30,8 @@ class Packing:
     [[5], [8]]
     """
 
-    user_bits: int = 31
-    place_bits: int = 31
+    user_bits: int = 36  # telephone numbers
+    place_bits: int = 26
     least_user: int = 0
     least_place: int = 0
 

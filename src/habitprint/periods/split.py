@@ -118,7 +118,7 @@ def split(
     found = tally(parts.frame, in_seconds=count == "seconds", source=events.source)
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
-    n_inside = [part.n_events for part in found.parts]
+    n_inside = [int(part.n_events.sum()) for part in found.parts]
     _refuse_empty(n_inside, n_outside, unused, parts.words, events.source)
     kept = found.of(_kept_users(found, cohort, active, parts.words))
     n_used = kept.n_events
@@ -199,18 +199,18 @@ def _cohort(users: Iterable[object] | None) -> pl.Series | None:
 
 def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str) -> Indices:
     """Return the codes of the users with enough events in both parts; with a cohort exactly those, or an error."""
-    released, known = (part.users[part.events >= active] for part in found.parts)
+    released, known = (part.users[part.n_events >= active] for part in found.parts)
     users: Indices = np.intersect1d(released, known, assume_unique=True)
     if cohort is not None:
-        places = positions(cohort, found.users(users))
-        is_missing = places < 0
+        rows = positions(cohort, found.user_ids(users))
+        is_missing = rows < 0
         if is_missing.any():
             raise InputError(
                 f"user {first_few(cohort.filter(is_missing).to_list())} of the cohort is not active in both parts",
                 why=f"a fixed cohort has the same users on both sides, each with events in both ({words})",
                 fix="leave these users out of the cohort, or choose other periods",
             )
-        users = np.sort(users[places])
+        users = np.sort(users[rows])
     if len(users) == 0:
         raise InputError(
             f"no user has at least {active} {'event' if active == 1 else 'events'} in each part ({words})",

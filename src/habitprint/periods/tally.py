@@ -1,4 +1,4 @@
-"""Count events by part, user and place in one pass over the rows."""
+"""Count events by part, user and place: in one pass over the rows, unless ids are large integers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -27,12 +27,7 @@ class PartTally:
     users: Indices
     places: Indices
     counts: SparseMatrix  # users × places: events, or the seconds that they lasted
-    events: Indices  # of each user: how many there are
-
-    @property
-    def n_events(self) -> int:
-        """Return the number of events."""
-        return int(self.events.sum())
+    n_events: Indices  # of each user
 
     def of(self, users: Indices) -> "PartTally":
         """Return the same of some of the users, over the places that these went to."""
@@ -41,7 +36,7 @@ class PartTally:
         visited = np.bincount(counts.indices, minlength=len(self.places)) > 0
         if not visited.all():
             counts = counts[:, visited]
-        return PartTally(users, self.places[visited], counts, self.events[rows])
+        return PartTally(users, self.places[visited], counts, self.n_events[rows])
 
 
 @dataclass(frozen=True)
@@ -49,8 +44,8 @@ class Tally:
     """Hold the counts of both parts, how codes become ids, and how many rows were not counted, and why."""
 
     parts: tuple[PartTally, PartTally]
-    users: Callable[[Indices], pl.Series]
-    places: Callable[[Indices], pl.Series]
+    user_ids: Callable[[Indices], pl.Series]
+    place_ids: Callable[[Indices], pl.Series]
     n_unused: Mapping[int, int]  # by the number of the reason; 0: outside both parts
 
     @property
@@ -62,7 +57,7 @@ class Tally:
     @property
     def n_events(self) -> int:
         """Return the number of events in the parts."""
-        return sum(part.n_events for part in self.parts)
+        return sum(int(part.n_events.sum()) for part in self.parts)
 
     def of(self, users: Indices) -> "Tally":
         """Return the same of some of the users of both parts, given by codes in ascending order."""
@@ -72,7 +67,7 @@ class Tally:
     def histograms(self, part: int) -> Histograms:
         """Return the histograms of one part, over the places that its users went to."""
         counted = self.parts[part]
-        return Histograms(counted.counts, self.users(counted.users), self.places(counted.places))
+        return Histograms(counted.counts, self.user_ids(counted.users), self.place_ids(counted.places))
 
 
 def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> Tally:
@@ -82,7 +77,7 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
     --------
     >>> frame = pl.LazyFrame({"user": [3, 3, 3], "place": ["a", "a", "b"], "part": [0, 0, None], "reason": [0, 0, 0]})
     >>> found = tally(frame, in_seconds=False)
-    >>> found.parts[0].events.tolist(), dict(found.n_unused)
+    >>> found.parts[0].n_events.tolist(), dict(found.n_unused)
     ([2], {0: 1})
     """
     schema = frame.collect_schema()
@@ -108,6 +103,8 @@ def _packings(frame: pl.LazyFrame, source: str) -> Iterator[Packing]:
     )
     (limits,) = collect([ends], source)
     least_user, least_place, most_user, most_place = limits.row(0)
+    if None in limits.row(0):
+        return
     packing = Packing.of_ranges((least_user, most_user), (least_place, most_place))
     if packing is not None:
         yield packing
@@ -125,8 +122,8 @@ def _packed(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], packing
         return None
     return Tally(
         parts=_parts(keys[n_negative:], events[n_negative:], amounts[n_negative:], packing),
-        users=lambda codes: to_ids(pl.Series(codes) + packing.least_user, "user"),
-        places=lambda codes: to_ids(pl.Series(codes) + packing.least_place, "place"),
+        user_ids=lambda codes: to_ids(pl.Series(codes) + packing.least_user, "user"),
+        place_ids=lambda codes: to_ids(pl.Series(codes) + packing.least_place, "place"),
         n_unused={-1 - key: n for key, n in unused.items()},
     )
 
@@ -180,8 +177,8 @@ def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> 
     events, amounts = (counted[column].to_numpy()[order] for column in ("n", counted.columns[-1]))
     return Tally(
         parts=_parts(keys[order], events, amounts, packing),
-        users=users.gather,
-        places=places.gather,
+        user_ids=users.gather,
+        place_ids=places.gather,
         n_unused=dict(rows.rows()),
     )
 

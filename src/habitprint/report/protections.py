@@ -24,7 +24,12 @@ from habitprint.words import counted, percent
 
 GUARANTEES = ("-anonymity", "differential privacy")  # what is promised about people, not about numbers
 TRIED = "Every protection that was tried, the least loss first"
+TRIED_ON_ALL = "Protections that were tried on all users, the least loss first"
 SCREENED = "Every protection, tried on {:,} users only, the least loss first"
+FILES = (
+    "RELEASED is the table of counts that would be released (habitprint split makes it from events), and SAFER the one "
+    "to be written. If the command names coarser.csv, that file lies beside this report."
+)
 NO_GUARANTEE = "this is no guarantee against identification"
 
 
@@ -47,10 +52,11 @@ def protections_section(facts: Facts) -> Section:
         facts["settings"]["target"],
         facts["settings"].get("surest_target"),
     )
-    trials, chosen = found["trials"], found["chosen"]
-    blocks: list[Block] = [Text(_summary(trials, chosen, target, allowed)), Text(sentence(found["words"]))]
+    trials, screened, chosen = found["trials"], found["screened"], found["chosen"]
+    n_tried = len({trial["label"] for trial in (*trials, *screened)}) - 1
+    blocks: list[Block] = [Text(_summary(trials, chosen, target, allowed, n_tried)), Text(sentence(found["words"]))]
     n_drawn = sum(trial["loss"] is not None for trial in trials)
-    if n_drawn:
+    if n_drawn > 1:
         missing = "" if n_drawn == len(trials) else f" {len(trials) - n_drawn} without a defined loss are not drawn."
         ring = "" if not chosen else f" Ring: the cheapest that meets the target, “{trials[chosen]['label']}”."
         below = [trial for trial in trials if trial["risk"]["high"] <= target and not trial["passes"]]
@@ -66,11 +72,12 @@ def protections_section(facts: Facts) -> Section:
         description = f"Risk against loss of {n_drawn} protections."
         picture = frontier_picture(trials, chosen, target, description)
         blocks.append(Figure("Risk against loss", caption, (Picture("frontier-picture", picture),)))
-    blocks.append(_trials_table(TRIED, trials, chosen, allowed))
+    blocks.append(_trials_table(TRIED_ON_ALL if screened else TRIED, trials, chosen, allowed))
     if chosen is not None and chosen > 0:
         blocks += _details(trials[chosen])
-    if found["screened"]:
-        blocks.append(_trials_table(SCREENED.format(found["n_users"]), found["screened"], None, None))
+    if screened:
+        caption = SCREENED.format(found["n_users"])
+        blocks.append(_trials_table(caption, screened, None, None, "Risk within the target"))
     if found["not_tried"]:
         reasons = tuple(f"{headed(each['label'])}: {sentence(each['why'])}" for each in found["not_tried"])
         blocks += [Heading("Not tried"), Bullets(reasons)]
@@ -89,7 +96,7 @@ def worst_rate(trial: Facts) -> Facts:
     return max(rates, key=lambda rate: rate["high"], default=trial["risk"])
 
 
-def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed: float | None) -> str:
+def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed: float | None, n_tried: int) -> str:
     within = [trial for trial in trials[1:] if worst_rate(trial)["high"] <= target]
     keep = "keeps" if len(within) == 1 else "keep"
     if chosen is None and within and allowed is not None:
@@ -97,25 +104,30 @@ def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed
         best = f" (at best up to {percent(min(ends))}, where {percent(allowed)} is allowed)" if ends else ""
         their = "its" if len(within) == 1 else "their"
         return (
-            f"Of {counted(len(trials) - 1, 'protection')} that were tried, {len(within)} {keep} the share identified "
+            f"Of {counted(n_tried, 'protection')} that were tried, {len(within)} {keep} the share identified "
             f"within {percent(target)}, but {their} surest claims are right too often{best}."
         )
     if chosen is None:
         return f"None of the protections that were tried meets the target of {percent(target)}."
     trial = trials[chosen]
     if chosen == 0:
-        return f"The table meets the target of {percent(target)} as it is. The protections show what more would cost."
+        more = " The protections show what more would cost." if n_tried else ""
+        return f"The table meets the target of {percent(target)} as it is.{more}"
     loss = "" if trial["loss"] is None else f", at an information loss of {trial['loss']:.2f}"
     worst = worst_rate(trial)
     too = "" if allowed is None else f" that also keeps the surest claims at or below {percent(allowed)}"
+    on_all = f", {len(trials) - 1} of them on all users" if n_tried > len(trials) - 1 else ""
+    these = "of these " if on_all else ""
     return (
-        f"Of {counted(len(trials) - 1, 'protection')} that were tried, {len(within)} {keep} the upper end of the 95% "
-        f"interval at or below {percent(target)}. The cheapest{too} is “{trial['label']}”: "
+        f"Of {counted(n_tried, 'protection')} that were tried{on_all}, {these}{len(within)} {keep} the upper end of "
+        f"the 95% interval at or below {percent(target)}. The cheapest{too} is “{trial['label']}”: "
         f"{percent(worst['value'])} are identified, at most {percent(worst['high'])}{loss}."
     )
 
 
-def _trials_table(caption: str, trials: Sequence[Facts], chosen: int | None, allowed: float | None) -> Table:
+def _trials_table(
+    caption: str, trials: Sequence[Facts], chosen: int | None, allowed: float | None, passes: str = "Meets the target"
+) -> Table:
     has_surest = any(trial["surest"] is not None for trial in trials)
     heads = [
         "Protection",
@@ -134,7 +146,7 @@ def _trials_table(caption: str, trials: Sequence[Facts], chosen: int | None, all
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
     made = table(
         caption,
-        [*heads, "Meets the target"],
+        [*heads, passes],
         rows,
         note="“At most” is the upper end of the 95% interval. Click on the head of a column to sort by it.",
         sorted_by="Loss",
@@ -193,8 +205,10 @@ def _details(trial: Facts) -> list[Block]:
     if holds:
         terms.append(Term("What holds for sure", " ".join(map(sentence, [*holds, NO_GUARANTEE]))))
     if trial["command"]:
-        command = f"habitprint protect released.parquet {trial['command']} --out safer.parquet"
-        terms.append(Term("How to apply it", command, is_literal=True))
+        terms.append(
+            Term("How to apply it", f"habitprint protect RELEASED {trial['command']} --out SAFER", is_literal=True)
+        )
+        terms.append(Term("To which file", FILES))
     blocks: list[Block] = [Heading(f"The cheapest that meets the target: {trial['label']}"), Terms(tuple(terms))]
     if trial["confirmed"]:
         n = trial["confirmed"][0]["rate"]["n"]
