@@ -38,6 +38,7 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users(monkeypatch: pytes
     assert found.n_tried > len(found.trials)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", [0.08, 0.3])
 def test_it_costs_no_more_than_trying_everything_on_all_users(
