@@ -116,10 +116,10 @@ def _summary(trials: Sequence[Facts], chosen: int | None, target: float, allowed
     loss = "" if trial["loss"] is None else f", at an information loss of {trial['loss']:.2f}"
     worst = worst_rate(trial)
     too = "" if allowed is None else f" that also keeps the surest claims at or below {percent(allowed)}"
-    on_all = f", {len(trials) - 1} of them on all users" if n_tried > len(trials) - 1 else ""
-    these = "of these " if on_all else ""
+    is_screened = n_tried > len(trials) - 1
+    on_all, these = (f", {len(trials) - 1} on all users", " of these") if is_screened else ("", "")
     return (
-        f"Of {counted(n_tried, 'protection')} that were tried{on_all}, {these}{len(within)} {keep} the upper end of "
+        f"Of {counted(n_tried, 'protection')} that were tried{on_all}, {len(within)}{these} {keep} the upper end of "
         f"the 95% interval at or below {percent(target)}. The cheapest{too} is “{trial['label']}”: "
         f"{percent(worst['value'])} are identified, at most {percent(worst['high'])}{loss}."
     )
