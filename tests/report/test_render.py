@@ -136,6 +136,18 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(facts: dict[str, A
     assert f"habitprint protect RELEASED {trial['command']} --out SAFER" in text
 
 
+def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("habitprint.audit.protect.MOST_USERS", 60)
+    found = audit(hp.datasets.town(150, 25, seed=4), target=0.15, noise=False)
+    text = Outline(render_report(found.to_json())).text
+    n_tried, n_on_all = found.protections.n_tried, len(found.protections.trials) - 1
+    assert n_tried > n_on_all
+    assert f"Of {n_tried} protections that were tried, {n_on_all} on all users" in text
+    assert "Protections that were tried on all users, the least loss first" in text
+    assert "Every protection, tried on 50 users only, the least loss first" in text
+    assert any(f"Of {n_tried} protections that were tried" in detail for detail in found.verdict.details)
+
+
 def test_a_table_that_passes_needs_no_protection(facts: dict[str, Any]) -> None:
     found = changed(facts, protections={"chosen": 0}, verdict={"passes": True, "answer": "Yes, as it is."})
     text = Outline(render_report(found)).text
