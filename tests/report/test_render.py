@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import habitprint as hp
-from habitprint.audit import Audit, audit
+from habitprint.audit import Audit, audit, protect
 from habitprint.report import render_report, write_report
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -137,7 +137,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(facts: dict[str, A
 
 
 def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("habitprint.audit.protect.MOST_USERS", 60)
+    monkeypatch.setattr(protect, "MOST_USERS", 60)
     found = audit(hp.datasets.town(150, 25, seed=4), target=0.15, noise=False)
     text = Outline(render_report(found.to_json())).text
     n_tried, n_on_all = found.protections.n_tried, len(found.protections.trials) - 1
