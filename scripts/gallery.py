@@ -4,14 +4,12 @@ python scripts/gallery.py gallery
 """
 
 import argparse
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 import habitprint as hp
-from habitprint.audit.files import REPORT, write_audit
 from habitprint.cli.progress import ProgressBar
 
 N_CUSTOMERS = 2_000
@@ -40,9 +38,8 @@ def main() -> None:
         events, options = make()
         with ProgressBar(Console(stderr=True, highlight=False)) as progress:
             found = hp.audit(events, seed=0, progress=progress, **options)
-            writers = {REPORT: partial(hp.write_report, found)}
-            write_audit(found, folder / name, overwrite=True, more=writers)
-        print(f"{folder / name / REPORT}: {found.verdict.answer}")
+            report, *_ = hp.write_audit(found, folder / name, overwrite=True)
+        print(f"{report}: {found.verdict.answer}")
 
 
 if __name__ == "__main__":

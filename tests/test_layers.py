@@ -66,7 +66,7 @@ PACKAGES = {
     ],
     "report": [
         "words", "page", "theme", "layout", "charts", "glossary", "explain", "findings", "protections", "people",
-        "build", "render",
+        "build", "render", "folder",
     ],
     "cli": [
         "options", "event_options", "progress", "describe", "ending", "match", "path", "inspect", "split", "protect",

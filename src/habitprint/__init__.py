@@ -83,9 +83,12 @@ from habitprint.weights import WEIGHTS, Weight, weights
 
 if TYPE_CHECKING:
     from habitprint.charts import plot_path, save_chart
-    from habitprint.report import render_report, write_report
+    from habitprint.report import render_report, write_audit, write_report
 else:
-    _DRAWN = {"plot_path": "charts", "save_chart": "charts", "render_report": "report", "write_report": "report"}
+    _DRAWN = {
+        **dict.fromkeys(("plot_path", "save_chart"), "charts"),
+        **dict.fromkeys(("render_report", "write_audit", "write_report"), "report"),
+    }
 
     def __getattr__(name: str) -> Any:
         """Import what draws on first use: altair takes a second to load, and most work needs no picture."""
@@ -182,6 +185,7 @@ __all__ = [
     "weights",
     "wilson_interval",
     "without_repeats",
+    "write_audit",
     "write_release",
     "write_report",
 ]

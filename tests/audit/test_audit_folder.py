@@ -10,7 +10,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.audit import Audit
-from habitprint.audit.files import check_folder, write_audit
+from habitprint.audit.files import check_folder, write_files
 
 
 @pytest.fixture(scope="module")
@@ -26,9 +26,9 @@ def test_a_folder_is_filled_completely_or_not_at_all(found: Audit, tmp_path: Pat
         raise OSError("no room left")
 
     with pytest.raises(hp.InputError, match="no room left"):
-        write_audit(found, folder, more={"report.html": fail})
+        write_files(found, folder, more={"report.html": fail})
     assert list(tmp_path.iterdir()) == []
-    written = write_audit(found, folder, more={"report.html": lambda path: path.write_text("<p>")})
+    written = write_files(found, folder, more={"report.html": lambda path: path.write_text("<p>")})
     assert sorted(file.name for file in written) == sorted(file.name for file in folder.iterdir())
     assert json.loads((folder / "report.json").read_text()) == found.to_json()
     assert pl.read_parquet(folder / "users.parquet").equals(found.users)
@@ -39,19 +39,19 @@ def test_a_folder_with_something_in_it_is_left_alone_unless_asked(found: Audit, 
     (tmp_path / "users.parquet").write_text("mine")
     (tmp_path / "notes.txt").write_text("mine too")
     with pytest.raises(hp.InputError, match="exists already and is not empty"):
-        write_audit(found, tmp_path)
+        write_files(found, tmp_path)
     assert (tmp_path / "users.parquet").read_text() == "mine"
-    write_audit(found, tmp_path, overwrite=True)
+    write_files(found, tmp_path, overwrite=True)
     assert pl.read_parquet(tmp_path / "users.parquet").equals(found.users)
     assert (tmp_path / "notes.txt").read_text() == "mine too"
-    write_audit(replace(found, mapping=pl.DataFrame({"place": [1], "to": [2]})), tmp_path, overwrite=True)
+    write_files(replace(found, mapping=pl.DataFrame({"place": [1], "to": [2]})), tmp_path, overwrite=True)
     assert (tmp_path / "coarser.csv").exists()
-    write_audit(replace(found, mapping=None), tmp_path, overwrite=True)
+    write_files(replace(found, mapping=None), tmp_path, overwrite=True)
     assert not (tmp_path / "coarser.csv").exists()  # it belonged to the earlier one
     with pytest.raises(hp.InputError, match="it is a file"):
-        write_audit(found, tmp_path / "notes.txt")
+        write_files(found, tmp_path / "notes.txt")
     with pytest.raises(hp.InputError, match="does not exist"):
-        write_audit(found, tmp_path / "nowhere" / "audit")
+        write_files(found, tmp_path / "nowhere" / "audit")
 
 
 def test_a_folder_without_permission_is_refused_before_the_work(

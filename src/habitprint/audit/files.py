@@ -18,7 +18,7 @@ OWNER_ONLY = 0o600
 Writer = Callable[[Path], object]
 
 
-def write_audit(
+def write_files(
     audit: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False, more: Mapping[str, Writer] | None = None
 ) -> list[Path]:
     """Write an audit into a folder: ``report.json``, which names nobody, and ``users.parquet``.
@@ -48,7 +48,7 @@ def write_audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 5), noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     [file.name for file in write_audit(found, Path(folder) / "audit")]
+    ...     [file.name for file in write_files(found, Path(folder) / "audit")]
     ['report.json', 'users.parquet']
     """
     folder = Path(folder)

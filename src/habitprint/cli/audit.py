@@ -14,7 +14,7 @@ from rich.text import Text
 from habitprint.audit import Audit
 from habitprint.audit import audit as audit_source
 from habitprint.audit.candidates import COARSEN, MAPPING_FILE
-from habitprint.audit.files import FACTS, REPORT, USERS, Writer, check_folder, to_text, write_audit
+from habitprint.audit.files import FACTS, REPORT, USERS, check_folder, to_text
 from habitprint.cli.event_options import (
     ActiveOption,
     BadRowsOption,
@@ -188,7 +188,9 @@ def audit(
         found = audit_source(source, **shares, **options, progress=progress)
         found = replace(found, settings=replace(found.settings, **asked))
         progress("writing", 0, 1)
-        written = write_audit(found, out, overwrite=force, more=_report(found))
+        from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
+
+        written = write_audit(found, out, overwrite=force)
     if as_json:
         typer.echo(to_text(found))
     else:
@@ -248,13 +250,6 @@ def _place(
     grid = Grid(side, to_box(box) if box else box_around(events))
     placed = with_places(grid.place(events), None, None, mapping, hours, weekday=weekday)
     return placed, grid if mapping is None and hours is None and not weekday else None
-
-
-def _report(found: Audit) -> dict[str, Writer]:
-    """Return what writes the report for people; what draws it is loaded only when it is needed."""
-    from habitprint.report import write_report  # noqa: PLC0415
-
-    return {REPORT: lambda path: write_report(found, path)}
 
 
 def _commands(found: Audit, files: list[str], out: Path, given: dict[str, Any]) -> list[str]:

@@ -1,5 +1,6 @@
 """The report of an audit: one HTML file for people who do not know the method."""
 
+from habitprint.report.folder import write_audit
 from habitprint.report.render import render_report, write_report
 
-__all__ = ["render_report", "write_report"]
+__all__ = ["render_report", "write_audit", "write_report"]

@@ -1,0 +1,38 @@
+"""An audit as a folder of files."""
+
+import os
+from pathlib import Path
+
+from habitprint.audit import Audit
+from habitprint.audit.files import REPORT, write_files
+from habitprint.report.render import write_report
+
+
+def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
+    """Write an audit into a folder, as ``habitprint audit`` does: the report for people, its facts, and who is at risk.
+
+    ``users.parquet`` names people and is for internal use only. All files appear at once, when they are complete.
+
+    Parameters
+    ----------
+    found
+        What `habitprint.audit` found.
+    folder
+        It must not be there, or be empty, unless `overwrite` is true; then files of an earlier audit are replaced or
+        removed, and no others touched.
+
+    Returns
+    -------
+    list of Path
+        The files.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(20, 5), noise=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     [file.name for file in hp.write_audit(found, Path(folder) / "audit")]
+    ['report.html', 'report.json', 'users.parquet']
+    """
+    return write_files(found, folder, overwrite=overwrite, more={REPORT: lambda path: write_report(found, path)})
