@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from rich.console import Console
 
 import habitprint as hp
@@ -16,8 +17,13 @@ N_CUSTOMERS = 2_000
 
 
 def shopping() -> tuple[hp.Events, dict[str, Any]]:
-    """Return real purchases, by category of product, and how to audit them."""
-    return hp.datasets.complete_journey("category"), {"period": hp.BusiestWeeks()}
+    """Return real purchases, by product, and how to audit them: categories are coarser places."""
+    events = hp.datasets.complete_journey("product")
+    bought = events.usable.select("place").unique().sort("place").collect()
+    categories = bought.join(
+        hp.datasets.complete_journey_categories().table, on="place", how="left", maintain_order="left"
+    ).with_columns(pl.col("to").fill_null("WITHOUT A CATEGORY"))
+    return events, {"period": hp.BusiestWeeks(), "coarser": [hp.PlaceMapping(categories)]}
 
 
 def calls() -> tuple[hp.Events, dict[str, Any]]:
