@@ -52,7 +52,8 @@ def test_rows_at_fault_are_counted_and_a_first_one_is_not_taken_for_a_header(tmp
     )
     write(tmp_path, "SET2TSV/POS_SAMPLE_9.TSV", text)
     assert unused(d4d_calls(tmp_path, on_bad_rows="skip")) == {
-        "the place is missing": 2,
+        "the place is not a whole number": 1,
+        "the place is missing": 1,
         "the user is missing": 1,
         "the time cannot be read": 1,
         "the antenna is unknown (−1)": 1,
@@ -73,7 +74,7 @@ def test_empty_lines_and_lines_with_too_many_fields_are_counted(tmp_path: Path) 
 def test_bytes_that_are_no_text_are_bad_rows_and_not_the_end(tmp_path: Path) -> None:
     file = write(tmp_path, "SET2TSV/POS_SAMPLE_9.TSV", "")
     file.write_bytes(CALLS.encode() + b"\xff\xfe\t2012-04-09 08:30:00\t3\n")
-    assert unused(d4d_calls(tmp_path, on_bad_rows="skip"))["the user is missing"] == 1
+    assert unused(d4d_calls(tmp_path, on_bad_rows="skip"))["the user is not a whole number"] == 1
 
 
 def test_each_sample_has_its_file_which_may_lie_in_the_folder_itself_or_be_compressed(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     table.add_row("rows", f"{parts.n_rows:,}")
     table.add_row("  counted", f"{parts.n_used:,}")
     table.add_row("  outside both periods", f"{parts.n_outside:,}")
-    table.add_row("  of users not in both parts", f"{parts.n_of_others:,}")
+    table.add_row("  of users not in both parts, or not asked for", f"{parts.n_of_others:,}")
     for reason, n_rows in parts.unused.items():
         table.add_row("  not used", f"{n_rows:,} where {reason}")
     table.add_row("users", f"{parts.released.n_users:,} of {parts.n_users_seen:,} seen in either period")

@@ -12,6 +12,7 @@ from habitprint.events.columns import SURPLUS
 from habitprint.events.frames import to_events
 from habitprint.events.openers import EMPTY, TOO_LONG
 from habitprint.events.stream import collect
+from habitprint.events.table import Reason
 from habitprint.ids import to_ids
 from habitprint.mappings import PlaceMapping
 
@@ -19,6 +20,7 @@ TIME_ZONE = "Africa/Abidjan"
 TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
 UNKNOWN = -1
 CALLS = ("user", "time", "place")
+IDS = ("user", "place")
 POSITIONS = ("place", "lon", "lat")
 
 
@@ -127,8 +129,14 @@ def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
     lines = _open(path, (*CALLS, SURPLUS))
     # Told before ids that are no numbers become nothing.
     is_empty, is_too_long = pl.all_horizontal(pl.all().is_null()), pl.col(SURPLUS).is_not_null()
-    calls = lines.with_columns(pl.col("user", "place").cast(pl.Int64, strict=False), is_empty=is_empty)
-    against = ((pl.col("is_empty"), EMPTY), (is_too_long, TOO_LONG))
+    numbers = {name: pl.col(name).cast(pl.Int64, strict=False) for name in IDS}
+    is_odd = {f"odd_{name}": pl.col(name).is_not_null() & number.is_null() for name, number in numbers.items()}
+    calls = lines.with_columns(**numbers, **is_odd, is_empty=is_empty)
+    against = (
+        (pl.col("is_empty"), EMPTY),
+        (is_too_long, TOO_LONG),
+        *((pl.col(f"odd_{name}"), Reason(f"the {name} is not a whole number", is_fault=True)) for name in IDS),
+    )
     wanted = {name: name for name in CALLS}
     return to_events(calls, wanted, TIME_ZONE, TIME_FORMAT, on_bad_rows, path.name, against).leave_out(
         pl.col("place") == UNKNOWN, unknown

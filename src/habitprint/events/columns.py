@@ -10,6 +10,9 @@ from habitprint.errors import InputError
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
+NO_ID = {role: f"the {role} is neither text nor an integer" for role in ("user", "place")}  # columns that say so
+OURS = frozenset({SURPLUS, BLANK, *NO_ID.values()})
+LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
 OUT_OF_RANGE = "the time is out of range (wrong unit?)"
 # Year 1 to 9999, less a day for the time zones.
@@ -36,12 +39,20 @@ def require_named(schema: pl.Schema, wanted: Mapping[str, str], source: str) -> 
     missing = {role: column for role, column in wanted.items() if column not in schema}
     if not missing:
         return
-    names = [name for name in schema if name not in {SURPLUS, BLANK}]
+    names = [name for name in schema if name not in OURS]
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         raise InputError(
             f"{source} has a single column, {names[0]!r}",
             why="columns are separated by commas in .csv and by tabs in .tsv",
             fix="separate them so, or give the file the ending that it should have",
+        )
+    positions = [next((name for name in names if name.lower() in usual), None) for usual in (LATITUDES, LONGITUDES)]
+    if list(missing) == ["place"] and all(positions):
+        lat, lon = positions
+        raise InputError(
+            f"{source} has no column {missing['place']!r}, but positions",
+            why=f"it has the columns {', '.join(map(repr, names))}",
+            fix=f"name them: lat='{lat}', lon='{lon}' (on the command line: --lat {lat} --lon {lon} --side METRES)",
         )
     meant: dict[str, str | None] = {}
     for role, column in missing.items():

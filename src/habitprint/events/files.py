@@ -54,8 +54,9 @@ def read_events(
         ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
         counted and left out.
 
-    Lines of a text file with nothing in them are left out and counted. Bytes that are not UTF-8 make an id a fault, and
-    so do more fields than there are columns. A Parquet file that says where its data comes from keeps saying so.
+    Lines of a text file with nothing in them are left out and counted. Bytes that are not UTF-8 make an id a fault (an
+    NDJSON file with such bytes cannot be read), and so does a field beyond the last column. A Parquet file that says
+    where its data comes from keeps saying so.
 
     Examples
     --------
@@ -140,5 +141,7 @@ def _opened(
         raise InputError(
             f"cannot read {first_few(map(str, files), 1)}: {reason[0] if reason else type(error).__name__}",
             why=f"its content is not that of a {kind} file, or it may not be opened",
-            fix="look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
+            fix="copy it again from where it came"
+            if kind == ".parquet"
+            else "look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
         ) from error

@@ -48,6 +48,12 @@ def refuse_unknown_formats(formats: list[str]) -> None:
     >>> refuse_unknown_formats(["%d.%m.%Y %H:%M"])
     """
     for fmt in formats:
+        if "%" not in str(fmt):
+            raise InputError(
+                f"there is no time format {fmt!r}",
+                why="a format says with % what stands where, such as %Y for the year",
+                fix=f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers",
+            )
         try:
             pl.DataFrame({"text": ["0"]}).select(parsed(pl.col("text"), fmt, "UTC"))
         except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.events.columns import BLANK, SURPLUS
+from habitprint.events.columns import BLANK, NO_ID, SURPLUS
 from habitprint.events.stream import collect
 from habitprint.events.table import Reason
 
@@ -65,15 +66,17 @@ def _separated(separator: str) -> Opener:
             glob=False,
         )
 
-    def open_text(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+    def open_text(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
         refuse_utf_16(files)
-        if columns is not None and len(set(columns)) < len(columns):
+        if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
             raise InputError(
-                f"columns={list(columns)!r} names a column twice",
-                why="it is not said which of them counts",
-                fix="give every column a name of its own",
+                f"columns={columns!r} is not a list of different names",
+                why="each column has a name of its own",
+                fix="write columns=['user', 'time', 'place']",
             )
         has_header = columns is None
+        if has_header:
+            _refuse_other_headers(files, wanted, lambda file: scan([file], None, has_header=True))
         names = scan(files, None, has_header=True).collect_schema().names() if columns is None else list(columns)
         frame = scan(files, [*names, SURPLUS], has_header=has_header)
         frame.collect_schema()
@@ -84,8 +87,38 @@ def _separated(separator: str) -> Opener:
     return open_text
 
 
-def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+def _refuse_other_headers(files: list[Path], wanted: Mapping[str, str], scan: Callable[[Path], pl.LazyFrame]) -> None:
+    """Raise `InputError` if a file is empty, or has no header with the columns that the first one has."""
+    in_first: list[str] = []
+    for file in files:
+        try:
+            names = scan(file).collect_schema().names()
+        except pl.exceptions.NoDataError as error:
+            raise InputError(
+                f"{file} is empty", why="a file of events has a header at least", fix="leave it out"
+            ) from error
+        in_first = in_first or [column for column in wanted.values() if column in names]
+        lacking = [column for column in in_first if column not in names]
+        if lacking:
+            raise InputError(
+                f"{file} has no column {first_few(lacking)}, which {files[0]} has",
+                why=f"its first line, which should be its header, is {', '.join(map(repr, names))}",
+                fix="give every file the same header; or none, and name the columns: columns=… (--columns)",
+            )
+
+
+def _refuse_columns(columns: Sequence[str] | None, kind: str) -> None:
+    if columns is not None:
+        raise InputError(
+            f"columns={columns!r} is for text files without a header",
+            why=f"the columns of a {kind} file have names",
+            fix="leave it away, and say which is which: user=…, time=…, place=…",
+        )
+
+
+def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
+    _refuse_columns(columns, "NDJSON")
     refuse_utf_16(files)
     source = first_few(map(str, files), 1)
     lines = pl.scan_lines(files, name=LINE, glob=False).select(pl.col(LINE).str.strip_prefix("\ufeff"))
@@ -97,20 +130,24 @@ def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mappin
     if rare and sample.height == SAMPLE:
         (found,) = collect([lines.select(_field(name).is_not_null().any() for name in rare)], source)
         names |= {name for name in rare if found[name].item()}
-    frame = lines.select(*(_field(name) for name in sorted(names)), is_blank.alias(BLANK))
-    against = [(pl.col(BLANK), EMPTY)]
-    for role in ("user", "place"):
-        column = wanted.get(role)
-        if column in names:
-            is_other = pl.col(column).str.contains(r"^(?:[\[{]|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$)") & ~_is_integer(
-                column
-            )
-            against.append((is_other, Reason(f"the {role} is neither text nor an integer", is_fault=True)))
-    return Opened(frame, tuple(against))
+    ids = {role: wanted[role] for role in NO_ID if wanted.get(role) in names}
+    frame = lines.select(
+        *(_field(name) for name in sorted(names)),
+        is_blank.alias(BLANK),
+        *(_is_no_id(column).alias(NO_ID[role]) for role, column in ids.items()),
+    )
+    no_ids = ((pl.col(NO_ID[role]), Reason(NO_ID[role], is_fault=True)) for role in ids)
+    return Opened(frame, ((pl.col(BLANK), EMPTY), *no_ids))
 
 
-def _is_integer(column: str) -> pl.Expr:
-    return pl.col(column).str.contains(r"^-?\d+$")
+def _is_no_id(column: str) -> pl.Expr:
+    """Say where a field is a number with a point, true or false, a list or an object: not text, and no integer."""
+    is_text = pl.col(LINE).str.contains(rf'"{re.escape(column)}"\s*:\s*"')
+    return (
+        ~is_text
+        & _field(column).str.contains(r"^(?:[\[{]|true$|false$|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$)")
+        & ~(_field(column).str.contains(r"^-?\d+$"))
+    )
 
 
 def _field(name: str) -> pl.Expr:
@@ -131,6 +168,7 @@ def _is_simple(name: str) -> bool:
 
 
 def _open_parquet(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
+    _refuse_columns(columns, "Parquet")
     frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
     frame.collect_schema()
     return Opened(frame)

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import pdtrc
 
-from habitprint.errors import require_option
+from habitprint.errors import InputError, require_option
 from habitprint.events.stream import collect
 from habitprint.events.table import Events, Reason, require_events
 
@@ -187,6 +187,13 @@ def resolve_shared(events: Events, shared: SharedHistories, how: Resolution) -> 
     require_option("how", how, get_args(Resolution))
     if shared.n_users == 0:
         return events
+    kinds = events.frame.collect_schema()["user"], shared.groups["user"].dtype
+    if kinds[0] != kinds[1]:
+        raise InputError(
+            f"the users of {events.source} are {kinds[0]} values, and those who share a history {kinds[1]} values",
+            why="they were found in other events",
+            fix="look for shared histories in these events: hp.find_shared(events)",
+        )
     is_concerned = pl.col("user").is_in(shared.groups["user"].implode())
     if how == "drop":
         return events.leave_out(is_concerned, "its user shares a history with another user")

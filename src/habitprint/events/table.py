@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, get_args
 import polars as pl
 
 from habitprint.errors import InputError, require_option
+from habitprint.events.columns import FIRST_TIME, LAST_TIME
 from habitprint.events.stream import collect
 from habitprint.events.times import require_time_zone
 
@@ -153,7 +154,10 @@ class Events:
 
     def _cannot_be_used(self, faults: dict[str, int]) -> InputError:
         is_fault = pl.col("reason").is_in([n for n, reason in enumerate(self.reasons, 1) if reason.is_fault])
-        (first,) = collect([self.frame.filter(is_fault).head(3)], self.source)
+        # A year above 9999 is no time of Python's, and cannot be shown.
+        is_shown = (pl.col("time") >= FIRST_TIME) & (pl.col("time") < LAST_TIME)
+        shown = self.frame.with_columns(time=pl.when(is_shown).then(pl.col("time")))
+        (first,) = collect([shown.filter(is_fault).head(3)], self.source)
         where = "; ".join(f"{self.reasons[row.pop('reason') - 1].text} ({_told(row)})" for row in first.to_dicts())
         return InputError(
             f"{self.source}: {sum(faults.values()):,} rows cannot be used: {in_words(faults)}",

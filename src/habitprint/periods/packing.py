@@ -50,6 +50,18 @@ class Packing:
         is_possible = user_bits + place_bits <= PART_BIT and max(users[1], places[1]) < LARGEST_ID
         return cls(user_bits, place_bits, users[0], places[0]) if is_possible else None
 
+    @classmethod
+    def of_numbers(cls, n_places: int) -> "Packing":
+        """Return the packing for users and places that are numbered from zero on.
+
+        Examples
+        --------
+        >>> Packing.of_numbers(2**26 + 1).place_bits
+        27
+        """
+        place_bits = max(n_places - 1, 0).bit_length()
+        return cls(PART_BIT - place_bits, place_bits)
+
     def key(self) -> pl.Expr:
         """Return the expression for the keys of rows with the columns user, place and part.
 

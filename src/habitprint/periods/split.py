@@ -13,7 +13,7 @@ from habitprint.events import Events
 from habitprint.events.table import in_words, require_events
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.periods.tally import Tally, tally
+from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.periods.values import KNOWN, RELEASED, Period
 from habitprint.progress import Progress, silent
 
@@ -111,7 +111,7 @@ def split(
     _check(events, period, active, count)
     cohort = _cohort(users)
     if count == "seconds":
-        events = events.leave_out(pl.col("seconds") == 0, "the event lasted no time")
+        events = events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
     progress("finding the periods", 0, 2)
     parts = period.parts(events)
     progress("counting events", 1, 2)
@@ -207,7 +207,8 @@ def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str)
         if is_missing.any():
             raise InputError(
                 f"user {first_few(cohort.filter(is_missing).to_list())} of the cohort is not active in both parts",
-                why=f"a fixed cohort has the same users on both sides, each with events in both ({words})",
+                why=f"a fixed cohort has the same users on both sides, each with at least {active} "
+                f"{'event' if active == 1 else 'events'} in both ({words})",
                 fix="leave these users out of the cohort, or choose other periods",
             )
         users = np.sort(users[rows])

@@ -83,10 +83,9 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
     schema = frame.collect_schema()
     aggregates = [pl.len().cast(pl.Int64).alias("n")]
     if in_seconds:
-        # Whole microseconds add up to the same in any order, which floats do not.
-        aggregates.append(
-            ((pl.col("seconds") * MICROSECONDS).round().cast(pl.Int64).sum() / MICROSECONDS).alias("amount")
-        )
+        # Whole microseconds add up to the same in any order, which floats do not; their sum may need more than 64 bits.
+        microseconds = (pl.col("seconds") * MICROSECONDS).round().cast(pl.Int128)
+        aggregates.append((microseconds.sum() / MICROSECONDS).alias("amount"))
     if schema["user"].is_integer() and schema["place"].is_integer():
         for packing in _packings(frame, source):
             found = _packed(frame, source, aggregates, packing)
@@ -171,7 +170,7 @@ def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> 
         source,
     )
     (users, of_user), (places, of_place) = (_numbered(counted[column]) for column in ("user", "place"))
-    packing = Packing()
+    packing = Packing.of_numbers(places.len())
     keys = packing.pack(counted["part"].to_numpy().astype(np.int64), of_user, of_place)
     order = np.argsort(keys)
     events, amounts = (counted[column].to_numpy()[order] for column in ("n", counted.columns[-1]))

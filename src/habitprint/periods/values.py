@@ -256,6 +256,12 @@ class OnDays:
 
     def __post_init__(self) -> None:
         _ = self.days
+        if not callable(getattr(self.of, "parts", None)):
+            raise InputError(
+                f"of={self.of!r} is not a period",
+                why="days of the week narrow down another period",
+                fix="write of=hp.ConsecutiveWeeks('2012-04-09'), or another period",
+            )
 
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
