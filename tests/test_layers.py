@@ -69,8 +69,8 @@ PACKAGES = {
         "build", "render", "folder",
     ],
     "cli": [
-        "options", "event_options", "progress", "describe", "ending", "match", "path", "inspect", "split", "protect",
-        "check", "reproduce", "audit", "datasets", "demo", "app",
+        "options", "event_options", "progress", "describe", "ending", "advice", "match", "path", "inspect", "split",
+        "protect", "check", "reproduce", "audit", "datasets", "demo", "app",
     ],
 }  # fmt: skip
 FILES = sorted(SOURCE.rglob("*.py"))

@@ -57,6 +57,19 @@ def test_the_path_ends_where_the_matching_of_an_adversary_is(
     assert "--as-is" in notes
 
 
+@pytest.mark.slow
+def test_an_audit_of_a_protected_table_attacks_it_as_an_adversary_does(
+    coarse: tuple[Path, Path, float],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    released, known, accuracy = coarse
+    found, _ = summary(monkeypatch, capsys, "audit", released, known, "--no-noise", "--out", tmp_path / "audit")
+    assert found["attacks"][0]["rate"]["value"] == pytest.approx(accuracy)
+    assert "what anyone can copy of the release: put places together" in found["data"]["cautions"][0]
+
+
 @pytest.mark.parametrize("command", ["match", "path"])
 def test_as_is_leaves_the_known_side_alone(
     coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str

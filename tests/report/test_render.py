@@ -133,7 +133,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(facts: dict[str, A
     trial = facts["protections"]["trials"][facts["protections"]["chosen"]]
     text = Outline(harmless).text
     assert f"The cheapest that meets the target: {trial['label']}" in text
-    assert f"habitprint protect RELEASED {trial['command']} --out SAFER" in text
+    assert f"habitprint protect RELEASED {trial['command']} --pseudonyms KEY --out SAFER" in text
 
 
 def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

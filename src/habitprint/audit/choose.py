@@ -14,7 +14,7 @@ from habitprint.errors import InputError
 from habitprint.progress import Progress, silent
 
 STAGE = "protections"
-MOST_REFINED = 3  # strengths tried between one that fails and one that passes
+MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
 MOST_MERGED = (
     1_000  # users for whom margins are computed where rare places are one: an exact matching can take very long

@@ -218,7 +218,7 @@ def resolution_curve(
         whole = run_match(part, weight, seed=seed, progress=nested(progress, STAGE, 0, len(listed), "as it is"))[1]
     n_places = part.released.n_places
     x, label = (n_places, f"{n_places:,} places") if side is None else (side, f"squares of {side:g} m")
-    points = [Point(x, label, whole, whole.n, 1, is_as_released=True)]
+    points = [Point(x, label, whole, whole.n, 1, is_as_released=part is sides)]
     for done, step in enumerate(listed):
         inner = nested(progress, STAGE, done, len(listed), step.label)
         release = step.mechanism(part.released)

@@ -140,9 +140,14 @@ def _check_options(
     target: float, fail_above: float | None, surest_target: float | None, overlap: float | None, seed: int
 ) -> None:
     require_seed(seed)
-    shares = {"target": target, "fail_above": fail_above, "surest_target": surest_target, "overlap": overlap}
+    shares: dict[str, Any] = {
+        "target": target,
+        "fail_above": fail_above,
+        "surest_target": surest_target,
+        "overlap": overlap,
+    }
     for name, value in shares.items():
-        if value is not None and not 0 < value <= 1:
+        if value is not None and not (isinstance(value, (int, float)) and 0 < value <= 1):
             raise InputError(
                 f"{name} = {value!r}",
                 why="it is a share of people or of claims, above 0 and at most 1",

@@ -10,6 +10,7 @@ from habitprint.evaluation import wilson_interval
 from habitprint.words import percent
 
 SURE = 0.95  # claims of such a precision are called sure
+ALMOST_ALL = 0.9  # of the information is lost
 
 
 def reach_verdict(settings: Settings, strongest: Attack, protections: Protections, people: People) -> Verdict:
@@ -40,7 +41,14 @@ def reach_verdict(settings: Settings, strongest: Attack, protections: Protection
     chosen = None if protections.chosen is None else protections.trials[protections.chosen]
     helps = None if may_be_released or chosen is None or chosen.strength is None else chosen.label
     return Verdict(
-        answer=_answer(rate, settings, people, may_be_released=may_be_released, can_pass=can_pass, protection=helps),
+        answer=_answer(
+            rate,
+            settings,
+            people,
+            may_be_released=may_be_released,
+            can_pass=can_pass,
+            protection=None if helps is None else chosen,
+        ),
         details=tuple(
             _details(settings, strongest, protections, people, may_be_released=may_be_released, can_pass=can_pass)
         ),
@@ -74,13 +82,13 @@ def users_needed(target: float) -> int:
 
 
 def _answer(
-    rate: Rate, settings: Settings, people: People, *, may_be_released: bool, can_pass: bool, protection: str | None
+    rate: Rate, settings: Settings, people: People, *, may_be_released: bool, can_pass: bool, protection: Trial | None
 ) -> str:
     target = percent(settings.target)
     if may_be_released:
         return (
             f"Yes, as it is: {percent(rate.value)} identified, up to {percent(rate.high)} (95%), within {target}, by "
-            "the adversary described below."
+            "the adversary that the report describes."
         )
     is_plain = rate.low > settings.target
     plain = f"No: {percent(rate.value)} of {rate.n:,} people are identified. " if is_plain else ""
@@ -100,7 +108,10 @@ def _answer(
         risk = "the surest claims are right too often"
     if protection is None:
         return f"No: {risk}, and no protection that was tried is enough."
-    return f"Not as it is: {risk}. Protected by “{protection}”, it may be."
+    loss = protection.loss or 0.0
+    left = ", but little is left of it" if loss >= ALMOST_ALL else ""
+    helps = f"Protected by “{protection.label}”, at an information loss of {loss:.2f}, it may be{left}."
+    return f"Not as it is: {risk}. {helps}"
 
 
 def _least_of_surest(settings: Settings, people: People) -> str | None:
@@ -181,8 +192,9 @@ def _about_protection(settings: Settings, protections: Protections) -> str:
         return _about_none(settings, [trial for trial in protections.trials[1:] if trial.loss is not None], n)
     chosen = protections.trials[protections.chosen]
     too = "" if allowed is None else f", and within {percent(allowed)} for the surest claims,"
+    on_all = f", {len(protections.trials) - 1} of them on all users" if protections.screened else ""
     return (
-        f"Of {n} protections that were tried, the cheapest within {target}{too} is “{chosen.label}”: up to "
+        f"Of {n} protections that were tried{on_all}, the cheapest within {target}{too} is “{chosen.label}”: up to "
         f"{percent(worst_risk(chosen).high)} identified, at a loss of {chosen.loss:.2f} (0: nothing is lost, 1: all "
         "look the same)."
     )

@@ -1,7 +1,6 @@
 """``habitprint audit``: whether statistics of habits may be released."""
 
 import re
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,8 +12,9 @@ from rich.text import Text
 
 from habitprint.audit import Audit
 from habitprint.audit import audit as audit_source
-from habitprint.audit.candidates import COARSEN, MAPPING_FILE
+from habitprint.audit.candidates import MAPPING_FILE
 from habitprint.audit.files import FACTS, REPORT, USERS, check_folder, to_text
+from habitprint.cli.advice import commands_to_protect
 from habitprint.cli.event_options import (
     ActiveOption,
     BadRowsOption,
@@ -45,6 +45,7 @@ from habitprint.cli.event_options import (
     to_period,
     with_places,
 )
+from habitprint.cli.match import AsIsOption, as_the_adversary
 from habitprint.cli.options import DuplicatesOption, JsonOption, TruthOption, read_truth, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
@@ -118,6 +119,7 @@ def audit(
     active: ActiveOption = 1,
     count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits",
     duplicates: DuplicatesOption = "error",
+    as_is: AsIsOption = False,
     noise: Annotated[
         bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
     ] = True,
@@ -165,8 +167,9 @@ def audit(
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         options["coarser"] = [read_place_mapping(path) for path in coarser or []]
         source: Events | tuple[Histograms, Histograms]
+        copied: list[str] | None = None
         if is_events:
-            for_tables = {"--truth": truth, "--duplicates": _given(duplicates, "error")}
+            for_tables = {"--truth": truth, "--duplicates": _given(duplicates, "error"), "--as-is": as_is or None}
             _refuse(for_tables, "events", "a user has the same id in both periods, and all their rows are counted")
             described = Source(
                 files[0], user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows
@@ -182,11 +185,15 @@ def audit(
             _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
             names = {"user": user, "place": place or "place"}
             released, known = (read_histograms(file, **names, duplicates=duplicates) for file in files)
+            known, copied = as_the_adversary(Path(files[0]), known, as_is)
             options["truth"] = read_truth(truth or SAME_ID, released, known)
             options["name"] = " and ".join(files)
             source = released, known
         found = audit_source(source, **shares, **options, progress=progress)
         found = replace(found, settings=replace(found.settings, **asked))
+        if copied:
+            caution = f"The known table was changed by what anyone can copy of the release: {'; '.join(copied)}."
+            found = replace(found, data=replace(found.data, cautions=(caution, *found.data.cautions)))
         progress("writing", 0, 1)
         from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
 
@@ -195,7 +202,7 @@ def audit(
         typer.echo(to_text(found))
     else:
         for_events |= {"--user": _given(user, "user"), "--place": place}
-        _tell(found, written, _commands(found, files, out, for_events), Console(highlight=False))
+        _tell(found, written, commands_to_protect(found, files, out, for_events), Console(highlight=False))
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
@@ -250,20 +257,6 @@ def _place(
     grid = Grid(side, to_box(box) if box else box_around(events))
     placed = with_places(grid.place(events), None, None, mapping, hours, weekday=weekday)
     return placed, grid if mapping is None and hours is None and not weekday else None
-
-
-def _commands(found: Audit, files: list[str], out: Path, given: dict[str, Any]) -> list[str]:
-    """Return the commands that protect the release as the audit advises; from events, it is counted first."""
-    if found.verdict.protection is None or found.protections.chosen is None:
-        return []
-    mapped = f"--coarsen {shlex.quote(str(out / MAPPING_FILE))}"
-    options = found.protections.trials[found.protections.chosen].command.replace(COARSEN, mapped)
-    if len(files) > 1:
-        return [f"habitprint protect {shlex.quote(files[0])} {options} --out safer.parquet"]
-    words = [name if value is True else f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
-    words += [found.data.periods_command or "", "--released released.parquet --known known.parquet"]
-    split = " ".join(["habitprint split", shlex.quote(files[0]), *filter(None, words)])
-    return [split, f"habitprint protect released.parquet {options} --out safer.parquet"]
 
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:

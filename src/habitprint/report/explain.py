@@ -74,7 +74,10 @@ def adversary_section(facts: Facts) -> Section:
     unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else UNKNOWN)
     if overlap is None:
         common = counted(data["n_common"], "person", "people")
-        reach = f"They know everybody: all {common} who are in both tables. An adversary who knows fewer learns less."
+        reach = (
+            f"They know everybody: all {common} who are in both tables. An adversary who knows fewer finds fewer "
+            "people, but perhaps a larger share of those: --overlap tells."
+        )
     else:
         reach = (
             f"They know only some of the people: {data['n_common']:,} are in both tables (overlap: {percent(overlap)})."

@@ -27,8 +27,12 @@ TRIED = "Every protection that was tried, the least loss first"
 TRIED_ON_ALL = "Protections that were tried on all users, the least loss first"
 SCREENED = "Every protection, tried on {:,} users only, the least loss first"
 FILES = (
-    "RELEASED is the table of counts that would be released (habitprint split makes it from events), and SAFER the one "
-    "to be written. If the command names coarser.csv, that file lies beside this report."
+    "RELEASED is the table of counts that would be released. SAFER and KEY are written: what may be released instead, "
+    "and who is who in it, which stays in the house. If the command names coarser.csv, that lies beside this report."
+)
+GROUPS = (
+    "Which group of like people somebody belongs to can often still be found, and what the group has in common is then "
+    "known about them."
 )
 NO_GUARANTEE = "this is no guarantee against identification"
 
@@ -74,7 +78,7 @@ def protections_section(facts: Facts) -> Section:
         blocks.append(Figure("Risk against loss", caption, (Picture("frontier-picture", picture),)))
     blocks.append(_trials_table(TRIED_ON_ALL if screened else TRIED, trials, chosen, allowed))
     if chosen is not None and chosen > 0:
-        blocks += _details(trials[chosen])
+        blocks += _details(trials[chosen], facts.get("data", {}).get("periods_command"))
     if screened:
         caption = SCREENED.format(found["n_users"])
         blocks.append(_trials_table(caption, screened, None, None, "Risk within the target"))
@@ -193,7 +197,7 @@ def _tidy(error: float) -> float:
     return 0.0 if abs(error) < 1e-9 else error  # noqa: PLR2004  (rounding)
 
 
-def _details(trial: Facts) -> list[Block]:
+def _details(trial: Facts, periods: str | None) -> list[Block]:
     """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
     proven = [words for words in trial["guarantees"] if any(name in words for name in GUARANTEES)]
     holds = [words for words in trial["guarantees"] if words not in proven]
@@ -202,13 +206,16 @@ def _details(trial: Facts) -> list[Block]:
         terms.append(
             Term("Guarantee", " ".join(map(sentence, proven)) or "None: what was measured is all that is known.")
         )
+    if any("-anonymity" in words for words in proven):
+        terms.append(Term("What it does not hide", GROUPS))
     if holds:
         terms.append(Term("What holds for sure", " ".join(map(sentence, [*holds, NO_GUARANTEE]))))
     if trial["command"]:
-        terms.append(
-            Term("How to apply it", f"habitprint protect RELEASED {trial['command']} --out SAFER", is_literal=True)
-        )
-        terms.append(Term("To which file", FILES))
+        command = f"habitprint protect RELEASED {trial['command']} --pseudonyms KEY --out SAFER"
+        terms += [Term("How to apply it", command, is_literal=True), Term("To which files", FILES)]
+        if periods:
+            split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
+            terms.append(Term("From the events", split, is_literal=True))
     blocks: list[Block] = [Heading(f"The cheapest that meets the target: {trial['label']}"), Terms(tuple(terms))]
     if trial["confirmed"]:
         n = trial["confirmed"][0]["rate"]["n"]
