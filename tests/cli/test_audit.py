@@ -50,7 +50,7 @@ def test_events_become_a_folder_with_a_report(
         "9 April 2012 to 15 April 2012 released",
         "to protect it: habitprint split",
         "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --released",
-        "then: habitprint protect released.parquet --",
+        "then: habitprint protect audit-released.parquet --",
         "internal use only",
         "does not exceed 99%",
     ):

@@ -7,8 +7,6 @@ from typing import Any
 from habitprint.audit import Audit
 from habitprint.audit.candidates import COARSEN, MAPPING_FILE
 
-PSEUDONYMS = "--pseudonyms key.csv"  # a release has no names
-
 
 def commands_to_protect(found: Audit, files: list[str], out: Path, given: dict[str, Any]) -> list[str]:
     """Return the commands that protect the release as the audit advises; from events, it is counted first.
@@ -33,11 +31,21 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: dict[s
     """
     if found.verdict.protection is None or found.protections.chosen is None:
         return []
+    # Named after the audit, so that two of them in one folder are not mistaken for each other.
+    released, known, key, safer = (
+        shlex.quote(f"{out.resolve().name}-{name}")
+        for name in ("released.parquet", "known.parquet", "key.csv", "safer.parquet")
+    )
     mapped = f"--coarsen {shlex.quote(str(out / MAPPING_FILE))}"
     options = found.protections.trials[found.protections.chosen].command.replace(COARSEN, mapped)
+    protect = f"{options} --pseudonyms {key} --out {safer}"  # a release has no names
     if len(files) > 1:
-        return [f"habitprint protect {shlex.quote(files[0])} {options} {PSEUDONYMS} --out safer.parquet"]
-    words = [name if value is True else f"{name} {shlex.quote(str(value))}" for name, value in given.items() if value]
-    words += [found.data.periods_command or "", "--released released.parquet --known known.parquet"]
+        return [f"habitprint protect {shlex.quote(files[0])} {protect}"]
+    words = [name if value is True else f"{name} {_quoted(value)}" for name, value in given.items() if value]
+    words += [found.data.periods_command or "", f"--released {released} --known {known}"]
     split = " ".join(["habitprint split", shlex.quote(files[0]), *filter(None, words)])
-    return [split, f"habitprint protect released.parquet {options} {PSEUDONYMS} --out safer.parquet"]
+    return [split, f"habitprint protect {released} {protect}"]
+
+
+def _quoted(value: object) -> str:
+    return shlex.quote(f"{value:g}" if isinstance(value, float) else str(value))
