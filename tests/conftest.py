@@ -1,7 +1,21 @@
-"""Settings of all tests."""
+"""Settings of all tests, and files that several of them begin with."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+import habitprint as hp
 
 # No test depends on how fast the machine is, or on the day.
 settings.register_profile("habitprint", deadline=None, derandomize=True)
 settings.load_profile("habitprint")
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> tuple[str, str]:
+    """Return the names of two tables of histograms, released and known."""
+    files = tmp_path / "released.csv", tmp_path / "known.parquet"
+    for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
+        hp.tables.write_table(side.to_table(), file)
+    return str(files[0]), str(files[1])

@@ -6,16 +6,16 @@ def percent(rate: float) -> str:
 
     Examples
     --------
-    >>> percent(0.211), percent(0.00002), percent(0.0), percent(1.0), percent(0.99998)
-    ('21.1%', '0.002%', '0%', '100%', '99.998%')
+    >>> percent(0.211), percent(0.00002), percent(0.0), percent(1.0), percent(0.99912)
+    ('21.1%', '0.002%', '0%', '100%', '99.91%')
     """
     value = 100 * rate
     if abs(value - round(value)) < 1e-9:  # noqa: PLR2004  (rounding)
         return f"{round(value)}%"
     if value >= 1 and value <= 99.9:  # noqa: PLR2004  (one digit is enough)
         return f"{value:.1f}%"
-    rest = float(f"{min(value, 100 - value):.2g}")
-    return f"{rest if value < 1 else 100 - rest:f}".rstrip("0").rstrip(".") + "%"
+    shown = float(f"{value:.2g}") if value < 1 else 100 - float(f"{100 - value:.1g}")
+    return f"{shown:f}".rstrip("0").rstrip(".") + "%"
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:

@@ -24,7 +24,8 @@ apart; each of them counts by the chance of hitting the right one, which is why 
 95% interval: How far the share could lie from the one measured if the audit were repeated with other people of the
 same kind (Wilson’s score interval). Decisions rest on its upper end, so that luck does not make them.
 
-By chance: The share that would be identified if pairs were drawn at random: what anybody can do.
+By chance: The share that would be identified if pairs were drawn at random: what anybody can do. One by one, every
+released user draws a known one; all at once, each known user is drawn once, so with fewer known users it is less.
 
 Target: The largest share that you accept. It is compared with the upper end of the 95% interval.
 

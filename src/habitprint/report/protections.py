@@ -135,6 +135,7 @@ def _trials_table(
     has_surest = any(trial["surest"] is not None for trial in trials)
     heads = [
         "Protection",
+        passes,
         "Identified",
         "At most",
         "Loss",
@@ -150,7 +151,7 @@ def _trials_table(
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
     made = table(
         caption,
-        [*heads, passes],
+        heads,
         rows,
         note="“At most” is the upper end of the 95% interval. Click on the head of a column to sort by it.",
         sorted_by="Loss",
@@ -165,6 +166,7 @@ def _cells(trial: Facts, note: str, *, has_surest: bool) -> list[Cell]:
     risk, loss, surest = trial["risk"], trial["loss"], trial["surest"]
     cells = [
         Cell(trial["label"], note=note),
+        Cell("yes" if trial["passes"] else "no"),
         Cell(in_column(risk["value"]), risk["value"]),
         Cell(in_column(risk["high"]), risk["high"]),
         Cell("not defined") if loss is None else Cell(f"{loss:.2f}", loss),
@@ -173,7 +175,7 @@ def _cells(trial: Facts, note: str, *, has_surest: bool) -> list[Cell]:
     ]
     if has_surest:
         cells.append(Cell("–") if surest is None else Cell(in_column(surest["high"]), surest["high"]))
-    return [*cells, Cell("yes" if trial["passes"] else "no")]
+    return cells
 
 
 def _has_sure_claims(trial: Facts, allowed: float | None) -> bool:
