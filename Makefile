@@ -48,7 +48,7 @@ test: $(READY) lint browser
 	$(BIN)/python -m pytest --numprocesses 2
 
 check: $(READY) lint
-	$(BIN)/python -m pytest --numprocesses 2 -m "not slow"
+	$(BIN)/python -m pytest --numprocesses 2 -m "not slow" --hypothesis-profile quick
 
 lint: $(READY)
 	$(BIN)/ruff check

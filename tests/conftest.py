@@ -9,6 +9,7 @@ import habitprint as hp
 
 # No test depends on how fast the machine is, or on the day.
 settings.register_profile("habitprint", deadline=None, derandomize=True)
+settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # of `make check`
 settings.load_profile("habitprint")
 
 

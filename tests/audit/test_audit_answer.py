@@ -17,6 +17,8 @@ from habitprint.audit.trial import Goal, run_trial, worst_risk
 from habitprint.audit.verdict import reach_verdict, users_needed
 from habitprint.report import render_report
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found() -> Audit:

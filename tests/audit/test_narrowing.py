@@ -16,6 +16,7 @@ from habitprint.audit.protect import try_protections
 from habitprint.audit.sides import Sides
 from habitprint.audit.trial import Goal, run_trial
 
+pytestmark = pytest.mark.slow
 SIDES = Sides(*hp.datasets.town(150, 25, seed=4), truth="same-id")
 
 
@@ -38,7 +39,6 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users(monkeypatch: pytes
     assert found.n_tried > len(found.trials)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", [0.08, 0.3])
 def test_it_costs_no_more_than_trying_everything_on_all_users(

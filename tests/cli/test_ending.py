@@ -160,6 +160,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("moment", [0, 0.05, 0.4, 0.8, 1.2])
 def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, moment: float) -> None:
     files = []

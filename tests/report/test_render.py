@@ -136,6 +136,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(facts: dict[str, A
     assert f"habitprint protect RELEASED {trial['command']} --pseudonyms KEY --out SAFER" in text
 
 
+@pytest.mark.slow
 def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(protect, "MOST_USERS", 60)
     found = audit(hp.datasets.town(150, 25, seed=4), target=0.15, noise=False)
