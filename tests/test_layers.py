@@ -11,7 +11,8 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From left to right: no module imports one of a later layer.
 LAYERS = [
-    {"errors", "words", "arrays", "progress", "compiled"},
+    {"errors", "words", "arrays", "progress", "compiled", "versions"},
+    {"files", "rates"},
     {"ids", "tables", "blocks"},
     {"counts"},
     {"histograms"},
@@ -57,12 +58,12 @@ PACKAGES = {
     "markov": ["model", "sphere", "reference", "kernel", "points", "chains", "distances", "match"],
     "experiments": [
         "claims", "more_claims", "spec", "paper", "published", "sources", "prepare", "measure", "store", "runner",
-        "summary", "versions", "drawing", "rendering", "table_layouts", "curve_layouts", "picture_layouts", "layouts",
+        "summary", "drawing", "rendering", "table_layouts", "curve_layouts", "picture_layouts", "layouts",
         "output", "index", "reproduce", "own",
     ],
     "audit": [
-        "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "narrow", "give_aways", "people",
-        "choose", "protect", "dependence", "result", "verdict", "run", "files",
+        "preparation", "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "narrow", "give_aways",
+        "people", "choose", "protect", "dependence", "result", "verdict", "run", "files",
     ],
     "report": [
         "words", "page", "theme", "layout", "charts", "glossary", "explain", "findings", "protections", "people",

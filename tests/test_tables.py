@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from habitprint.errors import InputError
-from habitprint.tables import check_writable, read_table, require_columns, write_table, write_whole
+from habitprint.files import write_whole
+from habitprint.tables import check_writable, read_table, require_columns, write_table
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 

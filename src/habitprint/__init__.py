@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from habitprint import datasets, markov
 from habitprint.audit import Audit, audit
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import Evaluation, evaluate, wilson_interval
+from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
     EventsCheck,
@@ -79,6 +79,7 @@ from habitprint.periods import (
     Split,
     split,
 )
+from habitprint.rates import Rate, wilson_interval
 from habitprint.weights import WEIGHTS, Weight, weights
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ __all__ = [
     "OnDays",
     "OnlyPlaces",
     "PlaceMapping",
+    "Rate",
     "Release",
     "RoundTo",
     "Sample",

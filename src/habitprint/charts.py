@@ -10,8 +10,8 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
+from habitprint.files import check_target, write_whole
 from habitprint.matching import MatchingPath
-from habitprint.tables import check_target, write_whole
 
 ENDINGS = (".svg", ".png", ".html", ".json")
 FEW = 12  # ticks of an axis, one for each pair

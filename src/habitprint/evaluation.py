@@ -1,22 +1,26 @@
 """How many users an attack identifies, and how sure that is."""
 
-import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from habitprint.errors import InputError, NoCommonUserWarning
+from habitprint.errors import NoCommonUserWarning
 from habitprint.expectation import expect_joint, expect_one_by_one
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
+from habitprint.rates import Interval, Rate
 from habitprint.truth import SAME_ID, common_users
 
-Interval = tuple[float, float]
+RATES = ("accuracy", "precision", "cluster_accuracy")
+IN_JSON = (
+    *("expected_correct", "n_common", "size", "n_guesses", "n_ignored"),
+    *(name + part for name in RATES for part in ("", "_interval", "_random")),
+)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Hold what an attack achieved, each rate with its 95% interval and what chance alone would give.
+    """Hold what an attack achieved: three rates, each with its 95% interval and what chance alone would give.
 
     A rate that is not defined (no common user, say) is None, and so are its interval and baseline.
 
@@ -32,17 +36,13 @@ class Evaluation:
         Pairs among them that share no place.
     n_ignored
         Rows of the truth about users who are not on both sides.
-    accuracy
+    accuracy_rate
         Correct pairs / common users.
-    precision
+    precision_rate
         Correct pairs / pairs given out: the paper's "percentage accuracy".
-    cluster_accuracy
+    cluster_rate
         Pairs whose known user belongs to a released user with the very same shares as the one paired / common users:
         the paper's cluster-level accuracy. One by one from released to known, only pairs of common users count.
-    accuracy_interval, precision_interval, cluster_accuracy_interval
-        95% Wilson score intervals.
-    accuracy_random, precision_random, cluster_accuracy_random
-        The same rate for pairs drawn at random.
 
     Examples
     --------
@@ -58,39 +58,58 @@ class Evaluation:
     size: int
     n_guesses: int
     n_ignored: int
-    accuracy: float | None
-    accuracy_interval: Interval | None
-    accuracy_random: float | None
-    precision: float | None
-    precision_interval: Interval | None
-    precision_random: float | None
-    cluster_accuracy: float | None
-    cluster_accuracy_interval: Interval | None
-    cluster_accuracy_random: float | None
+    accuracy_rate: Rate | None
+    precision_rate: Rate | None
+    cluster_rate: Rate | None
 
+    @property
+    def accuracy(self) -> float | None:
+        """Return the correct pairs as a share of the common users."""
+        return None if self.accuracy_rate is None else self.accuracy_rate.value
 
-def wilson_interval(correct: float, n: int) -> Interval:
-    """Return the 95% Wilson score interval of a rate of `correct` in `n` (Wilson 1927).
+    @property
+    def accuracy_interval(self) -> Interval | None:
+        """Return the interval of the accuracy."""
+        return None if self.accuracy_rate is None else self.accuracy_rate.interval
 
-    Examples
-    --------
-    >>> low, high = wilson_interval(0, 72)
-    >>> low, round(high, 3)
-    (0.0, 0.051)
-    """
-    if n < 1 or not 0 <= correct <= n * (1 + 1e-12):
-        raise InputError(
-            f"{correct} correct of {n}",
-            why="a rate has at least one trial, and no more successes than trials",
-            fix="give 0 ≤ correct ≤ n with n ≥ 1",
-        )
-    z = 1.959963984540054  # the 97.5% quantile of the normal distribution
-    rate = min(correct / n, 1.0)
-    middle = rate + z * z / (2 * n)
-    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    # At 0 and at 1 the interval ends exactly there; rounding must not move it.
-    return (0.0 if correct <= 0 else max(low, 0.0)), (1.0 if correct >= n else min(high, 1.0))
+    @property
+    def accuracy_random(self) -> float | None:
+        """Return the accuracy of pairs drawn at random."""
+        return None if self.accuracy_rate is None else self.accuracy_rate.by_chance
+
+    @property
+    def precision(self) -> float | None:
+        """Return the correct pairs as a share of those given out."""
+        return None if self.precision_rate is None else self.precision_rate.value
+
+    @property
+    def precision_interval(self) -> Interval | None:
+        """Return the interval of the precision."""
+        return None if self.precision_rate is None else self.precision_rate.interval
+
+    @property
+    def precision_random(self) -> float | None:
+        """Return the precision of pairs drawn at random."""
+        return None if self.precision_rate is None else self.precision_rate.by_chance
+
+    @property
+    def cluster_accuracy(self) -> float | None:
+        """Return the pairs that hit the right cluster as a share of the common users."""
+        return None if self.cluster_rate is None else self.cluster_rate.value
+
+    @property
+    def cluster_accuracy_interval(self) -> Interval | None:
+        """Return the interval of the cluster-level accuracy."""
+        return None if self.cluster_rate is None else self.cluster_rate.interval
+
+    @property
+    def cluster_accuracy_random(self) -> float | None:
+        """Return the cluster-level accuracy of pairs drawn at random."""
+        return None if self.cluster_rate is None else self.cluster_rate.by_chance
+
+    def to_json(self) -> dict[str, object]:
+        """Return it under the names of its properties, as commands print it."""
+        return {name: getattr(self, name) for name in IN_JSON}
 
 
 def evaluate(matching: Matching, released: Histograms, known: Histograms, truth: Any = SAME_ID) -> Evaluation:
@@ -132,23 +151,19 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
     expected = expect(matching, released, known, common)
     n_common = common.n
     n_pairs = released.n_users * known.n_users
+    by_chance = matching.size * n_common / n_pairs
     return Evaluation(
         expected_correct=expected.correct,
         n_common=n_common,
         size=matching.size,
         n_guesses=matching.n_guesses,
         n_ignored=common.n_ignored,
-        **_rate("accuracy", expected.correct, n_common, matching.size * n_common / n_pairs),
-        **_rate("precision", expected.correct, matching.size, matching.size * n_common / n_pairs),
-        **_rate("cluster_accuracy", expected.clustered, n_common, matching.size * expected.n_alike / n_pairs),
+        accuracy_rate=_rate(expected.correct, n_common, by_chance),
+        precision_rate=_rate(expected.correct, matching.size, by_chance),
+        cluster_rate=_rate(expected.clustered, n_common, matching.size * expected.n_alike / n_pairs),
     )
 
 
-def _rate(name: str, correct: float, n: int, by_chance: float) -> dict[str, Any]:
-    if n == 0:
-        return dict.fromkeys((name, f"{name}_interval", f"{name}_random"))
-    return {
-        name: correct / n,
-        f"{name}_interval": wilson_interval(correct, n),
-        f"{name}_random": by_chance / n,
-    }
+def _rate(correct: float, n: int, by_chance: float) -> Rate | None:
+    """Return the rate of so many correct ones, where so many would be by chance; None if it is one of nobody."""
+    return Rate.of(correct, n, by_chance / n) if n else None

@@ -1,16 +1,15 @@
-"""Read tables from files and frames; write them whole or not at all."""
+"""Read tables from files and frames, and write them."""
 
 import difflib
 import os
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from habitprint.errors import InputError
+from habitprint.files import check_target, write_whole
 
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
@@ -84,41 +83,6 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite:
     write_whole(path, lambda target: write(frame, target), overwrite=overwrite)
 
 
-def write_whole(path: Path, write: Callable[[Path], object], *, overwrite: bool) -> None:
-    """Let `write` fill a temporary file beside `path`, and move it into place once complete.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_whole(Path(folder) / "note.txt", lambda target: target.write_text("hello"), overwrite=False)
-    ...     os.listdir(folder)
-    ['note.txt']
-    """
-    # The name is chosen before the file is there, so that at no moment a file could be left behind.
-    temporary = path.parent / f".habitprint-{secrets.token_hex(8)}"
-    with _telling_of(path):
-        try:
-            os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-            write(temporary)
-            _move(temporary, path, overwrite=overwrite)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def _telling_of(path: Path) -> Iterator[None]:
-    """Turn what the system says into an error for people."""
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"cannot write {path}: {error}",
-            why="the system refused it; nothing was written",
-            fix="choose another place, or make room there",
-        ) from error
-
-
 def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Raise `InputError` unless a table could be written to `path`: worth knowing before long work.
 
@@ -128,57 +92,6 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     """
     known_ending(Path(path), "write")
     check_target(Path(path), overwrite=overwrite)
-
-
-def check_target(path: Path, *, overwrite: bool) -> None:
-    """Raise `InputError` unless a file could be written to `path`, whatever its format.
-
-    Examples
-    --------
-    >>> check_target(Path("notes.txt"), overwrite=False)
-    """
-    if not path.parent.is_dir():
-        raise InputError(
-            f"cannot write {path}: the folder {path.parent} does not exist",
-            why="the result is written into an existing folder",
-            fix=f"make it first: mkdir -p '{path.parent}'",
-        )
-    with _telling_of(path):
-        is_there = path.exists()
-    if path.is_dir():
-        raise InputError(
-            f"cannot write {path}: it is a folder",
-            why="the result is one file",
-            fix="give the name of a file, such as pairs.csv",
-        )
-    if is_there and not overwrite:
-        raise _already_there(path)
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(
-            f"cannot write {path}: no permission to write into {path.parent}",
-            why="the result is first written beside its final place",
-            fix="choose a folder that you may write into",
-        )
-
-
-def _already_there(path: Path) -> InputError:
-    return InputError(
-        f"{path} exists already",
-        why="nothing is overwritten without being asked",
-        fix="choose another name, or allow it with overwrite=True (--force on the command line)",
-    )
-
-
-def _move(temporary: Path, path: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        temporary.replace(path)
-        return
-    try:
-        path.hardlink_to(temporary)  # unlike a rename, fails if somebody made the file meanwhile
-    except FileExistsError:
-        raise _already_there(path) from None
-    except OSError:  # a file system without hard links
-        temporary.replace(path)
 
 
 def known_ending(path: Path, verb: str) -> str:

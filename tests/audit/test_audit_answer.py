@@ -221,7 +221,7 @@ def test_what_costs_more_than_everything_is_no_option(found: Audit) -> None:
     worse = [
         replace(trial, passes=False, confirmed=(), loss=1.5 if number == 5 else trial.loss, risk=risk)
         for number, trial in enumerate(found.protections.trials)
-        for risk in [facts.Rate.of(15 if number == 5 else 60, 150, 1 / 150)]
+        for risk in [hp.Rate.of(15 if number == 5 else 60, 150, 1 / 150)]
     ]
     protections = replace(found.protections, trials=tuple(worse), chosen=None)
     verdict = reach_verdict(found.settings, found.strongest, protections, found.people)

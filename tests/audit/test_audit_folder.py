@@ -10,7 +10,8 @@ import pytest
 
 import habitprint as hp
 from habitprint.audit import Audit
-from habitprint.audit.files import check_folder, write_files
+from habitprint.audit.files import write_files
+from habitprint.files import check_folder
 
 
 @pytest.fixture(scope="module")

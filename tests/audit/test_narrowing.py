@@ -10,11 +10,12 @@ import habitprint as hp
 from habitprint.audit import choose, protect
 from habitprint.audit.attack import run_attacks
 from habitprint.audit.candidates import micro_aggregation, top_places
-from habitprint.audit.facts import Attack, Protections, Rate, Trial
+from habitprint.audit.facts import Attack, Protections, Trial
 from habitprint.audit.narrow import Screening
 from habitprint.audit.protect import try_protections
 from habitprint.audit.sides import Sides
 from habitprint.audit.trial import Goal, run_trial
+from habitprint.rates import Rate
 
 pytestmark = pytest.mark.slow
 SIDES = Sides(*hp.datasets.town(150, 25, seed=4), truth="same-id")

@@ -11,13 +11,13 @@ from habitprint.audit.facts import (
     People,
     Point,
     Protections,
-    Rate,
     SharedFacts,
     Side,
     SureClaims,
     Trial,
     Unused,
 )
+from habitprint.audit.preparation import Preparation
 from habitprint.audit.result import SCHEMA, Audit, Settings, Verdict
 from habitprint.audit.run import audit
 
@@ -33,8 +33,8 @@ __all__ = [
     "NotTried",
     "People",
     "Point",
+    "Preparation",
     "Protections",
-    "Rate",
     "Settings",
     "SharedFacts",
     "Side",

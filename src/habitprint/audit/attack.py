@@ -4,12 +4,13 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 
-from habitprint.audit.facts import Attack, Rate
+from habitprint.audit.facts import Attack
 from habitprint.audit.sides import Sides, nested
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import evaluate
 from habitprint.matching import Matching, Method, match
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.weights import WEIGHTS, WeightName
 
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight

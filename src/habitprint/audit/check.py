@@ -1,5 +1,6 @@
 """What the data is, and how it is split into what is released and what an adversary knows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -37,7 +38,13 @@ class Prepared:
 
 
 def check_pair(
-    released: Histograms, known: Histograms, truth: Any, overlap: float | None, seed: int, periods: str | None = None
+    released: Histograms,
+    known: Histograms,
+    truth: Any,
+    overlap: float | None,
+    seed: int,
+    periods: str | None = None,
+    copied: Sequence[str] = (),
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
@@ -54,6 +61,8 @@ def check_pair(
     cautions = _cautions(sides)
     if released.to_table().equals(known.to_table()):
         cautions.insert(0, "Both tables are the same. An adversary knows another period; this says nothing about him.")
+    if copied:
+        cautions.insert(0, f"The known table was changed by what anyone can copy of the release: {'; '.join(copied)}.")
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else GIVEN
     return Prepared(sides, _facts(sides, periods or "two tables of histograms", how, cautions))

@@ -9,7 +9,7 @@ from scipy import sparse
 from habitprint.audit.attack import run_match
 from habitprint.audit.check import Prepared
 from habitprint.audit.coarser import Coarser
-from habitprint.audit.facts import Curve, Point, Rate
+from habitprint.audit.facts import Curve, Point
 from habitprint.audit.sides import Sides, nested
 from habitprint.events.table import collect
 from habitprint.histograms import Histograms
@@ -18,6 +18,7 @@ from habitprint.periods.dates import local_days
 from habitprint.periods.split import CountedAs
 from habitprint.periods.values import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.weights import WeightName
 
 STAGE = "what the risk depends on"

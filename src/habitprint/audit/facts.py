@@ -3,44 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from habitprint.evaluation import wilson_interval
+from habitprint.rates import Rate
 
 Dimension = Literal["users", "duration", "counts", "resolution"]
 Order = Literal["margin", "size"]
-
-
-@dataclass(frozen=True)
-class Rate:
-    """Hold a share of correct claims, with its 95% interval and what chance alone would give.
-
-    Parameters
-    ----------
-    n_correct, n
-        Correct claims (expected, where users cannot be told apart), of so many.
-    value, low, high
-        The rate and its 95% Wilson interval.
-    by_chance
-        The same rate for pairs drawn at random.
-
-    Examples
-    --------
-    >>> rate = Rate.of(0, 72, by_chance=1 / 72)
-    >>> rate.value, round(rate.high, 3)
-    (0.0, 0.051)
-    """
-
-    n_correct: float
-    n: int
-    value: float
-    low: float
-    high: float
-    by_chance: float
-
-    @classmethod
-    def of(cls, n_correct: float, n: int, by_chance: float) -> "Rate":
-        """Return the rate of so many correct, with its interval."""
-        low, high = wilson_interval(n_correct, n)
-        return cls(float(n_correct), n, min(n_correct / n, 1.0), low, high, by_chance)
 
 
 @dataclass(frozen=True)

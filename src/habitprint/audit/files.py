@@ -2,20 +2,14 @@
 
 import json
 import os
-import secrets
-import shlex
-import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from habitprint.audit.candidates import MAPPING_FILE
 from habitprint.audit.result import Audit
-from habitprint.errors import InputError
+from habitprint.files import OWNER_ONLY, Writer, write_folder
 
 FACTS, USERS, REPORT = "report.json", "users.parquet", "report.html"
-OWNER_ONLY = 0o600
-
-Writer = Callable[[Path], object]
 
 
 def write_files(
@@ -52,7 +46,6 @@ def write_files(
     ['report.json', 'users.parquet']
     """
     folder = Path(folder)
-    check_folder(folder, overwrite=overwrite)
     writers: dict[str, Writer] = {
         **(more or {}),
         FACTS: lambda path: path.write_text(to_text(audit) + "\n", encoding="utf-8"),
@@ -60,22 +53,7 @@ def write_files(
     }
     if audit.mapping is not None:
         writers[MAPPING_FILE] = audit.mapping.write_csv
-    # The name is chosen before the folder is there, so that at no moment it could be left behind.
-    temporary = folder.absolute().parent / f".habitprint-{secrets.token_hex(8)}"
-    try:
-        temporary.mkdir()
-        for name, write in writers.items():
-            write(temporary / name)
-        _move(temporary, folder, overwrite=overwrite)
-    except OSError as error:
-        raise InputError(
-            f"cannot write {folder}: {error}",
-            why="the system refused it; nothing was written",
-            fix="choose another place, or make room there",
-        ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return [folder / name for name in writers]
+    return write_folder(folder, writers, ours=(REPORT, FACTS, USERS, MAPPING_FILE), overwrite=overwrite)
 
 
 def to_text(audit: Audit) -> str:
@@ -93,52 +71,3 @@ def to_text(audit: Audit) -> str:
 def _write_users(audit: Audit, path: Path) -> None:
     path.touch(mode=OWNER_ONLY)
     audit.users.write_parquet(path)
-
-
-def check_folder(folder: Path, *, overwrite: bool) -> None:
-    """Raise `InputError` unless an audit could be written to the folder: worth knowing before long work.
-
-    Examples
-    --------
-    >>> check_folder(Path("audit-of-calls"), overwrite=False)
-    """
-    parent = folder.absolute().parent
-    if folder.exists() and not folder.is_dir():
-        raise InputError(
-            f"cannot write into {folder}: it is a file",
-            why="an audit is a folder of several files",
-            fix="choose another name",
-        )
-    if not parent.is_dir():
-        raise InputError(
-            f"cannot make {folder}: the folder {parent} does not exist",
-            why="the audit is written into a new folder within an existing one",
-            fix=f"make it first: mkdir -p {shlex.quote(str(parent))}",
-        )
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise InputError(
-            f"the folder {folder} exists already and is not empty",
-            why="nothing is overwritten without being asked",
-            fix="choose another name, or allow it with --force (overwrite=True in Python)",
-        )
-    for place in (parent, folder) if folder.is_dir() else (parent,):
-        if not os.access(place, os.W_OK):
-            raise InputError(
-                f"cannot write {folder}: no permission to write into {place}",
-                why="the audit is first written beside its final place, then moved there",
-                fix="choose a folder that you may write into",
-            )
-
-
-def _move(temporary: Path, folder: Path, *, overwrite: bool) -> None:
-    if folder.is_dir() and overwrite:
-        stale = {REPORT, FACTS, USERS, MAPPING_FILE}
-        for file in sorted(temporary.iterdir()):
-            file.replace(folder / file.name)
-            stale.discard(file.name)
-        for name in stale:  # of an earlier audit: what this one does not write is no longer true
-            (folder / name).unlink(missing_ok=True)
-        return
-    if folder.is_dir():
-        folder.rmdir()  # fails if somebody wrote something into it meanwhile
-    temporary.rename(folder)

@@ -8,12 +8,13 @@ import polars as pl
 
 from habitprint.arrays import Floats, Indices
 from habitprint.audit.attack import run_match
-from habitprint.audit.facts import Alike, Claims, MarginClass, People, Rate, SureClaims
+from habitprint.audit.facts import Alike, Claims, MarginClass, People, SureClaims
 from habitprint.audit.give_aways import find_give_aways
 from habitprint.audit.sides import Sides, nested
 from habitprint.matching import Matching, match
 from habitprint.matching.margins import pair_margins
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.ties import share_classes
 from habitprint.weights import WeightName, find_weight
 

@@ -1,9 +1,7 @@
 """May we release this? All stages of an audit, one after the other."""
 
-import platform
 from collections.abc import Iterable
 from dataclasses import astuple
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from habitprint.audit.attack import run_attacks
@@ -12,6 +10,7 @@ from habitprint.audit.coarser import coarser_places
 from habitprint.audit.dependence import duration_curve, resolution_curve, users_curve
 from habitprint.audit.facts import Attack
 from habitprint.audit.people import assess_people
+from habitprint.audit.preparation import NOTHING, Preparation
 from habitprint.audit.protect import try_protections
 from habitprint.audit.result import Audit, Settings
 from habitprint.audit.trial import Goal
@@ -25,9 +24,8 @@ from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID
+from habitprint.versions import versions
 from habitprint.weights import WeightName
-
-PACKAGES = ("habitprint", "numpy", "scipy", "numba", "polars", "opendp")
 
 
 def audit(
@@ -45,6 +43,7 @@ def audit(
     count: CountedAs = "visits",
     noise: bool = True,
     name: str | None = None,
+    preparation: Preparation = NOTHING,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Audit:
@@ -76,6 +75,8 @@ def audit(
         Whether to try noise, if OpenDP is installed. It has no seed, so its trials differ from run to run.
     name
         What the data is called in the report; None for what its source says.
+    preparation
+        What was done to the data before, for the report.
     seed
         Decides all other random choices.
     progress
@@ -91,7 +92,9 @@ def audit(
     _check_options(target, fail_above, surest_target, overlap, seed)
     progress("checking the data", 0, 1)
     mappings = list(coarser)
-    prepared = _prepare(source, period, grid, truth, overlap, seed, active=active, count=count, progress=progress)
+    prepared = _prepare(
+        source, period, grid, truth, overlap, seed, preparation, active=active, count=count, progress=progress
+    )
     sides = prepared.sides
     attacks = run_attacks(sides, seed=seed, progress=progress)
     joint = _strongest_joint(attacks)
@@ -118,13 +121,18 @@ def audit(
         noise=noise,
         active=active if isinstance(source, Events) else None,
         count=count if isinstance(source, Events) else None,
-        side=side,
-        box=None if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
+        side=preparation.side if side is None else side,
+        box=preparation.box if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
+        by_hours=preparation.by_hours,
+        by_weekday=preparation.by_weekday,
+        shared=preparation.shared,
+        first_day=preparation.first_day,
+        coarsen=preparation.coarsen,
     )
     strongest = next(attack for attack in attacks if attack.is_strongest)
     return Audit(
         settings=settings,
-        versions=_versions(),
+        versions=versions(),
         data=prepared.facts,
         attacks=tuple(attacks),
         curves=curves,
@@ -162,6 +170,7 @@ def _prepare(
     truth: Any,
     overlap: float | None,
     seed: int,
+    preparation: Preparation,
     *,
     active: int,
     count: CountedAs,
@@ -183,19 +192,10 @@ def _prepare(
             why="their counts are of two periods already",
             fix="leave it out, or give the events",
         )
-    return check_pair(*pair, truth, overlap, seed, source.periods if isinstance(source, Split) else None)
+    periods = source.periods if isinstance(source, Split) else None
+    return check_pair(*pair, truth, overlap, seed, periods, preparation.copied)
 
 
 def _strongest_joint(attacks: list[Attack]) -> Attack:
     """Return the joint attack with the highest upper end: the one that all further stages repeat."""
     return max((attack for attack in attacks if attack.method == "joint"), key=lambda attack: attack.rate.high)
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed"
-    return found

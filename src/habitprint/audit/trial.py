@@ -4,12 +4,13 @@ from dataclasses import dataclass
 
 from habitprint.audit.attack import run_match
 from habitprint.audit.candidates import Candidate
-from habitprint.audit.facts import Rate, Trial
+from habitprint.audit.facts import Trial
 from habitprint.audit.sides import Sides
 from habitprint.losses import Losses, measure_losses
 from habitprint.matching import Method
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.weights import WeightName
 
 ONE_BY_ONE: Method = "one-by-one"

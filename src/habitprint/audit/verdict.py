@@ -2,11 +2,11 @@
 
 import math
 
-from habitprint.audit.facts import Attack, People, Protections, Rate, Trial
+from habitprint.audit.facts import Attack, People, Protections, Trial
 from habitprint.audit.people import FEWEST_CLAIMS
 from habitprint.audit.result import Settings, Verdict
 from habitprint.audit.trial import worst_risk
-from habitprint.evaluation import wilson_interval
+from habitprint.rates import Rate, wilson_interval
 from habitprint.words import percent
 
 SURE = 0.95  # claims of such a precision are called sure

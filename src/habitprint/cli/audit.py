@@ -1,7 +1,6 @@
 """``habitprint audit``: whether statistics of habits may be released."""
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.audit import Audit
+from habitprint.audit import Audit, Preparation
 from habitprint.audit import audit as audit_source
 from habitprint.audit.candidates import MAPPING_FILE
-from habitprint.audit.files import FACTS, REPORT, USERS, check_folder, to_text
+from habitprint.audit.files import FACTS, REPORT, USERS, to_text
 from habitprint.cli.advice import commands_to_protect
 from habitprint.cli.event_options import (
     ActiveOption,
@@ -51,6 +50,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.events import Events
 from habitprint.events.files import find_files
+from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.mappings import read_place_mapping
@@ -189,11 +189,8 @@ def audit(
             options["truth"] = read_truth(truth or SAME_ID, released, known)
             options["name"] = " and ".join(files)
             source = released, known
-        found = audit_source(source, **shares, **options, progress=progress)
-        found = replace(found, settings=replace(found.settings, **asked))
-        if copied:
-            caution = f"The known table was changed by what anyone can copy of the release: {'; '.join(copied)}."
-            found = replace(found, data=replace(found.data, cautions=(caution, *found.data.cautions)))
+        preparation = Preparation(**asked, copied=tuple(copied or ()))
+        found = audit_source(source, **shares, **options, preparation=preparation, progress=progress)
         progress("writing", 0, 1)
         from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
 

@@ -1,7 +1,7 @@
 """``habitprint demo``: the whole story on built-in data."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import product
 from typing import Annotated, Any
 
@@ -137,7 +137,7 @@ def _bars(results: dict[tuple[str, Method], Evaluation]) -> Table:
 
 def _summary(story: Story) -> dict[str, Any]:
     attacks = [
-        {"weight": weight, "method": method, **asdict(result)} for (weight, method), result in story.attacks.items()
+        {"weight": weight, "method": method, **result.to_json()} for (weight, method), result in story.attacks.items()
     ]
     return {
         "illustration": story.solved.to_table().to_dicts(),

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -193,7 +192,7 @@ def _summary(
         "bound": matching.bound,
         "gap": matching.gap,
         "is_exact": matching.is_exact,
-        "evaluation": None if result is None else asdict(result),
+        "evaluation": None if result is None else result.to_json(),
         "out": None if out is None else str(out),
         "pairs": matching.to_table().to_dicts() if out is None else None,
     }

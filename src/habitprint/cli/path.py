@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -156,7 +155,7 @@ def _summary(
         "n_shared_places": n_shared,
         "weight": every_size.weight_name,
         "seed": every_size.seed,
-        "evaluations": [asdict(result) for result in results.values()] or None,
+        "evaluations": [result.to_json() for result in results.values()] or None,
         "out": None if out is None else str(out),
         "plot": None if plot is None else str(plot),
         "path": every_size.to_table().to_dict(as_series=False) if out is None else None,

@@ -14,9 +14,9 @@ import polars as pl
 from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows, events_from_frame
+from habitprint.files import check_target, write_whole
 from habitprint.grids import Box
 from habitprint.progress import Progress, silent
-from habitprint.tables import check_target, write_whole
 
 # Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
 BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)

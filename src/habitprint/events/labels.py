@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from habitprint.tables import check_writable, known_ending, write_table, write_whole
+from habitprint.files import write_whole
+from habitprint.tables import check_writable, known_ending, write_table
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 

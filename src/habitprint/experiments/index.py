@@ -8,7 +8,7 @@ from typing import Any
 
 from habitprint.experiments.claims import Finding
 from habitprint.experiments.output import SIGNS, TWIN_NOTE, Report, write_text
-from habitprint.experiments.versions import versions, versions_in_words
+from habitprint.versions import versions, versions_in_words
 
 MADE_BY = "habitprint reproduce"
 QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."

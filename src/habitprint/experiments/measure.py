@@ -2,7 +2,6 @@
 
 import time
 from collections import defaultdict
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any, cast
 
@@ -71,7 +70,7 @@ def _attack(cell: Cell, workshop: Workshop, seed: int, max_memory: float, progre
         max_memory=max_memory,
         progress=progress,
     )
-    result = asdict(evaluate(matching, released, known))
+    result = evaluate(matching, released, known).to_json()
     return {
         "value": _value(cell, released.n_users, sides.value),
         "n_users": released.n_users,
@@ -104,7 +103,7 @@ def _chains(cell: Cell, workshop: Workshop, seed: int) -> Result:
     assert side is not None, "chains are compared with squares"  # noqa: S101
     released, known = workshop.chains(cell.data, side)
     kind = cast("ChainDistance", cell.method.removeprefix("markov-"))
-    result = asdict(evaluate_chains(match_chains(released, known, kind=kind, seed=seed)))
+    result = evaluate_chains(match_chains(released, known, kind=kind, seed=seed)).to_json()
     return {
         "value": side,
         "n_users": released.n_users,

@@ -14,8 +14,9 @@ from habitprint.experiments.rendering import QUICK_LINE, Outcome
 from habitprint.experiments.sources import YOURS, Source
 from habitprint.experiments.spec import Cell, DataName, Experiment
 from habitprint.experiments.summary import collect_runs, summarise
-from habitprint.experiments.versions import versions_in_words
-from habitprint.tables import write_table, write_whole
+from habitprint.files import write_whole
+from habitprint.tables import write_table
+from habitprint.versions import versions_in_words
 
 TWIN_NOTE = (
     "Made from a **twin**: made-up people in the place of data that cannot be had, fitted to the paper's figures. "

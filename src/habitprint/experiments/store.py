@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from habitprint.errors import InputError
-from habitprint.tables import write_whole
+from habitprint.files import write_whole
 
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"

@@ -10,10 +10,11 @@ import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import NoCommonUserWarning, require_seed
-from habitprint.evaluation import Evaluation, wilson_interval
+from habitprint.evaluation import Evaluation
 from habitprint.markov.chains import Chains
 from habitprint.markov.distances import NEAR, ChainDistance, chain_distances
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.truth import SAME_ID, common_users
 
 # Distances this close are equal up to rounding: a ten-thousandth of a millimetre.
@@ -203,13 +204,7 @@ def evaluate_chains(matching: ChainMatching, truth: Any = SAME_ID) -> Evaluation
         size=matching.size,
         n_guesses=matching.n_guesses,
         n_ignored=common.n_ignored,
-        accuracy=correct / common.n if common.n else None,
-        accuracy_interval=wilson_interval(correct, common.n) if common.n else None,
-        accuracy_random=by_chance / common.n if common.n else None,
-        precision=correct / matching.size,
-        precision_interval=wilson_interval(correct, matching.size),
-        precision_random=by_chance / matching.size,
-        cluster_accuracy=None,
-        cluster_accuracy_interval=None,
-        cluster_accuracy_random=None,
+        accuracy_rate=Rate.of(correct, common.n, by_chance / common.n) if common.n else None,
+        precision_rate=Rate.of(correct, matching.size, by_chance / matching.size),
+        cluster_rate=None,
     )

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from habitprint.errors import InputError, is_whole
+from habitprint.files import check_target, draft, move_into_place
 from habitprint.histograms import read_histograms
 from habitprint.mechanisms.coarsening import Coarsen
 from habitprint.mechanisms.guarantees import (
@@ -24,7 +24,7 @@ from habitprint.mechanisms.guarantees import (
 )
 from habitprint.mechanisms.release import PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.top_places import KeepPlaces
-from habitprint.tables import check_target, check_writable, write_table, write_whole
+from habitprint.tables import check_writable, write_table
 
 GUARANTEES: dict[str, type[Guarantee]] = {
     kind.name: kind
@@ -108,6 +108,7 @@ def write_checked(release: Release, path: str | os.PathLike[str], *, overwrite: 
 
     Examples
     --------
+    >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_checked(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")[0].holds
@@ -115,21 +116,21 @@ def write_checked(release: Release, path: str | os.PathLike[str], *, overwrite: 
     """
     path = Path(path)
     check_release_target(path, overwrite=overwrite)
-    # Beside its final place, so that moving it there is one step.
-    with tempfile.TemporaryDirectory(prefix=".habitprint-", dir=path.parent) as folder:
-        draft = Path(folder) / path.name
-        write_table(release.histograms.to_table(), draft)
+    with draft(path) as folder:
+        folder.mkdir()
+        made = folder / path.name
+        write_table(release.histograms.to_table(), made)
         told = {
-            "sha256": _sha256(draft),
+            "sha256": _sha256(made),
             "steps": [_step_to_json(step) for step in release.steps],
             "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in release.guarantees],
         }
-        sidecar(draft).write_text(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
-        checks = check_guarantees(read_release(draft))
+        sidecar(made).write_text(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+        checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
             raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
-        for written, target in ((draft, path), (sidecar(draft), sidecar(path))):
-            write_whole(target, written.replace, overwrite=overwrite)
+        for written, target in ((made, path), (sidecar(made), sidecar(path))):
+            move_into_place(written, target, overwrite=overwrite)
     return checks
 
 
@@ -155,6 +156,7 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
 
     Examples
     --------
+    >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")

@@ -13,9 +13,9 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
 from habitprint.audit import Audit
+from habitprint.files import check_target, write_whole
 from habitprint.report.build import build_page
 from habitprint.report.page import Page
-from habitprint.tables import check_target, write_whole
 
 
 def write_report(audit: Audit, path: Path, *, overwrite: bool = False) -> None:
