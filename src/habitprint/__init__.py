@@ -11,7 +11,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from habitprint import datasets, markov
-from habitprint.audit import Audit, audit
+from habitprint.audit.audit import Audit, audit
+from habitprint.audit.data import Preparation
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
@@ -136,6 +137,7 @@ __all__ = [
     "OnDays",
     "OnlyPlaces",
     "PlaceMapping",
+    "Preparation",
     "Rate",
     "Release",
     "RoundTo",

@@ -5,11 +5,11 @@ by which of the ten the solver happened to take (that depends on the order of ro
 """
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
+from habitprint.arrays import Floats
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
@@ -31,13 +31,21 @@ class Expected:
     n_alike: int
 
 
-def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
-    """Expect the correct pairs of a joint matching: Σ f(A, B)·c(A, B) / (|A|·|B|), and chance for guesses.
+@dataclass(frozen=True)
+class _Chances:
+    """Hold, for each pair of a joint matching, the probability that it is right, and that it is clustered."""
 
-    Over classes A and B of equal shares, f counts the pairs given out between them and c the common users. Guesses
-    are drawn among the users left over on both sides, F₁ and F₂ of them: with m of these common, each is right with
-    probability m / (F₁·F₂). Which members of a class are left over is itself a choice among equals, so m is an
-    expectation too.
+    right: Floats
+    clustered: Floats
+
+
+def pair_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that each pair of a joint matching is right, over choices among equal users.
+
+    With classes A and B of equal shares that a pair is between, c(A, B) common users make it right with probability
+    c / (|A|·|B|). Guesses are drawn among the users left over on both sides, F₁ and F₂ of them: with m of these
+    common, each is right with probability m / (F₁·F₂). Which members of a class are left over is itself a choice among
+    equals, so m is an expectation too.
 
     Parameters
     ----------
@@ -50,30 +58,57 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     --------
     >>> import habitprint as hp
     >>> from habitprint.truth import common_users
+    >>> habits = hp.Histograms.from_strings({1: "x", 2: "x", 3: "xy"})
+    >>> pair_chances(hp.match(habits, habits), habits, habits, common_users("same-id", habits, habits)).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    return _joint_chances(matching, released, known, common).right
+
+
+def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
+    """Expect the correct pairs of a joint matching: the sum of `pair_chances`.
+
+    Over classes A and B of equal shares with f(A, B) pairs given out between them and c(A, B) common users, that is
+    Σ f·c / (|A|·|B|), and chance for guesses.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
     >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a, b))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
+    chances = _joint_chances(matching, released, known, common)
+    of_row = share_classes(released)
+    n_alike = int(np.bincount(of_row)[of_row[common.released]].sum())
+    return Expected(math.fsum(chances.right), math.fsum(chances.clustered), n_alike)
+
+
+def _joint_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> _Chances:
     of_row, of_column = share_classes(released), share_classes(known)
     row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
     n_columns = len(column_sizes)
-    is_sure = ~matching.is_guess
+    # Pairs of classes that hold a common user, and how likely a pair between them is clustered, and right.
+    between, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
+    row_classes, column_classes = between // n_columns, between % n_columns
+    clustered = n_common / column_sizes[column_classes]
+    right = clustered / row_sizes[row_classes]
+
     rows, columns = matching.rows_in(released, known)
-    sure_rows, sure_columns = of_row[rows[is_sure]], of_column[columns[is_sure]]
-    given = Counter((sure_rows * n_columns + sure_columns).tolist())
-
-    keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
-    row_classes, column_classes = keys // n_columns, keys % n_columns
-    n_given = np.array([given[key] for key in keys.tolist()], np.float64)
-
-    left_rows = row_sizes - np.bincount(sure_rows, minlength=len(row_sizes))
-    left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
-    n_left_pairs = max(int(left_rows.sum() * left_columns.sum()), 1)
-    n_guessed = left_rows[row_classes] * left_columns[column_classes] * matching.n_guesses / n_left_pairs
-
-    clustered = n_common * (n_given + n_guessed) / column_sizes[column_classes]
-    correct = clustered / row_sizes[row_classes]
-    return Expected(math.fsum(correct), math.fsum(clustered), int(row_sizes[of_row[common.released]].sum()))
+    is_guess = matching.is_guess
+    asked = of_row[rows] * n_columns + of_column[columns]
+    at = np.searchsorted(between, asked)
+    is_found = np.append(between, -1)[at] == asked
+    of_pairs = [np.where(is_found, np.append(chance, 0.0)[at], 0.0) for chance in (right, clustered)]
+    if is_guess.any():
+        left_rows = row_sizes - np.bincount(of_row[rows[~is_guess]], minlength=len(row_sizes))
+        left_columns = column_sizes - np.bincount(of_column[columns[~is_guess]], minlength=n_columns)
+        n_left = float(left_rows.sum()) * float(left_columns.sum())
+        drawn = left_rows[row_classes] * left_columns[column_classes] / n_left
+        of_guess = [math.fsum(drawn * chance) for chance in (right, clustered)]
+        of_pairs = [np.where(is_guess, guess, pairs) for guess, pairs in zip(of_guess, of_pairs, strict=True)]
+    return _Chances(*of_pairs)
 
 
 def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:

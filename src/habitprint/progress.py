@@ -21,3 +21,22 @@ def silent(stage: str, done: int, total: int, note: str = "") -> None:
     --------
     >>> silent("gains", 1, 10)
     """
+
+
+def nested(progress: Progress, outer: str, n_done: int, n_total: int, label: str = "") -> Progress:
+    """Return a progress that tells of work within one unit of an outer stage.
+
+    Examples
+    --------
+    >>> told = []
+    >>> nested(lambda *facts: told.append(facts), "protections", 2, 9, "k = 5")("gains", 1, 4)
+    >>> told
+    [('protections', 2, 9, 'k = 5'), ('protections', 2, 9, 'k = 5: gains 25%')]
+    """
+    progress(outer, n_done, n_total, label)
+
+    def tell(stage: str, done: int, total: int, note: str = "") -> None:
+        share = f" {done / total:.0%}" if total else ""
+        progress(outer, n_done, n_total, ": ".join(text for text in (label, stage + share, note) if text))
+
+    return tell

@@ -1,4 +1,8 @@
-"""Say numbers in words that a person can read."""
+"""Say numbers and times in words that a person can read."""
+
+from datetime import datetime
+
+SMALLEST = 0.0005  # a rate below rounds to nothing in a column of percentages with one digit
 
 
 def percent(rate: float) -> str:
@@ -27,3 +31,60 @@ def counted(n: int, thing: str, things: str | None = None) -> str:
     ('1 user', '1,200 users', '2 people')
     """
     return f"{n:,} {thing if n == 1 else things or thing + 's'}"
+
+
+def in_column(rate: float) -> str:
+    """Return a rate as a percentage with one digit, so that those of a column align.
+
+    Examples
+    --------
+    >>> in_column(0.05), in_column(0.00002), in_column(0.0), in_column(1.0)
+    ('5.0%', '< 0.1%', '0.0%', '100.0%')
+    """
+    return "< 0.1%" if 0 < rate < SMALLEST else f"{100 * rate:.1f}%"
+
+
+def number(value: float) -> str:
+    """Return a number with separators, and with one digit behind the point only if that says something.
+
+    Examples
+    --------
+    >>> number(12345.6), number(241.0), number(156.5)
+    ('12,346', '241', '156.5')
+    """
+    is_round = value >= 1000 or abs(value - round(value)) < 0.05  # noqa: PLR2004  (one digit is enough)
+    return f"{value:,.0f}" if is_round else f"{value:,.1f}"
+
+
+def moment(time: datetime) -> str:
+    """Return a time as people write it.
+
+    Examples
+    --------
+    >>> moment(datetime(2012, 4, 9, 0, 4, 11))
+    '9 April 2012, 00:04'
+    """
+    return f"{time.day} {time:%B %Y, %H:%M}"
+
+
+def headed(text: str) -> str:
+    """Return text with a capital letter first, to head a line.
+
+    Examples
+    --------
+    >>> headed("days in each period")
+    'Days in each period'
+    """
+    return text[:1].upper() + text[1:]
+
+
+def sentence(text: str) -> str:
+    """Return text with a capital letter first and a full stop at the end.
+
+    Examples
+    --------
+    >>> sentence("replaced the shares"), sentence("Why?")
+    ('Replaced the shares.', 'Why?')
+    """
+    text = headed(text.strip())
+    return text + ("" if text.endswith((".", "!", "?", ":")) else ".")

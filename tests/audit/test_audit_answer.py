@@ -2,43 +2,55 @@
 
 import json
 import re
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.audit import Audit, facts, protect, result
+from habitprint.audit import people, search
+from habitprint.audit.attacks import Attacked, attack_in_every_way
 from habitprint.audit.candidates import Candidate, list_candidates, micro_aggregation, suppression, top_places
-from habitprint.audit.protect import try_protections
-from habitprint.audit.sides import Sides
-from habitprint.audit.trial import Goal, run_trial, worst_risk
-from habitprint.audit.verdict import reach_verdict, users_needed
-from habitprint.report import render_report
+from habitprint.audit.search import Goal, Protections, find_protection, run_trial
+from habitprint.audit.two_tables import TwoTables
+from habitprint.audit.verdict import Verdict, reach_verdict, users_needed
+from habitprint.words import percent
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def found() -> Audit:
+def found() -> hp.Audit:
     return hp.audit(hp.datasets.town(150, 25, seed=4), target=0.1, noise=False)
 
 
-def test_the_chosen_protection_holds_against_every_attack_and_no_cheaper_one_does(found: Audit) -> None:
+def attacked(released: hp.Histograms, known: hp.Histograms) -> Attacked:
+    return attack_in_every_way(TwoTables(released, known, "same-id"))
+
+
+def answered(found: hp.Audit, **changes: Protections | people.People) -> Verdict:
+    """Return the verdict on the same audit, with other protections or people."""
+    settings = found.settings
+    goal = Goal(settings.target, settings.surest_target, found.weight, settings.seed)
+    parts = {"protections": found.protections, "people": found.people} | changes
+    return reach_verdict(goal, found.strongest, **parts)  # type: ignore[arg-type]
+
+
+def test_the_chosen_protection_holds_against_every_attack_and_no_cheaper_one_does(found: hp.Audit) -> None:
     protections = found.protections
     assert protections.chosen is not None
     chosen = protections.trials[protections.chosen]
     assert chosen.passes
-    assert worst_risk(chosen).high <= 0.1
-    assert {attack.method for attack in chosen.confirmed} == {"approximate", "one-by-one"}
+    assert chosen.risk.high <= 0.1
+    assert {attack.name for attack in chosen.attacks} == {attack.name for attack in found.attacks[:-1]}
     assert chosen.loss is not None
     for trial in protections.trials:
         assert trial.loss is not None
         if trial.passes:
             assert trial.loss >= chosen.loss
         else:
-            assert worst_risk(trial).high > 0.1
+            assert trial.risk.high > 0.1
     assert found.verdict.protection == chosen.label
     assert "Protected by" in found.verdict.answer
 
@@ -47,38 +59,51 @@ def test_where_nothing_is_needed_nothing_is_recommended() -> None:
     found = hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False)
     assert found.verdict.answer.startswith("Yes, as it is")
     assert found.protections.chosen == 0
-    assert found.protections.trials[0].confirmed == found.attacks[:-1]  # but blind chance
+    assert found.protections.trials[0].attacks == found.attacks[:-1]  # but blind chance
     assert found.verdict.protection is None
     assert found.mapping is None
 
 
-def test_the_first_trial_is_the_release_as_it_is(found: Audit) -> None:
+def test_the_first_trial_is_the_release_as_it_is(found: hp.Audit) -> None:
     first = found.protections.trials[0]
     assert (first.label, first.loss, first.strength) == ("as it is", 0.0, None)
     assert first.risk.value == found.strongest.rate.value
 
 
-def test_no_protection_on_the_frontier_is_beaten(found: Audit) -> None:
-    points = [(trial.loss, trial.risk.high, trial.is_on_frontier) for trial in found.protections.trials]
-    for loss, high, is_on_frontier in points:
+def test_no_protection_on_the_frontier_is_beaten_and_every_other_is(found: hp.Audit) -> None:
+    points = [(trial.loss, trial.risk.high) for trial in found.protections.trials]
+    frontier = found.protections.frontier
+    assert 0 in frontier
+    assert found.protections.chosen in frontier
+    for at, (loss, high) in enumerate(points):
         assert loss is not None
-        beaten = any(
-            other <= loss and end <= high and (other, end) != (loss, high)
-            for other, end, _ in points
-            if other is not None
-        )
-        if is_on_frontier:
-            assert not beaten
+        rivals = [(other, end) for other, end in points if other is not None and other <= loss and end <= high]
+        is_beaten = any(rival != (loss, high) for rival in rivals)
+        assert is_beaten == (at not in frontier) or points.count((loss, high)) > 1
 
 
-def test_strengths_in_between_are_tried(found: Audit) -> None:
+def test_one_release_has_one_risk_wherever_it_stands(found: hp.Audit) -> None:
+    assert found.protections.trials[0].risk == found.strongest.rate
+    assert found.protections.advised is not None
+    end = percent(found.protections.advised.risk.high)
+    assert f"up to {end} identified" in found.verdict.about_protections
+    assert found.verdict.about_protections in found.verdict.details
+    n = len(found.protections.within(0.1))
+    assert f", {n} keep the share identified within 10%" in found.verdict.about_protections
+    page = hp.render_report(found)
+    assert page.count(found.verdict.about_protections) == 2  # below the answer, and where protections are shown
+    n_yes = len(re.findall(r"<td>yes</td>", page))
+    assert n_yes == sum(trial.passes for trial in found.protections.trials)
+
+
+def test_strengths_in_between_are_tried(found: hp.Audit) -> None:
     groups = {trial.strength for trial in found.protections.trials if trial.name == "micro-aggregation"}
     assert groups >= {2, 3, 5, 10, 20, 50}
     n_listed = len(list_candidates(hp.datasets.town(150, 25, seed=4)[0], [], 0.1, n_users=150, noise=False))
     assert len(found.protections.trials) > n_listed
 
 
-def test_an_audit_does_not_depend_on_the_order_of_rows(found: Audit) -> None:
+def test_an_audit_does_not_depend_on_the_order_of_rows(found: hp.Audit) -> None:
     random = np.random.default_rng(7)
     shuffled = [
         hp.Histograms(side.counts[order], side.users.gather(order), side.places)
@@ -102,12 +127,12 @@ def test_the_report_names_nobody_and_no_place() -> None:
     assert "secret-person-3" in found.users["user"].to_list()
 
 
-def test_json_is_plain_and_complete(found: Audit) -> None:
+def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/1"
+    assert plain["schema"] == "habitprint-audit/2"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
-        "schema", "settings", "versions", "data", "attacks", "curves", "protections", "people", "verdict",
+        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "protections", "people", "verdict",
     }  # fmt: skip
     assert plain["attacks"][0]["rate"]["n"] == 150
 
@@ -115,20 +140,21 @@ def test_json_is_plain_and_complete(found: Audit) -> None:
 def test_who_is_no_longer_released_is_not_counted_and_who_is_not_known_any_more_is() -> None:
     released = hp.Histograms.from_strings({1: "aaab", 2: "aaac", 3: "bc"})
     known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
-    sides = Sides(released, known, "same-id")
-    suppressed = run_trial(sides, suppression(3), Goal(0.05))
+    whole = attacked(released, known)
+    suppressed = run_trial(whole, suppression(3), Goal(0.05))
     assert suppressed.n_users_kept == suppressed.risk.n == 2
-    top = run_trial(sides, top_places(1), Goal(0.05))
+    top = run_trial(whole, top_places(1), Goal(0.05))
     assert top.risk.n == 2  # user 2 is released at 'a', where he is not known to be
-    assert (top.attack, top.risk.n_correct) == ("one by one, jensen-shannon", 1.0)
+    assert (top.strongest.name, top.risk.n_correct) == ("one by one, jensen-shannon", 1.0)
 
 
 def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def candidates(*_: object, **__: object) -> list[Candidate]:
         return [suppression(10**6), micro_aggregation(3)]
 
-    monkeypatch.setattr(protect, "list_candidates", candidates)
-    protections, _ = try_protections(Sides(*hp.datasets.town(20, 5), truth="same-id"), [], Goal(0.05), noise=False)
+    monkeypatch.setattr(search, "list_candidates", candidates)
+    whole = attacked(*hp.datasets.town(20, 5))
+    protections = find_protection(whole, whole, [], Goal(0.05), noise=False).protections
     assert protections.not_tried[0].label == "no count below 1,000,000"
     assert "no count reaches" in protections.not_tried[0].why
     assert [trial.label for trial in protections.trials] == ["groups of 3"]
@@ -140,7 +166,7 @@ def test_when_nothing_reaches_the_target_it_is_said() -> None:
     assert found.protections.chosen is None
     assert found.verdict.protection is None
     assert found.verdict.answer.endswith("no protection that was tried is enough.")
-    assert any(detail.startswith("None of") for detail in found.verdict.details)
+    assert any("none is within 3.7%; the lowest risk" in detail for detail in found.verdict.details)
 
 
 def test_with_few_users_no_result_can_pass_and_it_is_said() -> None:
@@ -181,9 +207,9 @@ def test_at_one_place_nobody_can_be_told_apart() -> None:
 
 
 @pytest.mark.parametrize(("fail_above", "fails"), [(0.99, False), (0.5, True), (None, None)])
-def test_the_gate_is_about_the_unprotected_data(found: Audit, fail_above: float | None, fails: bool | None) -> None:
-    settings = replace(found.settings, fail_above=fail_above)
-    verdict = reach_verdict(settings, found.strongest, found.protections, found.people)
+def test_the_gate_is_about_the_unprotected_data(found: hp.Audit, fail_above: float | None, fails: bool | None) -> None:
+    goal = Goal(0.1, None, found.weight)
+    verdict = reach_verdict(goal, found.strongest, found.protections, found.people, fail_above=fail_above)
     assert verdict.fails_gate is fails
     assert replace(verdict, fails_gate=None) == found.verdict
 
@@ -193,7 +219,6 @@ def test_a_target_on_the_surest_claims_asks_for_more() -> None:
     found = hp.audit(sides, target=1.0, surest_target=0.3, noise=False)
     assert found.verdict.passes
     assert found.verdict.surest_passes is False
-    assert found.people.surest is not None
     assert found.people.surest.n == 50
     assert found.protections.chosen is not None
     chosen = found.protections.trials[found.protections.chosen]
@@ -204,35 +229,42 @@ def test_a_target_on_the_surest_claims_asks_for_more() -> None:
 
 def test_where_only_the_surest_claims_fail_it_is_not_said_that_all_protections_miss_the_target() -> None:
     found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.05, noise=False)
-    within = [trial for trial in found.protections.trials if worst_risk(trial).high <= 0.2]
+    within = found.protections.within(0.2)
     assert within
     assert found.protections.chosen is None
     assert "of 50 surest claims, even none that is right leaves 7.1% possible, above 5%" in found.verdict.answer
-    words = f"{len(within)} keep the share identified within 20%, but their surest claims are right too often"
-    assert any(words in detail for detail in found.verdict.details)
-    assert not any(detail.startswith("None of") for detail in found.verdict.details)
-    page = render_report(found.to_json())
+    n_measured = sum(trial.surest is not None for trial in within)
+    assert n_measured > 0
+    words = (
+        f"{len(within)} keep the share identified within 20%, but the surest claims are right too often wherever that "
+        f"was measured: for {n_measured} of them"
+    )
+    assert words in found.verdict.about_protections
+    page = hp.render_report(found)
     assert words in page
     assert "meets the target of 20%" not in page
     assert "Some below the dashed line have surest claims that are right too often." in page
 
 
-def test_what_costs_more_than_everything_is_no_option(found: Audit) -> None:
+def with_risk(trial: search.Trial, n_correct: int) -> search.Trial:
+    rate = hp.Rate.of(n_correct, 150, 1 / 150)
+    return replace(trial, passes=False, attacks=(replace(trial.attacks[0], rate=rate),))
+
+
+def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
     worse = [
-        replace(trial, passes=False, confirmed=(), loss=1.5 if number == 5 else trial.loss, risk=risk)
+        replace(with_risk(trial, 15 if number == 5 else 60), loss=1.5 if number == 5 else trial.loss)
         for number, trial in enumerate(found.protections.trials)
-        for risk in [hp.Rate.of(15 if number == 5 else 60, 150, 1 / 150)]
     ]
-    protections = replace(found.protections, trials=tuple(worse), chosen=None)
-    verdict = reach_verdict(found.settings, found.strongest, protections, found.people)
-    (said,) = (detail for detail in verdict.details if detail.startswith("None of"))
+    said = answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)).about_protections
+    assert "the lowest risk at an information loss of at most 1, up to" in said
     assert f"“{worse[5].label}”" not in said
 
 
-def test_few_claims_are_not_called_sure(found: Audit) -> None:
+def test_few_claims_are_not_called_sure(found: hp.Audit) -> None:
     def said(n: int) -> bool:
-        people = replace(found.people, sure=(facts.SureClaims(0.95, n),))
-        details = reach_verdict(found.settings, found.strongest, found.protections, people).details
+        sure = replace(found.people, sure=(people.SureClaims(0.95, n),))
+        details = answered(found, people=sure).details
         return any(f"of the {n} surest, at least 95% are right" in detail for detail in details)
 
     assert said(10)
@@ -252,10 +284,16 @@ def test_a_chosen_mapping_can_be_applied_by_hand() -> None:
     assert found.curves[2].points[0].label == "2 coarser places"
 
 
-@pytest.mark.parametrize(
-    "value", [value for module in (facts, result) for value in vars(module).values() if is_dataclass(value)]
-)
-def test_every_field_of_the_schema_is_documented(value: type) -> None:
+def keys_of(value: object) -> set[str]:
+    if isinstance(value, dict):
+        return set(value) | set().union(*(keys_of(item) for key, item in value.items() if key != "versions"))
+    return set().union(*map(keys_of, value)) if isinstance(value, list) else set()
+
+
+def test_every_field_of_the_schema_is_documented(found: hp.Audit) -> None:
     page = Path(__file__).parents[2] / "docs" / "audit.md"
     documented = set(re.findall(r"`(\w+)(?:\[\])?`", page.read_text()))
-    assert {field.name for field in fields(value)} - {"users", "mapping"} <= documented
+    of_events = hp.audit(hp.events_from_frame(hp.datasets.calls_twin(40).events), noise=False)
+    keys = keys_of(found.to_json()) | keys_of(of_events.to_json())
+    assert {"n_rows", "protects_people", "by_chance"} <= keys
+    assert keys <= documented

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.audit.check import check_pair, check_source, choose_period
-from habitprint.audit.sides import Sides
-from habitprint.progress import silent
+from habitprint.audit.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
+from habitprint.audit.two_tables import TwoTables
 
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
 
@@ -36,6 +35,11 @@ def chosen(events: hp.Events) -> tuple[hp.DateRanges, str]:
     period, how = choose_period(events, hp.check_events(events))
     assert isinstance(period, hp.DateRanges | hp.ConsecutiveWeeks)
     return period.ranges if isinstance(period, hp.ConsecutiveWeeks) else period, how
+
+
+def told_by_events(facts: DataFacts) -> EventsFacts:
+    assert facts.events is not None
+    return facts.events
 
 
 def test_with_two_weeks_of_events_the_weeks_begin_on_the_first_day() -> None:
@@ -75,7 +79,7 @@ def test_one_day_is_no_two_periods() -> None:
 
 def test_a_period_that_is_given_is_kept() -> None:
     period = hp.DateRanges(("2012-04-11", "2012-04-11"), ("2012-04-12", "2012-04-13"))
-    found = check_source(events_on({"Jill": [0, 1], "Mike": [0, 2]}), period, None, 0, progress=silent).facts
+    found = prepare_events(events_on({"Jill": [0, 1], "Mike": [0, 2]}), period).facts
     assert found.periods_how == "The periods were given."
     assert "12 April 2012 to 13 April 2012 known" in found.periods
 
@@ -90,12 +94,11 @@ def test_a_split_tells_its_periods() -> None:
 
 def test_every_row_is_accounted_for() -> None:
     events = events_on({"Jill": [0, 1, 2], "Mike": [0, 1, 2], "Mary": [0]})
-    found = check_source(events.leave_out(pl.col("place") == "home of Mike", "not of interest"), None, None, 0,
-                         progress=silent).facts  # fmt: skip
-    assert [(unused.reason, unused.n_rows) for unused in found.unused] == [("not of interest", 3)]
-    counts = (found.n_used, found.n_outside, found.n_of_others)
-    assert found.n_rows == 14 == sum(n for n in counts if n is not None) + 3
-    assert found.n_users_seen == 3
+    found = prepare_events(events.leave_out(pl.col("place") == "home of Mike", "not of interest")).facts
+    rows = told_by_events(found)
+    assert [(unused.reason, unused.n_rows) for unused in rows.unused] == [("not of interest", 3)]
+    assert rows.n_rows == 14 == rows.n_used + rows.n_outside + rows.n_of_others + 3
+    assert rows.n_users_seen == 3
     assert found.n_common == 2
     assert any("3 of 14 rows were not used" in caution for caution in found.cautions)
 
@@ -104,9 +107,8 @@ def test_shared_histories_are_reported() -> None:
     events = events_on({"Jill": list(range(6)), "Mike": [0, 3, 5]})
     twin = events.frame.filter(pl.col("user") == "Jill").with_columns(user=pl.lit("Jill again"))
     both = replace(events, frame=pl.concat([events.frame, twin]))
-    found = check_source(both, None, None, 0, progress=silent).facts
-    assert found.shared is not None
-    assert found.shared.n_users == 2
+    found = prepare_events(both).facts
+    assert told_by_events(found).n_users_shared == 2
     assert any("2 users share at least half of their events" in caution for caution in found.cautions)
 
 
@@ -126,11 +128,11 @@ def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
 
 def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
     released, known = hp.datasets.town(20, 5)
-    counts = check_pair(released, known, "same-id", None, 0).facts
+    counts = prepare_tables(released, known, "same-id").facts
     assert counts.totals.startswith("totals are visible too")
     assert any(counts.totals in caution and "Release shares." in caution for caution in counts.cautions)
     shares = hp.Histograms(released.shares, released.users, released.places)
-    equal = check_pair(shares, known, "same-id", None, 0).facts
+    equal = prepare_tables(shares, known, "same-id").facts
     assert equal.totals == "totals give nothing away: they are all equal"
     assert not any("totals" in caution for caution in equal.cautions)
 
@@ -156,9 +158,9 @@ def test_rates_are_shares(name: str, value: float) -> None:
 
 def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() -> None:
     released, _ = hp.datasets.town(20, 5)
-    assert "Both tables are the same" in check_pair(released, released, "same-id", None, 0).facts.cautions[0]
+    assert "Both tables are the same" in prepare_tables(released, released, "same-id").facts.cautions[0]
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
-    apart = check_pair(released, hp.Histograms.from_table(table), "same-id", None, 0).facts
+    apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id").facts
     assert "no place in common" in apart.cautions[0]
 
 
@@ -167,23 +169,23 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
     n_groups: int, n_hidden: int, n_strangers: int, seed: int
 ) -> None:
     released, known = TOWN
-    sides = Sides(
+    tables = TwoTables(
         released.select(users=released.users.head(25 - n_strangers)),
         known.select(users=known.users.tail(25 - n_hidden)),
         "same-id",
     )
-    parts = sides.groups(n_groups, seed)
+    parts = tables.groups(n_groups, seed)
     for side in ("released", "known"):
         users = [user for part in parts for user in getattr(part, side).users]
-        assert sorted(users) == getattr(sides, side).users.to_list()
-    assert sum(part.common.n for part in parts) == sides.common.n
+        assert sorted(users) == getattr(tables, side).users.to_list()
+    assert sum(part.common.n for part in parts) == tables.common.n
     sizes = [part.common.n for part in parts]
     assert max(sizes) - min(sizes) <= 1
 
 
 @given(st.floats(0.05, 1.0), st.integers(0, 5))
 def test_an_adversary_with_less_overlap_knows_fewer_of_the_same_release(overlap: float, seed: int) -> None:
-    sides = Sides(*TOWN, truth="same-id")
-    less = sides.with_overlap(overlap, seed)
+    tables = TwoTables(*TOWN, truth="same-id")
+    less = tables.with_overlap(overlap, seed)
     assert less.released.n_users == 25
     assert less.known.n_users == less.common.n == int(np.ceil(overlap * 25))

@@ -9,50 +9,83 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.audit import Audit
-from habitprint.audit.files import write_files
+from habitprint.audit.audit import Internal
 from habitprint.files import check_folder
 
 
 @pytest.fixture(scope="module")
-def found() -> Audit:
+def found() -> hp.Audit:
     return hp.audit(hp.datasets.town(30, 8), noise=False)
 
 
-def test_a_folder_is_filled_completely_or_not_at_all(found: Audit, tmp_path: Path) -> None:
+def with_mapping(found: hp.Audit, mapping: pl.DataFrame | None) -> hp.Audit:
+    return replace(found, internal=Internal(found.users, mapping))
+
+
+def test_a_folder_is_filled_completely_or_not_at_all(
+    found: hp.Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "audit"
 
-    def fail(path: Path) -> None:
-        path.write_text("half")
+    def fail(_: pl.DataFrame, path: Path) -> None:
+        Path(path).write_text("half")
         raise OSError("no room left")
 
-    with pytest.raises(hp.InputError, match="no room left"):
-        write_files(found, folder, more={"report.html": fail})
+    with monkeypatch.context() as patched:
+        patched.setattr(pl.DataFrame, "write_parquet", fail)
+        with pytest.raises(hp.InputError, match="no room left"):
+            hp.write_audit(found, folder)
     assert list(tmp_path.iterdir()) == []
-    written = write_files(found, folder, more={"report.html": lambda path: path.write_text("<p>")})
+    written = hp.write_audit(found, folder)
     assert sorted(file.name for file in written) == sorted(file.name for file in folder.iterdir())
     assert json.loads((folder / "report.json").read_text()) == found.to_json()
     assert pl.read_parquet(folder / "users.parquet").equals(found.users)
     assert S_IMODE((folder / "users.parquet").stat().st_mode) == 0o600
 
 
-def test_a_folder_with_something_in_it_is_left_alone_unless_asked(found: Audit, tmp_path: Path) -> None:
+def test_a_folder_with_something_in_it_is_left_alone_unless_asked(found: hp.Audit, tmp_path: Path) -> None:
     (tmp_path / "users.parquet").write_text("mine")
     (tmp_path / "notes.txt").write_text("mine too")
     with pytest.raises(hp.InputError, match="exists already and is not empty"):
-        write_files(found, tmp_path)
+        hp.write_audit(found, tmp_path)
     assert (tmp_path / "users.parquet").read_text() == "mine"
-    write_files(found, tmp_path, overwrite=True)
+    hp.write_audit(found, tmp_path, overwrite=True)
     assert pl.read_parquet(tmp_path / "users.parquet").equals(found.users)
     assert (tmp_path / "notes.txt").read_text() == "mine too"
-    write_files(replace(found, mapping=pl.DataFrame({"place": [1], "to": [2]})), tmp_path, overwrite=True)
+    hp.write_audit(with_mapping(found, pl.DataFrame({"place": [1], "to": [2]})), tmp_path, overwrite=True)
     assert (tmp_path / "coarser.csv").exists()
-    write_files(replace(found, mapping=None), tmp_path, overwrite=True)
+    hp.write_audit(with_mapping(found, None), tmp_path, overwrite=True)
     assert not (tmp_path / "coarser.csv").exists()  # it belonged to the earlier one
     with pytest.raises(hp.InputError, match="it is a file"):
-        write_files(found, tmp_path / "notes.txt")
+        hp.write_audit(found, tmp_path / "notes.txt")
     with pytest.raises(hp.InputError, match="does not exist"):
-        write_files(found, tmp_path / "nowhere" / "audit")
+        hp.write_audit(found, tmp_path / "nowhere" / "audit")
+
+
+def test_an_audit_that_was_read_back_has_a_page_but_names_nobody(found: hp.Audit, tmp_path: Path) -> None:
+    hp.write_audit(found, tmp_path / "audit")
+    again = hp.Audit.from_json(json.loads((tmp_path / "audit" / "report.json").read_text()))
+    assert hp.render_report(again) == (tmp_path / "audit" / "report.html").read_text()
+    for ask in (lambda: again.users, lambda: again.mapping, lambda: hp.write_audit(again, tmp_path / "again")):
+        with pytest.raises(hp.InputError, match="was read from a report, and names nobody"):
+            ask()
+    assert not (tmp_path / "again").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"schema": "habitprint-audit/1"}, "of the schema 'habitprint-audit/1'"),
+        ({"attacks": [{"method": "magic"}]}, r"Invalid enum value 'magic' - at `\$.attacks\[0\].method`"),
+        ({"people": None}, "people"),
+        ({"settings": {}}, "missing required field"),
+    ],
+)
+def test_facts_that_are_no_audit_are_refused_with_the_place(
+    found: hp.Audit, change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(hp.InputError, match=message):
+        hp.Audit.from_json(found.to_json() | change)
 
 
 def test_a_folder_without_permission_is_refused_before_the_work(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.files import guarantee_from_json
+from habitprint.mechanisms.guarantees import GUARANTEES, guarantee_from_json
 from instances import tables
 
 NOISE = {
@@ -113,7 +113,59 @@ def test_broken_promises_are_found() -> None:
         hp.OnlyPlaces(("a",)),
     ):
         assert promise.check(habits).holds is False
-        assert guarantee_from_json(json.loads(json.dumps(promise.to_json()))) == promise
+
+
+SOUND = (
+    hp.KAnonymity(2),
+    hp.SmallestCount(0.5),
+    hp.MultiplesOf(2),
+    hp.LimitedContribution(3, None),
+    hp.LimitedContribution(None, 2.5),
+    hp.OnlyPlaces(("a", "b")),
+    hp.OnlyPlaces((3, 1)),
+    hp.DifferentialPrivacy(1.0, 1e-9, "user", 20, are_places_chosen=True),
+    hp.DifferentialPrivacy(0.5, 0.0, "event", None),
+)
+
+
+def test_every_kind_of_guarantee_comes_back_from_a_file_with_its_words_or_without() -> None:
+    assert {type(promise) for promise in SOUND} == set(GUARANTEES.values())
+    for promise in SOUND:
+        told = json.loads(json.dumps(promise.to_json()))
+        assert guarantee_from_json(told) == promise
+        assert guarantee_from_json(told | {"words": promise.words}) == promise
+
+
+def test_groups_and_noise_protect_people_and_only_groups_hide_in_groups() -> None:
+    kinds = GUARANTEES.values()
+    assert {kind for kind in kinds if kind.protects_people} == {hp.KAnonymity, hp.DifferentialPrivacy}
+    assert {kind for kind in kinds if kind.hides_in_groups} == {hp.KAnonymity}
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        *((hp.KAnonymity, (k,)) for k in (-3, 0, 1, 2.0, True, None, "2", 2**60)),
+        *(
+            (kind, (x,))
+            for kind in (hp.SmallestCount, hp.MultiplesOf)
+            for x in (0, -1, float("nan"), float("inf"), "1")
+        ),
+        *((hp.LimitedContribution, limits) for limits in ((None, None), (0, None), (3, -1), (float("nan"), 3))),
+        *((hp.OnlyPlaces, (places,)) for places in ((), ("a", "a"), ("a", 1), ["a"], (True,), "a")),
+        *((hp.DifferentialPrivacy, (epsilon, 0.0, "event", None)) for epsilon in (0, -1, float("inf"), None)),
+        *((hp.DifferentialPrivacy, (1.0, delta, "event", None)) for delta in (-1e-9, 1, float("nan"), False)),
+        *((hp.DifferentialPrivacy, (1.0, 0.0, "user", limit)) for limit in (None, 0, 2.5)),
+        (hp.DifferentialPrivacy, (1.0, 0.0, "event", 3)),
+        (hp.DifferentialPrivacy, (1.0, 0.0, "soul", None)),
+        (hp.DifferentialPrivacy, (1.0, 0.0, "event", None, 1)),
+    ],
+)
+def test_a_guarantee_that_means_nothing_is_refused_where_it_is_made(
+    kind: type[hp.Guarantee], parameters: tuple[object, ...]
+) -> None:
+    with pytest.raises(hp.InputError, match="promises nothing"):
+        kind(*parameters)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +179,7 @@ def test_broken_promises_are_found() -> None:
         {"name": "k-anonymity", "k": 10, "more": 1},
         {"name": "k-anonymity", "k": 2.5},
         {"name": "k-anonymity", "k": True},
+        {"name": "k-anonymity", "k": 1},
         {"name": "smallest-count", "threshold": float("inf")},
         {"name": "smallest-count", "threshold": float("nan")},
         {"name": "multiples", "base": 10**400},

@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from habitprint.audit import Audit, audit
-from habitprint.datasets import town
-from habitprint.report import render_report
+import habitprint as hp
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--<script>"
-NAMES_OF_KINDS = {"schema", "method", "dimension", "order", "kind"}  # ours, not the data's
+NAMES_OF_KINDS = {"schema", "method", "weight", "dimension", "order", "kind", "first", "last"}  # ours, not the data's
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -26,24 +24,19 @@ ARGUMENTS = [
 
 
 @pytest.fixture(scope="session")
-def found() -> Audit:
-    return audit(town(100, 20), noise=False, target=0.1)
+def found() -> hp.Audit:
+    return hp.audit(hp.datasets.town(100, 20), noise=False, target=0.1)
 
 
 @pytest.fixture(scope="session")
-def facts(found: Audit) -> dict[str, Any]:
-    return found.to_json()
+def harmless(found: hp.Audit) -> str:
+    return hp.render_report(found)
 
 
 @pytest.fixture(scope="session")
-def harmless(facts: dict[str, Any]) -> str:
-    return render_report(facts)
-
-
-@pytest.fixture(scope="session")
-def hostile(facts: dict[str, Any]) -> str:
+def hostile(found: hp.Audit) -> str:
     """Return the report of the same facts, with markup before every text that could come from the data."""
-    return render_report(with_markup(facts))
+    return hp.render_report(hp.Audit.from_json(with_markup(found.to_json())))
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,21 @@
 """Which protections are tried: alone at several strengths, and the pairs that make sense."""
 
 import importlib.util
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 import numpy as np
+import polars as pl
 
-from habitprint.audit.coarser import Coarser, merging_rare, some_sizes
+from habitprint.arrays import Indices
+from habitprint.errors import InputError, first_few
+from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import (
     AddNoise,
+    Coarsen,
     KeepTopPlaces,
     Mechanism,
     Microaggregate,
@@ -20,9 +24,9 @@ from habitprint.mechanisms import (
     chain,
 )
 
-AS_IT_IS = "as it is"
-MAPPING_FILE = "coarser.csv"  # of the protection that is chosen
-COARSEN = f"--coarsen {MAPPING_FILE}"
+MOST_STEPS = 6  # of the same kind
+FEWEST_PLACES = 2
+REST = "all other places"
 GROUPS = (2, 3, 5, 10, 20, 50)
 LARGE_GROUPS = (100, 200)  # where the target asks for more than groups of 50 can give
 GROUPS_IN_PAIRS = (3, 5, 10, 20)
@@ -30,49 +34,104 @@ EPSILONS = (4.0, 1.0, 0.25)
 DELTA = 1e-6
 MOST_NOISY_COUNTS = 500_000  # at some 20 microseconds each
 MOST_THRESHOLDS = 5
+NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
 
+CoarserKind = Literal["larger squares", "places put together", "rare places merged"]
+Kind = CoarserKind | Literal["none", "micro-aggregation", "top places", "suppression", "rounding", "noise"]
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, eq=False)
-class Candidate:
-    """Hold a protection that may be tried.
+class Coarser:
+    """Hold one way to put places together.
 
     Parameters
     ----------
-    name
-        The kind of protection; those of one name differ in strength only.
+    kind, label
+        What is done, and how far, in a few words.
+    x
+        The side of the squares, or the number of places.
+    mechanism
+        What does it.
+    number
+        Which of several mappings it is.
+    """
+
+    kind: CoarserKind
+    label: str
+    x: float
+    mechanism: Coarsen
+    number: int = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Hold a protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
+
+    Parameters
+    ----------
+    kind
+        What it does.
     strength
         Its number, if it has one.
     label
         Both in a few words.
     mechanism
         What does it.
-    command
-        Options of ``habitprint protect`` that do the same; a mapping is in the file that it names.
+    options
+        Of ``habitprint protect``, which do the same; with the mapping, if there is one.
     between
         Makes the same protection at another whole strength; None where there is none between.
     mapping
         To coarser places, if that is a part of it.
-    is_falling
-        Whether a larger number protects less, like a number of places.
-    is_merging_rare
-        Whether it makes one place of many, after which exact matching can take very long.
+    number
+        Which of several mappings that is.
     base
-        For groups, which cost less among more users: the label of the protection that they are added to, which costs
-        the same among any. None for all others, which do.
+        For groups: the protection that they are added to; None where they stand alone.
     """
 
-    name: str
+    kind: Kind
     strength: float | None
-    label: str
-    mechanism: Mechanism
-    command: str = ""
-    between: "Callable[[int], Candidate] | None" = None
-    mapping: PlaceMapping | None = None
-    is_falling: bool = False
-    is_merging_rare: bool = False
-    base: str | None = None
+    label: str = field(compare=False)
+    mechanism: Mechanism = field(compare=False)
+    options: str = field(default="", compare=False)
+    between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
+    mapping: PlaceMapping | None = field(default=None, compare=False)
+    number: int = 1
+    base: "Candidate | None" = None
+
+    @property
+    def family(self) -> tuple[Kind, "Candidate | None"]:
+        """Return what those have in common that differ in strength only."""
+        return self.kind, self.base
+
+    @property
+    def name(self) -> str:
+        """Return the family in words."""
+        return self.kind if self.base is None else f"{self.base.label} + {self.kind}"
+
+    @property
+    def is_falling(self) -> bool:
+        """Return whether a larger number protects less, like a number of places."""
+        return self.kind in {"top places", "rare places merged"}
+
+    @property
+    def is_merging_rare(self) -> bool:
+        """Return whether it makes one place of many, after which exact matching can take very long."""
+        return (self.base or self).kind == "rare places merged"
+
+    @property
+    def is_cheaper_among_more(self) -> bool:
+        """Return whether it costs less among more users: groups of like people, who are found more easily there."""
+        return self.kind == "micro-aggregation"
+
+    @property
+    def is_random(self) -> bool:
+        """Return whether it makes another release each time."""
+        return self.kind == "noise"
+
+
+AS_IT_IS = Candidate("none", None, "as it is", chain())
 
 
 def list_candidates(
@@ -105,17 +164,16 @@ def list_candidates(
     more = LARGE_GROUPS if target < 1 / GROUPS[-1] else ()
     groups = [k for k in (*GROUPS, *more) if k <= largest] or [n_users]
     alone = [
-        Candidate("none", None, AS_IT_IS, chain()),
+        AS_IT_IS,
         *(micro_aggregation(k) for k in groups),
         *(top_places(n) for n in sizes),
-        *(_coarse(step) for step in coarser if not step.is_merging_rare),
+        *(coarse := [_coarse(step) for step in coarser if step.kind != "rare places merged"]),
         *(rare_merged(released, n) for n in sizes),
         *(suppression(threshold) for threshold in _thresholds(released)),
         *(rounding(base) for base in _thresholds(released)),
         *(_noises(released) if noise else ()),
     ]
-    given = [_coarse(step) for step in coarser if not step.is_merging_rare]
-    weak = _two_of(given) or [rare_merged(released, n) for n in _two_of(sizes)]
+    weak = _two_of(coarse) or [rare_merged(released, n) for n in _two_of(sizes)]
     pairs = [
         _then_groups(first, k)
         for first in [*weak, *(top_places(n) for n in _two_of(sizes))]
@@ -130,13 +188,10 @@ def micro_aggregation(k: int) -> Candidate:
 
     Examples
     --------
-    >>> micro_aggregation(10).command
+    >>> micro_aggregation(10).options
     '--k 10'
     """
-    label, command = f"groups of {k}", f"--k {k}"
-    return Candidate(
-        "micro-aggregation", k, label, Microaggregate(k), command, between=micro_aggregation, base=AS_IT_IS
-    )
+    return Candidate("micro-aggregation", k, f"groups of {k}", Microaggregate(k), f"--k {k}", micro_aggregation)
 
 
 def top_places(n: int) -> Candidate:
@@ -148,7 +203,7 @@ def top_places(n: int) -> Candidate:
     'the 50 most popular places only'
     """
     label = f"the {n:,} most popular places only"
-    return Candidate("top places", n, label, KeepTopPlaces(n), f"--top-places {n}", top_places, is_falling=True)
+    return Candidate("top places", n, label, KeepTopPlaces(n), f"--top-places {n}", top_places)
 
 
 def suppression(threshold: int) -> Candidate:
@@ -156,11 +211,11 @@ def suppression(threshold: int) -> Candidate:
 
     Examples
     --------
-    >>> suppression(3).command
+    >>> suppression(3).options
     '--suppress-below 3'
     """
-    label, command = f"no count below {threshold:,}", f"--suppress-below {threshold}"
-    return Candidate("suppression", threshold, label, SuppressBelow(threshold), command, suppression)
+    label, options = f"no count below {threshold:,}", f"--suppress-below {threshold}"
+    return Candidate("suppression", threshold, label, SuppressBelow(threshold), options, suppression)
 
 
 def rounding(base: int) -> Candidate:
@@ -171,8 +226,8 @@ def rounding(base: int) -> Candidate:
     >>> rounding(5).label
     'counts rounded to multiples of 5'
     """
-    label, command = f"counts rounded to multiples of {base:,}", f"--round-to {base}"
-    return Candidate("rounding", base, label, RoundTo(base), command, rounding)
+    label, options = f"counts rounded to multiples of {base:,}", f"--round-to {base}"
+    return Candidate("rounding", base, label, RoundTo(base), options, rounding)
 
 
 def rare_merged(released: Histograms, n: int) -> Candidate:
@@ -185,33 +240,29 @@ def rare_merged(released: Histograms, n: int) -> Candidate:
     """
     step = merging_rare(released, n)
     return Candidate(
-        step.name,
+        step.kind,
         n,
         step.label,
         step.mechanism,
-        COARSEN,
-        lambda other: rare_merged(released, other),
-        step.mechanism.mapping,
-        is_falling=True,
-        is_merging_rare=True,
+        between=lambda other: rare_merged(released, other),
+        mapping=step.mechanism.mapping,
     )
 
 
 def _coarse(step: Coarser) -> Candidate:
-    return Candidate(step.name, step.x, step.label, step.mechanism, COARSEN, mapping=step.mechanism.mapping)
+    return Candidate(step.kind, step.x, step.label, step.mechanism, mapping=step.mechanism.mapping, number=step.number)
 
 
 def _then_groups(first: Candidate, k: int) -> Candidate:
     return Candidate(
-        f"{first.label} + micro-aggregation",
+        "micro-aggregation",
         k,
         f"{first.label}, then groups of {k}",
         chain(first.mechanism, Microaggregate(k)),
-        f"{first.command} --k {k}",
+        f"{first.options} --k {k}".strip(),
         lambda other: _then_groups(first, other),
         first.mapping,
-        is_merging_rare=first.is_merging_rare,
-        base=first.label,
+        base=first,
     )
 
 
@@ -231,9 +282,7 @@ def _thresholds(released: Histograms) -> list[int]:
 
 
 def _noises(released: Histograms) -> list[Candidate]:
-    counts = released.counts
-    is_whole = counts.data.dtype.kind == "i"
-    if not has_opendp() or not is_whole or counts.nnz > MOST_NOISY_COUNTS:
+    if why_no_noise(released) is not None:
         return []
     return [
         Candidate(
@@ -252,25 +301,110 @@ def why_no_noise(released: Histograms) -> str | None:
 
     Examples
     --------
-    >>> why_no_noise(Histograms.from_strings({1: "a"}).in_order()) in (None, NOT_INSTALLED)
-    True
+    >>> why_no_noise(Histograms.from_table({"user": [1], "place": ["a"], "count": [0.5]}))
+    'counts are not whole numbers, so one event has no size'
     """
     if released.counts.data.dtype.kind != "i":
         return "counts are not whole numbers, so one event has no size"
     if released.counts.nnz > MOST_NOISY_COUNTS:
         return f"there are more than {MOST_NOISY_COUNTS:,} counts, which would take long"
-    return None if has_opendp() else NOT_INSTALLED
+    return None if importlib.util.find_spec("opendp") else NOT_INSTALLED
 
 
-NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
-
-
-def has_opendp() -> bool:
-    """Return whether OpenDP, which draws noise, is installed.
+def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[PlaceMapping]) -> list[Coarser]:
+    """Return ways to put places together, from fine to coarse: by the grid, by mappings, or by merging rare places.
 
     Examples
     --------
-    >>> has_opendp() in (True, False)
-    True
+    >>> import habitprint as hp
+    >>> [step.label for step in coarser_places(hp.datasets.town(100, 20)[0], None, [])]
+    ['10 places, all others as one', '5 places, all others as one', '2 places, all others as one']
     """
-    return importlib.util.find_spec("opendp") is not None
+    given = list(mappings)
+    if grid is not None:
+        return _larger_squares(released, grid)
+    if given:
+        found = [_by_mapping(released, mapping, number, len(given)) for number, mapping in enumerate(given, 1)]
+        return sorted(found, key=lambda step: -step.x)
+    return [merging_rare(released, n) for n in some_sizes(released.n_places)]
+
+
+def some_sizes(n_places: int) -> list[int]:
+    """Return some round numbers of places below the number there are, descending.
+
+    Examples
+    --------
+    >>> some_sizes(1237)
+    [1000, 200, 100, 20, 10, 2]
+    """
+    series = [m * 10**e for e in range(9) for m in (1, 2, 5)]
+    below = [n for n in series if FEWEST_PLACES <= n < n_places][::-1]
+    if len(below) <= MOST_STEPS:
+        return below
+    return [below[round(step)] for step in np.linspace(0, len(below) - 1, MOST_STEPS).tolist()]
+
+
+def merging_rare(released: Histograms, n: int) -> Coarser:
+    """Return the mapping that keeps the n places with the most counts and makes one of all others.
+
+    Examples
+    --------
+    >>> step = merging_rare(Histograms.from_strings({1: "aab", 2: "bcd"}), 2)
+    >>> step.mechanism.mapping.table["to"].to_list()
+    ['a', 'b', 'all other places', 'all other places']
+    """
+    counts = released.counts
+    popularity = np.bincount(counts.indices, weights=counts.data, minlength=released.n_places)
+    is_kept = np.zeros(released.n_places, np.bool_)
+    is_kept[np.argsort(-popularity, kind="stable")[:n]] = True
+    places = released.places.cast(pl.String)
+    rest = REST
+    while rest in places:
+        rest += " (merged)"
+    to = pl.select(pl.when(pl.Series(is_kept)).then(places).otherwise(pl.lit(rest))).to_series()
+    mapping = PlaceMapping(pl.DataFrame({"place": places, "to": to}))
+    label = f"{n:,} places, all others as one"
+    return Coarser("rare places merged", label, n + 1, Coarsen(mapping))
+
+
+def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
+    squares = _numbers(released, grid)
+    steps: list[Coarser] = []
+    n_places = released.n_places
+    factor = 2
+    while len(steps) < MOST_STEPS and n_places > FEWEST_PLACES:
+        coarse = grid.coarsen(grid.side * factor)
+        # Only squares where somebody was: a table of all of them may be too large.
+        row, column = np.divmod(squares, grid.n_columns)
+        to = (row // factor) * coarse.n_columns + column // factor
+        mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
+        n_places = mapping.table["to"].n_unique()
+        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, Coarsen(mapping)))
+        factor *= 2
+    return steps
+
+
+def _numbers(released: Histograms, grid: Grid) -> Indices:
+    numbers = released.places.cast(pl.Int64, strict=False)
+    is_square = numbers.is_between(0, grid.n_rows * grid.n_columns - 1).fill_null(value=False)
+    strange = released.places.filter(~is_square).to_list()
+    if strange:
+        raise InputError(
+            f"place {first_few(strange, 3)} is no square of the grid",
+            why="larger squares are made of the squares that the places are",
+            fix="give the grid that the events were placed on, or none",
+        )
+    return numbers.to_numpy()
+
+
+def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mappings: int) -> Coarser:
+    lost = mapping.find_unknown(released)["place"].to_list()
+    if lost:
+        raise InputError(
+            f"mapping {number} does not say what becomes of place {first_few(lost, 3)}",
+            why="every released place goes to some coarser one",
+            fix="add these places to the mapping",
+        )
+    n = mapping.apply(released).n_places
+    which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
+    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping), number)

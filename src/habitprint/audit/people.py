@@ -1,22 +1,25 @@
 """Who is at risk: how sure each claim is, and which places give somebody away."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.audit.attack import run_match
-from habitprint.audit.facts import Alike, Claims, MarginClass, People, SureClaims
-from habitprint.audit.give_aways import find_give_aways
-from habitprint.audit.sides import Sides, nested
-from habitprint.matching import Matching, match
-from habitprint.matching.margins import pair_margins
-from habitprint.progress import Progress, silent
+from habitprint.audit.attacks import Attempt
+from habitprint.audit.two_tables import TwoTables
+from habitprint.expectation import pair_chances
+from habitprint.histograms import align
+from habitprint.matching import match, pair_margins
+from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
-from habitprint.weights import WeightName, find_weight
+from habitprint.weights import WeightName, find_weight, scaled_shares
+from habitprint.weights.definitions import LOGARITHM, MINIMUM
 
 STAGE = "who is at risk"
 SUREST_SHARE, FEWEST_SUREST = 0.05, 50  # the surest claims are so many of all, but at least so many
@@ -25,99 +28,185 @@ SHARES_OF_CLAIMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 FEWEST_CLAIMS = 10  # for a precision to say anything
 MARGINS = (0.0, 1e-9, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 1.0)  # as shares of the most that a pair can gain
+N_PLACES = 3  # that give somebody away
 ALIKE = ((0, 0), (1, 1), (2, 4), (5, 9), (10, 99), (100, None))
 
 
-def assess_people(
-    sides: Sides, weight: WeightName, seed: int, progress: Progress = silent
-) -> tuple[People, pl.DataFrame]:
-    """Say how sure claims are, for all together without a name, and for each user by id.
+Order = Literal["margin", "size"]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Hold the precision of the surest claims: the first by margin, or the best matching of that size."""
+
+    order: Order
+    n_claims: int
+    precision: Rate
+
+
+@dataclass(frozen=True)
+class SureClaims:
+    """Hold how many claims, from the largest margin on, have a precision of at least `level`; zero for none."""
+
+    level: float
+    n_claims: int
+
+
+@dataclass(frozen=True)
+class MarginClass:
+    """Hold users whose margin lies from `low` up to `high`, as a share of the most that a pair can gain."""
+
+    low: float
+    high: float
+    n_users: int
+    precision: Rate | None
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Hold how many users share their histogram with so many others: from `low` to `high` (None: or more) others."""
+
+    low: int
+    high: int | None
+    n_users: int
+
+
+@dataclass(frozen=True)
+class People:
+    """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed."""
+
+    claims: tuple[Claims, ...]
+    sure: tuple[SureClaims, ...]
+    margins: tuple[MarginClass, ...]
+    alike: tuple[Alike, ...]
+    surest: Rate
+
+    def n_sure(self, level: float) -> int:
+        """Return how many claims have a precision of at least a level; zero where too few of them say anything."""
+        n = next((sure.n_claims for sure in self.sure if sure.level == level), 0)
+        return n if n >= FEWEST_CLAIMS else 0
+
+
+def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
+    """Say how sure the claims of a joint attack are, for all together without a name, and for each user by id.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> people, users = assess_people(Sides(*hp.datasets.town(60, 20), truth="same-id"), "jensen-shannon", 0)
+    >>> from habitprint.audit.attacks import attack
+    >>> people, users = assess_people(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
-    matching, rate = run_match(sides, weight, seed=seed, progress=nested(progress, STAGE, 0, 3, "matching"))
-    margins = pair_margins(matching, sides.released, sides.known, progress=nested(progress, STAGE, 1, 3, "margins"))
-    chances = pair_chances(matching, sides)
-    by_chance = rate.by_chance * rate.n / max(matching.size, 1)
-    sizes = _by_size(sides, weight, seed, nested(progress, STAGE, 2, 3, "sizes"))
-    in_order = _claims_by_margin(margins, chances)
-    n_surest = _n_surest(matching.size)
+    ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
+    weight = find_weight(joint.matching.weight_name)
     people = People(
-        claims=(*_claims(in_order, by_chance), *sizes),
-        sure=tuple(_sure_claims(in_order, level) for level in LEVELS),
-        margins=_margin_classes(margins, chances, by_chance, find_weight(weight).ceiling - find_weight(weight).floor),
-        alike=_alike(sides),
-        surest_share=SUREST_SHARE,
-        surest=Rate.of(min(float(in_order[n_surest - 1]), n_surest), n_surest, by_chance),
+        claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
+        sure=tuple(ranked.sure_claims(level) for level in LEVELS),
+        margins=ranked.margin_classes(weight.ceiling - weight.floor),
+        alike=_alike(joint.tables),
+        surest=ranked.surest,
     )
-    return people, _users(matching, sides, margins, chances)
+    return people, _users(ranked)
 
 
-def precision_of_surest(sides: Sides, weight: WeightName, seed: int, progress: Progress = silent) -> Rate:
-    """Return the precision of the surest claims: 5% of all, at least 50, from the largest margin on.
+def surest_claims(joint: Attempt, progress: Progress = silent) -> Rate:
+    """Return the precision of the surest claims of a joint attack: 5% of all, at least 50, from the largest margin on.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> precision_of_surest(Sides(*hp.datasets.town(100, 20), truth="same-id"), "jensen-shannon", 0).n
+    >>> from habitprint.audit.attacks import attack
+    >>> surest_claims(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).n
     50
     """
-    matching, rate = run_match(sides, weight, seed=seed, progress=progress)
-    margins = pair_margins(matching, sides.released, sides.known, progress=progress)
-    n = _n_surest(matching.size)
-    correct = _claims_by_margin(margins, pair_chances(matching, sides))[n - 1]
-    return Rate.of(min(float(correct), n), n, rate.by_chance * rate.n / matching.size)
+    return _Ranked.of(joint, progress).surest
 
 
-def _n_surest(size: int) -> int:
-    return min(size, max(FEWEST_SUREST, math.ceil(SUREST_SHARE * size)))
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """Hold the pairs of a joint attack with their margins and their chances of being right.
 
-
-def pair_chances(matching: Matching, sides: Sides) -> Floats:
-    """Return the probability that each pair of a joint matching is right, over choices among equal users.
-
-    Their sum is what `evaluate` calls expected correct.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> habits = hp.Histograms.from_strings({1: "x", 2: "x", 3: "xy"})
-    >>> pair_chances(hp.match(habits, habits), Sides(habits, habits, "same-id")).tolist()
-    [0.5, 0.5, 1.0]
+    `in_order` says how many of the first claims, from the largest margin on, are right, for each number of them.
     """
-    released, known, common = sides.released, sides.known, sides.common
-    of_row, of_column = share_classes(released), share_classes(known)
-    row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
-    rows, columns = matching.rows_in(released, known)
-    n_columns = len(column_sizes)
-    keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
-    asked = of_row[rows] * n_columns + of_column[columns]
-    place = np.minimum(np.searchsorted(keys, asked), max(len(keys) - 1, 0))
-    found = np.where(keys[place] == asked, n_common[place], 0) if len(keys) else np.zeros(len(asked))
-    chances = found / (row_sizes[of_row[rows]] * column_sizes[of_column[columns]])
-    is_guess = matching.is_guess
-    if is_guess.any():
-        chances = np.where(is_guess, _chance_of_guess(matching, sides, of_row, of_column), chances)
-    return np.asarray(chances, np.float64)
+
+    joint: Attempt
+    margins: Floats
+    chances: Floats
+    in_order: Floats
+
+    @classmethod
+    def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
+        tables = joint.tables
+        margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
+        chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
+        return cls(joint, margins, chances, _claims_by_margin(margins, chances))
+
+    @property
+    def by_chance(self) -> float:
+        """Return how precise claims drawn at random are."""
+        return _by_chance(self.joint.tables)
+
+    @property
+    def surest(self) -> Rate:
+        """Return the precision of the surest claims."""
+        n = len(self.in_order)
+        return self._precision(min(n, max(FEWEST_SUREST, math.ceil(SUREST_SHARE * n))))
+
+    def _precision(self, n: int) -> Rate:
+        return Rate.of(min(float(self.in_order[n - 1]), n), n, self.by_chance)
+
+    def claims(self) -> list[Claims]:
+        """Return the precision of the first claims, for some numbers of them."""
+        return [Claims("margin", n, self._precision(n)) for n in _some_numbers(SHARES_OF_CLAIMS, len(self.in_order))]
+
+    def sure_claims(self, level: float) -> SureClaims:
+        """Return how many of the first claims are as precise as a level."""
+        numbers = np.arange(1, len(self.in_order) + 1)
+        is_enough = numbers >= min(FEWEST_CLAIMS, len(numbers))
+        reached = numbers[(self.in_order >= level * numbers) & is_enough]
+        return SureClaims(level, int(reached[-1]) if len(reached) else 0)
+
+    def margin_classes(self, highest: float) -> tuple[MarginClass, ...]:
+        """Return the users by their margin, as a share of the highest there can be."""
+        shares = np.clip(self.margins / highest, 0.0, 1.0)
+        which = np.clip(np.searchsorted(MARGINS, shares, side="right") - 1, 0, len(MARGINS) - 2)
+        classes = []
+        for number, (low, high) in enumerate(pairwise(MARGINS)):
+            inside = self.chances[which == number]
+            rate = Rate.of(math.fsum(inside), len(inside), self.by_chance) if len(inside) else None
+            classes.append(MarginClass(low, high, len(inside), rate))
+        return tuple(classes)
 
 
-def _chance_of_guess(matching: Matching, sides: Sides, of_row: Indices, of_column: Indices) -> float:
-    """Return how likely two users left over are the same person, whoever of equal users is left over."""
-    rows, columns = matching.rows_in(sides.released, sides.known)
-    is_sure = ~matching.is_guess
-    left = []
-    for classes, used in ((of_row, rows[is_sure]), (of_column, columns[is_sure])):
-        sizes = np.bincount(classes)
-        n_left = sizes - np.bincount(classes[used], minlength=len(sizes))
-        left.append((n_left.sum(), (n_left / sizes)[classes]))
-    (n_rows, row_left), (n_columns, column_left) = left
-    both = math.fsum(row_left[sides.common.released] * column_left[sides.common.known])
-    return both / float(n_rows * n_columns)
+def _by_chance(tables: TwoTables) -> float:
+    """Return how likely a pair drawn at random is right."""
+    return tables.common.n / (tables.released.n_users * tables.known.n_users)
+
+
+def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
+    """Return some shares of a number, none so small that a precision says nothing."""
+    return sorted({max(math.ceil(share * size), min(FEWEST_CLAIMS, size)) for share in shares})
+
+
+def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
+    """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
+    tables, largest = joint.tables, joint.matching.size
+    claims = []
+    for size in _some_numbers(SIZES, largest):
+        matching = joint.matching
+        if size < largest:
+            matching = match(
+                tables.released,
+                tables.known,
+                weight=matching.weight_name,
+                size=size,
+                seed=matching.seed,
+                progress=progress,
+            )
+        correct = math.fsum(pair_chances(matching, tables.released, tables.known, tables.common))
+        claims.append(Claims("size", size, Rate.of(min(correct, size), size, _by_chance(tables))))
+    return claims
 
 
 def _claims_by_margin(margins: Floats, chances: Floats) -> Floats:
@@ -127,72 +216,95 @@ def _claims_by_margin(margins: Floats, chances: Floats) -> Floats:
     return np.cumsum(mean[np.sort(which)])
 
 
-def _claims(in_order: Floats, by_chance: float) -> list[Claims]:
-    size = len(in_order)
-    numbers = sorted({max(math.ceil(share * size), min(FEWEST_CLAIMS, size)) for share in SHARES_OF_CLAIMS})
-    return [Claims("margin", n, Rate.of(min(float(in_order[n - 1]), n), n, by_chance)) for n in numbers]
-
-
-def _by_size(sides: Sides, weight: WeightName, seed: int, progress: Progress) -> list[Claims]:
-    """Return the precision of the best matchings of some sizes: the path of sizes."""
-    largest = min(sides.released.n_users, sides.known.n_users)
-    n_pairs = sides.released.n_users * sides.known.n_users
-    claims = []
-    for size in sorted({max(math.ceil(share * largest), min(FEWEST_CLAIMS, largest)) for share in SIZES}):
-        matching = match(sides.released, sides.known, weight=weight, size=size, seed=seed, progress=progress)
-        correct = math.fsum(pair_chances(matching, sides))
-        claims.append(Claims("size", size, Rate.of(min(correct, size), size, sides.common.n / n_pairs)))
-    return claims
-
-
-def _sure_claims(in_order: Floats, level: float) -> SureClaims:
-    numbers = np.arange(1, len(in_order) + 1)
-    reached = numbers[(in_order >= level * numbers) & (numbers >= min(FEWEST_CLAIMS, len(in_order)))]
-    return SureClaims(level, int(reached[-1]) if len(reached) else 0)
-
-
-def _margin_classes(margins: Floats, chances: Floats, by_chance: float, highest: float) -> tuple[MarginClass, ...]:
-    shares = np.clip(margins / highest, 0.0, 1.0)
-    which = np.clip(np.searchsorted(MARGINS, shares, side="right") - 1, 0, len(MARGINS) - 2)
-    classes = []
-    for number, (low, high) in enumerate(pairwise(MARGINS)):
-        inside = chances[which == number]
-        rate = Rate.of(math.fsum(inside), len(inside), by_chance) if len(inside) else None
-        classes.append(MarginClass(low, high, len(inside), rate))
-    return tuple(classes)
-
-
-def _n_others(sides: Sides) -> Indices:
-    classes = share_classes(sides.released)
+def _n_others(tables: TwoTables) -> Indices:
+    classes = share_classes(tables.released)
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 
-def _alike(sides: Sides) -> tuple[Alike, ...]:
-    n_others = _n_others(sides)
+def _alike(tables: TwoTables) -> tuple[Alike, ...]:
+    n_others = _n_others(tables)
     return tuple(
         Alike(low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high)))))
         for low, high in ALIKE
     )
 
 
-def _users(matching: Matching, sides: Sides, margins: Floats, chances: Floats) -> pl.DataFrame:
-    rows, columns = matching.rows_in(sides.released, sides.known)
-    own = np.full(sides.released.n_users, -1)
-    own[sides.common.released] = sides.common.known
+def _users(ranked: _Ranked) -> pl.DataFrame:
+    matching, tables = ranked.joint.matching, ranked.joint.tables
+    rows, columns = matching.rows_in(tables.released, tables.known)
+    own = np.full(tables.released.n_users, -1)
+    own[tables.common.released] = tables.common.known
     is_common = own[rows] >= 0
     table = pl.DataFrame(
         {
             "user": matching.released,
             "matched_to": matching.known,
             "is_correct": pl.Series(own[rows] == columns).set(pl.Series(~is_common), None),
-            "chance_correct": chances,
+            "chance_correct": ranked.chances,
             "is_guess": matching.is_guess,
             "weight": matching.weights,
-            "margin": margins,
-            "n_others_alike": _n_others(sides)[rows],
+            "margin": ranked.margins,
+            "n_others_alike": _n_others(tables)[rows],
         }
     )
     # Who is on both sides is given away by his own habits; anybody else by those of whom he is taken for.
     columns = np.where(is_common, own[rows], columns)
-    places = find_give_aways(sides, rows, columns, matching.weight_name)
+    places = find_give_aways(tables, rows, columns, matching.weight_name)
     return pl.concat([table, places], how="horizontal")
+
+
+def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: WeightName) -> pl.DataFrame:
+    """Return for each pair the places that speak most for it.
+
+    A place counts by what it adds to the gain of the pair, g(p, q), times the share of known users who were never
+    there: a place where everybody goes gives nobody away. The columns are ``place_1``, ``place_1_gain`` and
+    ``place_1_visited_by`` (the share of known users who were there), the same for the second and the third.
+
+    Parameters
+    ----------
+    tables
+        The two tables.
+    rows, columns
+        The rows of the pairs on both tables.
+    weight
+        Whose gain counts.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({1: ["home", "bar"], 2: ["home", "shop"], 3: ["home"]})
+    >>> both = np.arange(3)
+    >>> find_give_aways(TwoTables(habits, habits, "same-id"), both, both, "l1")["place_1"].to_list()
+    ['bar', 'shop', 'home']
+    """
+    chosen = find_weight(weight)
+    released, known = align(tables.released, tables.known)
+    ours, theirs = scaled_shares(released, chosen)[rows], scaled_shares(known, chosen)[columns]
+    p, q = ours.multiply(theirs.astype(np.bool_)).tocsr(), theirs.multiply(ours.astype(np.bool_)).tocsr()
+    for side in (p, q):  # the same places in the same order: those that both have
+        side.sort_indices()
+    pair, place = np.repeat(np.arange(len(rows)), np.diff(p.indptr)), p.indices
+    gains = _place_gains(p.data, q.data, chosen.place_gain)
+    visited_by = np.bincount(known.counts.indices, minlength=known.n_places)[place] / known.n_users
+    order = np.lexsort((place, -gains * (1 - visited_by), pair))
+    rank = np.arange(len(order)) - p.indptr[pair[order]]
+    table = pl.DataFrame({"pair": np.arange(len(rows))})
+    for number in range(N_PLACES):
+        here = order[rank == number]
+        found = pl.DataFrame(
+            {
+                "pair": pair[here],
+                f"place_{number + 1}": known.places.gather(place[here]),
+                f"place_{number + 1}_gain": gains[here],
+                f"place_{number + 1}_visited_by": visited_by[here],
+            }
+        )
+        table = table.join(found, on="pair", how="left", maintain_order="left")
+    return table.drop("pair")
+
+
+def _place_gains(p: Floats, q: Floats, kind: int) -> Floats:
+    """Return g(p, q) of each shared place."""
+    if kind == LOGARITHM:
+        return np.asarray(p * np.log1p(q / p) + q * np.log1p(p / q))
+    return np.asarray(2 * np.minimum(p, q) if kind == MINIMUM else p * q)

@@ -4,8 +4,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from habitprint.audit import Audit
-from habitprint.audit.candidates import COARSEN, MAPPING_FILE
+from habitprint.audit.audit import MAPPING, Audit
 
 
 def commands_to_protect(found: Audit, files: list[str], out: Path, given: dict[str, Any]) -> list[str]:
@@ -36,13 +35,12 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: dict[s
         shlex.quote(f"{out.resolve().name}-{name}")
         for name in ("released.parquet", "known.parquet", "key.csv", "safer.parquet")
     )
-    mapped = f"--coarsen {shlex.quote(str(out / MAPPING_FILE))}"
-    options = found.protections.trials[found.protections.chosen].command.replace(COARSEN, mapped)
+    options = found.protections.trials[found.protections.chosen].command_with(shlex.quote(str(out / MAPPING)))
     protect = f"{options} --pseudonyms {key} --out {safer}"  # a release has no names
     if len(files) > 1:
         return [f"habitprint protect {shlex.quote(files[0])} {protect}"]
     words = [name if value is True else f"{name} {_quoted(value)}" for name, value in given.items() if value]
-    words += [found.data.periods_command or "", f"--released {released} --known {known}"]
+    words += [(found.data.events and found.data.events.periods_command) or "", f"--released {released} --known {known}"]
     split = " ".join(["habitprint split", shlex.quote(files[0]), *filter(None, words)])
     return [split, f"habitprint protect {released} {protect}"]
 

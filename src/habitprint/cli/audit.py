@@ -9,10 +9,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.audit import Audit, Preparation
-from habitprint.audit import audit as audit_source
-from habitprint.audit.candidates import MAPPING_FILE
-from habitprint.audit.files import FACTS, REPORT, USERS, to_text
+from habitprint.audit.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.audit.audit import audit as audit_source
+from habitprint.audit.data import Preparation
 from habitprint.cli.advice import commands_to_protect
 from habitprint.cli.event_options import (
     ActiveOption,
@@ -152,7 +151,7 @@ def audit(
     is_events = _is_events(files)
     inputs = [*(find_files(files[0]) if is_events else map(Path, files)), mapping, *(coarser or [])]
     check_folder(out, overwrite=force)
-    for name in (REPORT, FACTS, USERS, MAPPING_FILE):
+    for name in (REPORT, FACTS, USERS, MAPPING):
         refuse_inputs(out / name, *inputs)
     for_events: dict[str, Any] = {
         "--lat": lat, "--lon": lon, "--seconds": seconds, "--columns": columns, "--side": side, "--box": box,
@@ -196,7 +195,7 @@ def audit(
 
         written = write_audit(found, out, overwrite=force)
     if as_json:
-        typer.echo(to_text(found))
+        typer.echo(found.to_text())
     else:
         for_events |= {"--user": _given(user, "user"), "--place": place}
         _tell(found, written, commands_to_protect(found, files, out, for_events), Console(highlight=False))

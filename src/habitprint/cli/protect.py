@@ -266,8 +266,8 @@ def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> from habitprint.mechanisms import KAnonymity
-    >>> checks_to_json(check_guarantees(Histograms.from_strings({1: "a"}), [KAnonymity(1)]))[0]["holds"]
+    >>> from habitprint.mechanisms import SmallestCount
+    >>> checks_to_json(check_guarantees(Histograms.from_strings({1: "a"}), [SmallestCount(1)]))[0]["holds"]
     True
     """
     return [

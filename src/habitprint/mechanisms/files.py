@@ -4,33 +4,19 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from habitprint.errors import InputError, is_whole
+from habitprint.errors import InputError
 from habitprint.files import check_target, draft, move_into_place
 from habitprint.histograms import read_histograms
 from habitprint.mechanisms.coarsening import Coarsen
-from habitprint.mechanisms.guarantees import (
-    Check,
-    DifferentialPrivacy,
-    Guarantee,
-    KAnonymity,
-    LimitedContribution,
-    MultiplesOf,
-    OnlyPlaces,
-    SmallestCount,
-)
+from habitprint.mechanisms.guarantees import Check, Guarantee, are_distinct_places, guarantee_from_json
 from habitprint.mechanisms.release import PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.tables import check_writable, write_table
 
-GUARANTEES: dict[str, type[Guarantee]] = {
-    kind.name: kind
-    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
-}
-LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
     "coarsen": lambda part: Coarsen({name: _listed(part[name]) for name in ("place", "to")}),
     "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
@@ -180,57 +166,15 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     if not isinstance(told.get("sha256"), str):
         raise _unreadable(beside, "it has no SHA-256 of the table")
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
-    guarantees = tuple(guarantee_from_json(_without_words(value)) for value in told["guarantees"])
+    guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
     return Told(steps, guarantees, is_as_written=told["sha256"] == digest)
 
 
-def guarantee_from_json(value: object) -> Guarantee:
-    """Return the guarantee that a file tells of.
-
-    Examples
-    --------
-    >>> guarantee_from_json({"name": "k-anonymity", "k": 10})
-    KAnonymity(k=10)
-    """
-    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or kind is None:
-        raise _no_guarantee(value)
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in value.items() if name != "name"}
-    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
-        raise _no_guarantee(value)
-    fits_together = (
-        kind is not LimitedContribution or given["total"] is not None or given["per_place"] is not None
-    ) and (kind is not DifferentialPrivacy or (given["unit"] == "user") == (given["limit"] is not None))
-    if not (fits_together and all(_fits(name, parameter) for name, parameter in given.items())):
-        raise _no_guarantee(value)
-    return kind(**given)
-
-
-def _fits(name: str, parameter: Any) -> bool:
-    if name == "places":
-        return isinstance(parameter, tuple) and _are_distinct_places(list(parameter))
-    if name in ("unit", "are_places_chosen"):
-        return parameter in ("user", "event") if name == "unit" else isinstance(parameter, bool)
-    if parameter is None:
-        return name in ("total", "per_place", "limit")
-    if isinstance(parameter, bool) or not isinstance(parameter, (int, float)):
-        return False
-    if name == "delta":
-        return 0 <= parameter < 1
-    # No comparison holds for NaN, and infinity is too large.
-    return 0 < parameter <= LARGEST and (is_whole(parameter) or name not in ("k", "limit"))
-
-
-def _are_distinct_places(places: list[Any]) -> bool:
-    """Return whether these are ids that differ, all text or all whole numbers."""
-    is_one_kind = all(isinstance(place, str) for place in places) or all(map(is_whole, places))
-    return bool(places) and is_one_kind and len(set(places)) == len(places)
-
-
 def _distinct_places(places: object) -> tuple[str | int, ...]:
-    if not _are_distinct_places(_listed(places)):
+    listed = tuple(_listed(places))
+    if not are_distinct_places(listed):
         raise TypeError(places)
-    return tuple(_listed(places))
+    return listed
 
 
 def _listed(values: object) -> list[Any]:
@@ -265,18 +209,6 @@ def _step_from_json(value: object, beside: Path) -> Step:
     except (KeyError, TypeError, InputError) as error:
         raise _unreadable(beside, f"what can be copied of the step {value['name']!r} is not readable") from error
     return Step(value["name"], value["words"], value["facts"], copied)
-
-
-def _without_words(value: object) -> object:
-    return {name: v for name, v in value.items() if name != "words"} if isinstance(value, dict) else value
-
-
-def _no_guarantee(value: object) -> InputError:
-    return InputError(
-        f"{str(value)[:80]} is not a guarantee",
-        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
-        fix="use the file as habitprint protect wrote it",
-    )
 
 
 def _unreadable(beside: Path, fault: str) -> InputError:

@@ -1,12 +1,14 @@
 """What a release promises, in a form that can be checked on the data itself."""
 
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from numbers import Real
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
-from habitprint.errors import first_few
+from habitprint.errors import InputError, first_few, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.ties import share_classes
@@ -14,6 +16,7 @@ from habitprint.words import counted
 
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9
+LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 
 @dataclass(frozen=True)
@@ -36,14 +39,23 @@ class Check:
 class Guarantee(ABC):
     """Promise something about released histograms.
 
+    Each kind knows what its promise is worth: whether it `protects_people` (from being identified, whoever tries) or
+    speaks of numbers alone, whether it `hides_in_groups` (who of a group it is stays open, which group does not), and
+    whether it `is_about_counts` (then it says nothing about shares). A promise that cannot be kept or means nothing,
+    such as a group of one, is refused where it is made.
+
     Examples
     --------
     >>> KAnonymity(2).check(Histograms.from_strings({1: "ab", 2: "ab"})).holds
     True
+    >>> KAnonymity(2).protects_people, SmallestCount(2).protects_people
+    (True, False)
     """
 
     name: ClassVar[str]
-    is_about_counts: ClassVar[bool] = False  # then it says nothing about shares
+    protects_people: ClassVar[bool] = False
+    hides_in_groups: ClassVar[bool] = False
+    is_about_counts: ClassVar[bool] = False
 
     @property
     @abstractmethod
@@ -58,6 +70,10 @@ class Guarantee(ABC):
         """Return the name and the parameters, for a file."""
         return {"name": self.name, **asdict(self)}  # type: ignore[call-overload]
 
+    def _require(self, is_sound: bool, why: str) -> None:
+        if not is_sound:
+            raise InputError(f"{str(self)[:80]} promises nothing", why=why, fix="promise something else, or nothing")
+
 
 @dataclass(frozen=True)
 class KAnonymity(Guarantee):
@@ -70,7 +86,12 @@ class KAnonymity(Guarantee):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    protects_people: ClassVar[bool] = True
+    hides_in_groups: ClassVar[bool] = True
     k: int
+
+    def __post_init__(self) -> None:
+        self._require(is_whole(self.k) and _is_positive(self.k) and self.k > 1, "a group hides nobody but in company")
 
     @property
     def words(self) -> str:
@@ -99,6 +120,9 @@ class SmallestCount(Guarantee):
     is_about_counts: ClassVar[bool] = True
     threshold: float
 
+    def __post_init__(self) -> None:
+        self._require(_is_positive(self.threshold), "every count above zero is above nothing")
+
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
@@ -123,6 +147,9 @@ class MultiplesOf(Guarantee):
     name: ClassVar[str] = "multiples"
     is_about_counts: ClassVar[bool] = True
     base: float
+
+    def __post_init__(self) -> None:
+        self._require(_is_positive(self.base), "counts are multiples of a positive number")
 
     @property
     def words(self) -> str:
@@ -152,6 +179,10 @@ class LimitedContribution(Guarantee):
     total: float | None
     per_place: float | None
 
+    def __post_init__(self) -> None:
+        limits = [limit for limit in (self.total, self.per_place) if limit is not None]
+        self._require(bool(limits) and all(map(_is_positive, limits)), "a limit is a positive number, and there is one")
+
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
@@ -180,6 +211,9 @@ class OnlyPlaces(Guarantee):
     name: ClassVar[str] = "only-places"
     places: tuple[str | int, ...]
 
+    def __post_init__(self) -> None:
+        self._require(are_distinct_places(self.places), "places are listed once each, all as text or all as numbers")
+
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
@@ -207,11 +241,24 @@ class DifferentialPrivacy(Guarantee):
     """
 
     name: ClassVar[str] = "differential-privacy"
+    protects_people: ClassVar[bool] = True
     epsilon: float
     delta: float
     unit: Unit
     limit: int | None
     are_places_chosen: bool = False
+
+    def __post_init__(self) -> None:
+        self._require(_is_positive(self.epsilon), "ε bounds what the release tells; it is a positive number")
+        is_probability = _is_number(self.delta) and 0 <= self.delta < 1
+        self._require(is_probability, "δ is the probability that the promise fails; it is below one")
+        self._require(self.unit in get_args(Unit), f"the unit is one of {', '.join(get_args(Unit))}")
+        is_limited = is_whole(self.limit) and _is_positive(self.limit)
+        self._require(
+            is_limited if self.unit == "user" else self.limit is None,
+            "what one user did is hidden up to a limit, and one event needs none",
+        )
+        self._require(isinstance(self.are_places_chosen, bool), "places were chosen or not")
 
     @property
     def words(self) -> str:
@@ -231,3 +278,64 @@ class DifferentialPrivacy(Guarantee):
         """Say that the data cannot tell."""
         del histograms  # no look at them can tell how the noise was drawn
         return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
+
+
+GUARANTEES: dict[str, type[Guarantee]] = {
+    kind.name: kind
+    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
+}
+
+
+def guarantee_from_json(value: object) -> Guarantee:
+    """Return the guarantee that a file tells of by its name and parameters, with its words or without.
+
+    Examples
+    --------
+    >>> guarantee_from_json({"name": "k-anonymity", "k": 10, "words": KAnonymity(10).words})
+    KAnonymity(k=10)
+    """
+    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or kind is None:
+        raise _no_guarantee(value)
+    given = {
+        name: tuple(parameter) if isinstance(parameter, list) else parameter
+        for name, parameter in value.items()
+        if name not in ("name", "words")
+    }
+    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+        raise _no_guarantee(value)
+    try:
+        return kind(**given)
+    except InputError as error:
+        raise _no_guarantee(value) from error
+
+
+def are_distinct_places(places: object) -> bool:
+    """Return whether these are ids that differ, all text or all whole numbers.
+
+    Examples
+    --------
+    >>> are_distinct_places(("a", "b")), are_distinct_places(("a", 1)), are_distinct_places(("a", "a"))
+    (True, False, False)
+    """
+    if not isinstance(places, tuple):
+        return False
+    is_one_kind = all(isinstance(place, str) for place in places) or all(map(is_whole, places))
+    return bool(places) and is_one_kind and len(set(places)) == len(places)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _is_positive(value: Any) -> bool:
+    """Return whether a parameter is a positive number: no comparison holds for NaN, and infinity is too large."""
+    return _is_number(value) and 0 < value <= LARGEST
+
+
+def _no_guarantee(value: object) -> InputError:
+    return InputError(
+        f"{str(value)[:80]} is not a guarantee",
+        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
+        fix="use the file as habitprint protect wrote it",
+    )

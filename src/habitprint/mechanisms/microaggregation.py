@@ -91,7 +91,8 @@ class Microaggregate(OneStep):
             "smallest_group": int(sizes.min()),
             "largest_group": int(sizes.max()),
         }
-        return Outcome(means, Step("microaggregate", self._words(facts, n_users), facts), (KAnonymity(self.k),))
+        guarantees = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
+        return Outcome(means, Step("microaggregate", self._words(facts, n_users), facts), guarantees)
 
     def _words(self, facts: Mapping[str, Any], n_users: int) -> str:
         how = "successive group selection" if facts["method"] == "successive" else "MDAV"

@@ -1,27 +1,94 @@
 """Pictures of an audit, as Vega-Lite specs that take their colours from the style sheet of the page."""
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from habitprint.report.layout import HEIGHT, axis_end, room_beside, ticks_with_room
-from habitprint.report.theme import CONFIG
-from habitprint.report.words import Facts
-from habitprint.words import percent
+from habitprint.audit.curves import Curve
+from habitprint.audit.people import Claims, Order
+from habitprint.audit.search import Protections
+from habitprint.rates import Rate
+from habitprint.words import number, percent
+
+Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 
 ROW = 46  # height of a rate with its name above
 PANEL = 190  # height of a panel among others
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
+HEIGHT = 260
+LABEL = 0.15  # of a panel's width, for the label of a tick
+IN_ORDER: dict[Order, str] = {"margin": "by margin", "size": "best matching of that size"}
+FONT = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif'
+SIZE = 13  # of letters
+# Names of styles, not colours: `var(…)` is resolved by the browser, in light, in dark and on paper.
+STYLES = {
+    "main": {"color": "var(--accent)"},
+    "other": {"color": "var(--quiet)"},
+    "main-line": {"color": "var(--accent)", "strokeWidth": 2},
+    "other-line": {"color": "var(--quiet)", "strokeWidth": 1.5, "strokeDash": [5, 3]},
+    "band": {"color": "var(--accent)", "fillOpacity": 0.16},
+    "target": {"color": "var(--ink)", "strokeDash": [6, 4], "strokeWidth": 1.5},
+    "chance": {"color": "var(--quiet)", "strokeDash": [1, 3], "strokeWidth": 1.5},
+    "words": {"color": "var(--ink)", "font": FONT, "fontSize": SIZE},
+    # Behind words that may stand on a line: the same words, as wide as a brush, in the colour of the paper.
+    "paper-words": {"color": "var(--paper)", "stroke": "var(--paper)", "strokeWidth": 5, "strokeJoin": "round"}
+    | {"font": FONT, "fontSize": SIZE},
+}
+CONFIG: Spec = {
+    "background": "transparent",
+    "font": FONT,
+    "view": {"stroke": None},
+    "mark": {"aria": False},  # a picture has one description, and a table with its numbers: dots need not be read out
+    "style": STYLES,
+    "axis": {
+        "labelColor": "var(--quiet)",
+        "titleColor": "var(--quiet)",
+        "titleFontWeight": "normal",
+        "titleFontSize": SIZE,
+        "labelFontSize": SIZE,
+        "gridColor": "var(--rule)",
+        "tickColor": "var(--rule)",
+        "domainColor": "var(--quiet)",
+        "tickSize": 4,
+        "labelFlush": False,
+        "titlePadding": 8,
+        "titleLimit": 220,
+    },
+    # The title of the vertical axis stands above it, to be read without turning one's head.
+    "axisY": {
+        "domain": False,
+        "ticks": False,
+        "titleAngle": 0,
+        "titleAlign": "left",
+        "titleAnchor": "start",
+        "titleBaseline": "bottom",
+        "titleX": 0,
+        "titleY": -8,
+        "tickCount": 5,
+    },
+    "axisX": {"grid": False},
+}
 
 
-def rates_picture(rows: Sequence[Facts], target: float, description: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Bar:
+    """Hold a rate to be drawn, its name, and whether it stands out."""
+
+    label: str
+    rate: Rate
+    is_main: bool = True
+
+
+def rates_picture(bars: Sequence[Bar], target: float, description: str) -> Spec:
     """Draw rates one below the other: a dot with its interval, chance, and the target across.
 
     Parameters
     ----------
-    rows
-        With ``label``, ``rate`` (the facts of a rate) and ``is_main`` (drawn in the accent colour).
+    bars
+        What is drawn.
     target
         The most that is allowed.
     description
@@ -29,17 +96,16 @@ def rates_picture(rows: Sequence[Facts], target: float, description: str) -> dic
 
     Examples
     --------
-    >>> rate = {"value": 0.5, "low": 0.4, "high": 0.6, "by_chance": 0.01, "n_correct": 50.0, "n": 100}
-    >>> spec = rates_picture([{"label": "as it is", "rate": rate, "is_main": True}], 0.05, "one rate")
+    >>> spec = rates_picture([Bar("as it is", Rate.of(50, 100, by_chance=0.01))], 0.05, "one rate")
     >>> spec["width"], spec["height"]
     ('container', 46)
     """
     data = [
-        _flat(row["rate"]) | {"row": number, "name": row["label"], "is_main": bool(row["is_main"])}
-        | {"text": f"{percent(row['rate']['value'])}  {row['label']}"}
-        for number, row in enumerate(rows)
-    ]  # fmt: skip
-    largest = axis_end(max(target, *(row["high"] for row in data)))
+        _flat(bar.rate)
+        | {"row": row, "name": bar.label, "is_main": bar.is_main, "text": f"{percent(bar.rate.value)}  {bar.label}"}
+        for row, bar in enumerate(bars)
+    ]
+    largest = axis_end(max(target, *(bar.rate.high for bar in bars)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="share of the people identified", grid=True, tickCount=6)
     base = alt.Chart(alt.InlineData(values=data)).encode(y=alt.Y("row:O", axis=None, scale=alt.Scale(padding=0)))
@@ -65,13 +131,13 @@ def rates_picture(rows: Sequence[Facts], target: float, description: str) -> dic
     return _spec(alt.layer(*layers).properties(width="container", height=ROW * len(data)), description)
 
 
-def curve_picture(curve: Facts, target: float, largest: float, description: str) -> dict[str, Any]:
+def curve_picture(curve: Curve, target: float, largest: float, description: str) -> Spec:
     """Draw how the risk depends on something: a line with a band for the interval.
 
     Parameters
     ----------
     curve
-        With ``axis`` and ``points``.
+        What is drawn.
     target
         The most that is allowed.
     largest
@@ -81,20 +147,20 @@ def curve_picture(curve: Facts, target: float, largest: float, description: str)
 
     Examples
     --------
-    >>> rate = {"value": 0.5, "low": 0.4, "high": 0.6, "by_chance": 0.01, "n_correct": 50.0, "n": 100}
-    >>> points = [{"x": x, "label": f"{x} days", "rate": rate, "is_as_released": x == 7} for x in (1, 7)]
-    >>> curve_picture({"axis": "days", "points": points}, 0.05, 1.0, "risk by days")["height"]
-    190
+    >>> from habitprint.audit.curves import Point
+    >>> points = tuple(Point(days, f"{days} days", Rate.of(9 * days, 100, 0.01), 100) for days in (1, 7))
+    >>> curve = Curve("duration", "days in each period", "", points)
+    >>> curve_picture(curve, 0.05, 1.0, "risk by days")["layer"][0]["encoding"]["x"]["title"]
+    'days in each period'
     """
     data = [
-        _flat(point["rate"]) | {"at": point["x"], "name": point["label"], "here": point["is_as_released"]}
-        for point in curve["points"]
+        _flat(point.rate) | {"at": point.x, "name": point.label, "here": point.is_as_released} for point in curve.points
     ]
-    places = [row["at"] for row in data]
+    places = [point.x for point in curve.points]
     is_wide = min(places) > 0 and max(places) >= WIDE * min(places)
     x = alt.X(
         "at:Q",
-        title=curve["axis"],
+        title=curve.axis,
         scale=alt.Scale(type="log", nice=False, padding=10)
         if is_wide
         else alt.Scale(zero=False, nice=False, padding=10),
@@ -116,27 +182,28 @@ def curve_picture(curve: Facts, target: float, largest: float, description: str)
     return _spec(alt.layer(*layers).properties(width="container", height=PANEL), description)
 
 
-def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float, description: str) -> dict[str, Any]:
+def frontier_picture(protections: Protections, target: float, description: str) -> Spec:
     """Draw every protection by its loss and risk, the frontier of the best ones, and the cheapest that passes.
 
     Examples
     --------
-    >>> rate = {"value": 0.5, "low": 0.4, "high": 0.6, "by_chance": 0.01, "n_correct": 50.0, "n": 100}
-    >>> trial = {"label": "as it is", "risk": rate, "loss": 0.0, "is_on_frontier": True, "passes": False}
-    >>> frontier_picture([trial], None, 0.05, "protections")["height"]
-    260
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(40, 10), noise=False)
+    >>> frontier_picture(found.protections, 0.05, "risk against loss")["description"]
+    'risk against loss'
     """
+    front = set(protections.frontier)
+    drawn = [(at, trial, trial.loss) for at, trial in enumerate(protections.trials) if trial.loss is not None]
     data = [
-        _flat(trial["risk"])
-        | {"name": trial["label"], "loss": trial["loss"], "is_best": trial["is_on_frontier"], "is_chosen": at == chosen}
-        | {"passes": "yes" if trial["passes"] else "no", "is_first": at == 0, "order": at}
-        for at, trial in enumerate(trials)
-        if trial["loss"] is not None
+        _flat(trial.risk)
+        | {"name": trial.label, "loss": loss, "is_best": at in front, "is_chosen": at == protections.chosen}
+        | {"passes": "yes" if trial.passes else "no", "is_first": at == 0, "order": at}
+        for at, trial, loss in drawn
     ]
-    largest = axis_end(max(target, *(row["high"] for row in data)))
+    largest = axis_end(max(target, *(trial.risk.high for _, trial, _ in drawn)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="share identified, at most")
-    widest = max(1.0, *(row["loss"] for row in data))
+    widest = max(1.0, *(loss for _, _, loss in drawn))
     x = alt.X(
         "loss:Q",
         title="information loss",
@@ -152,7 +219,7 @@ def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float,
     best = base.transform_filter("datum.is_best")
     is_high = target > 0.8 * largest  # no room above the line
     words = _target_words(target).encode(x=alt.value(0), y=alt.Y("target:Q", scale=scale, axis=axis))
-    first = next((row["high"] for row in data if row["is_first"]), 0.0)
+    first = protections.trials[0].risk.high
     down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
     layers = [
         _rule_at(target, "y", scale, axis),
@@ -171,27 +238,25 @@ def frontier_picture(trials: Sequence[Facts], chosen: int | None, target: float,
     return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
 
 
-def claims_picture(claims: Sequence[Facts], target: float | None, description: str) -> dict[str, Any]:
+def claims_picture(claims: Sequence[Claims], target: float | None, description: str) -> Spec:
     """Draw the precision of the surest claims against their number.
 
     Examples
     --------
-    >>> rate = {"value": 0.5, "low": 0.4, "high": 0.6, "by_chance": 0.01, "n_correct": 50.0, "n": 100}
-    >>> claims_picture([{"order": "margin", "n_claims": 100, "precision": rate}], None, "claims")["height"]
-    260
+    >>> claims = [Claims("margin", 100, Rate.of(50, 100, by_chance=0.01))]
+    >>> claims_picture(claims, None, "claims")["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    [0, 100]
     """
-    orders = {"margin": "by margin", "size": "best matching of that size"}
     data = [
-        _flat(claim["precision"])
-        | {"size": claim["n_claims"], "order": claim["order"], "name": orders.get(claim["order"], claim["order"])}
-        for claim in claims
+        _flat(each.precision) | {"size": each.n_claims, "order": each.order, "name": IN_ORDER[each.order]}
+        for each in claims
     ]
     scale = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(format="%", title="share of these claims that are right")
     x = alt.X(
         "size:Q",
         title="claims made, surest first",
-        scale=alt.Scale(domain=[0, max(row["size"] for row in data)], nice=False),
+        scale=alt.Scale(domain=[0, max(each.n_claims for each in claims)], nice=False),
         axis=alt.Axis(format=",d", tickCount=6),
     )
     base = alt.Chart(alt.InlineData(values=data)).encode(x=x)
@@ -212,25 +277,28 @@ def claims_picture(claims: Sequence[Facts], target: float | None, description: s
     return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
 
 
-def common_end(rates: Sequence[Facts], target: float) -> float:
+def common_end(rates: Sequence[Rate], target: float) -> float:
     """Return where the scale of risks ends so that all rates and the target are on it.
 
     Examples
     --------
-    >>> common_end([{"high": 0.41}], 0.05), common_end([{"high": 0.003}], 0.04)
-    (0.5, 0.04)
+    >>> common_end([Rate.of(31, 100, 0.01)], 0.05)
+    0.5
     """
-    return axis_end(max([target, *(rate["high"] for rate in rates)]))
+    return axis_end(max([target, *(rate.high for rate in rates)]))
 
 
-def _flat(rate: Facts) -> dict[str, Any]:
+def _flat(rate: Rate) -> Spec:
     """Return a rate as columns, with words for a tooltip."""
-    numbers = {name: rate[name] for name in ("value", "low", "high", "by_chance")}
-    return numbers | {
-        "of": f"{rate['n_correct']:,.1f}".removesuffix(".0") + f" of {rate['n']:,}",
-        "rate": percent(rate["value"]),
-        "range": f"{percent(rate['low'])} to {percent(rate['high'])}",
-        "chance": percent(rate["by_chance"]),
+    return {
+        "value": rate.value,
+        "low": rate.low,
+        "high": rate.high,
+        "by_chance": rate.by_chance,
+        "of": f"{number(rate.n_correct)} of {rate.n:,}",
+        "rate": percent(rate.value),
+        "range": rate.interval_words,
+        "chance": percent(rate.by_chance),
     }
 
 
@@ -262,8 +330,55 @@ def _target_data(target: float) -> alt.Chart:
     return alt.Chart(alt.InlineData(values=data))
 
 
-def _spec(chart: alt.LayerChart | alt.FacetChart, description: str) -> dict[str, Any]:
+def _spec(chart: alt.LayerChart | alt.FacetChart, description: str) -> Spec:
     """Return the chart as a spec without colours and without addresses."""
-    spec: dict[str, Any] = chart.to_dict()
+    spec: Spec = chart.to_dict()
     del spec["$schema"]
     return spec | {"config": CONFIG, "description": description, "autosize": {"type": "fit-x", "contains": "padding"}}
+
+
+def axis_end(largest: float) -> float:
+    """Return a round number above, at most one.
+
+    Examples
+    --------
+    >>> axis_end(0.41), axis_end(0.0031)
+    (0.5, 0.004)
+    """
+    if largest <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(largest))
+    above = [step * power for step in (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10) if step * power >= largest]
+    return min(1.0, *above)
+
+
+def room_beside(dot: float, line: float, *, is_high: bool) -> int:
+    """Return how far below a dot its name has room: within the picture, off the target's line and words.
+
+    Examples
+    --------
+    >>> room_beside(100, 200, is_high=False), room_beside(100, 95, is_high=False)
+    (-12, 14)
+    """
+    top, bottom = (line - 4, line + 24) if is_high else (line - 23, line + 4)
+    for down in (-12, 14, 30, -30, 46, -46):
+        if 9 <= dot + down <= HEIGHT - 9 and not top - 9 < dot + down < bottom + 9:  # noqa: PLR2004  (half a line)
+            return down
+    return 14
+
+
+def ticks_with_room(places: Sequence[float], *, is_log: bool) -> list[float]:
+    """Return the places that have room for a label each; the last, which is as released, before all others.
+
+    Examples
+    --------
+    >>> ticks_with_room([1, 2, 50, 100], is_log=False)
+    [2, 50, 100]
+    """
+    spot = [math.log(place) for place in places] if is_log else list(places)
+    room = LABEL * (spot[-1] - spot[0])
+    kept = [len(spot) - 1]
+    for at in range(len(spot) - 2, -1, -1):
+        if spot[kept[-1]] - spot[at] >= room:
+            kept.append(at)
+    return [places[at] for at in reversed(kept)]

@@ -3,8 +3,10 @@
 import os
 from pathlib import Path
 
-from habitprint.audit import Audit
-from habitprint.audit.files import REPORT, write_files
+import polars as pl
+
+from habitprint.audit.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.files import OWNER_ONLY, Writer, write_folder
 from habitprint.report.render import write_report
 
 
@@ -35,4 +37,17 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     ...     [file.name for file in hp.write_audit(found, Path(folder) / "audit")]
     ['report.html', 'report.json', 'users.parquet']
     """
-    return write_files(found, folder, overwrite=overwrite, more={REPORT: lambda path: write_report(found, path)})
+    internal = found.require_internal()
+    writers: dict[str, Writer] = {
+        REPORT: lambda path: write_report(found, path),
+        FACTS: lambda path: path.write_text(found.to_text() + "\n", encoding="utf-8"),
+        USERS: lambda path: _write_owner_only(internal.users, path),
+    }
+    if internal.mapping is not None:
+        writers[MAPPING] = internal.mapping.write_csv
+    return write_folder(Path(folder), writers, ours=(REPORT, FACTS, USERS, MAPPING), overwrite=overwrite)
+
+
+def _write_owner_only(frame: pl.DataFrame, path: Path) -> None:
+    path.touch(mode=OWNER_ONLY)
+    frame.write_parquet(path)

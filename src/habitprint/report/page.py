@@ -153,17 +153,6 @@ class Page:
         return [picture for block in blocks if isinstance(block, Figure) for picture in block.pictures]
 
 
-def paragraphs(*texts: str) -> tuple[Text, ...]:
-    """Return texts as paragraphs.
-
-    Examples
-    --------
-    >>> paragraphs("One.", "Two.")[1].text
-    'Two.'
-    """
-    return tuple(Text(text) for text in texts)
-
-
 def table(
     caption: str,
     heads: Sequence[str],

@@ -1,24 +1,36 @@
-"""Turn facts into one HTML file that opens without a network."""
+"""Turn an audit into one HTML file that opens without a network."""
 
 import base64
 import hashlib
-from collections.abc import Mapping
+import os
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import vl_convert
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
-from habitprint.audit import Audit
-from habitprint.files import check_target, write_whole
-from habitprint.report.build import build_page
-from habitprint.report.page import Page
+from habitprint.audit.audit import Audit
+from habitprint.files import check_target, write_text
+from habitprint.report.charts import Bar, rates_picture
+from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Text
+from habitprint.report.people import people_section
+from habitprint.report.protections import protections_section
+from habitprint.report.sections import (
+    adversary_section,
+    attacks_section,
+    curves_section,
+    data_section,
+    glossary_section,
+    key_to_rates,
+    reading_section,
+    settings_section,
+)
+from habitprint.words import number, percent
 
 
-def write_report(audit: Audit, path: Path, *, overwrite: bool = False) -> None:
+def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
     """Write the report of an audit to an HTML file, in one piece or not at all.
 
     Parameters
@@ -31,34 +43,100 @@ def write_report(audit: Audit, path: Path, *, overwrite: bool = False) -> None:
     Examples
     --------
     >>> import tempfile
-    >>> from habitprint.audit import audit
-    >>> from habitprint.datasets import town
-    >>> found = audit(town(30, 20), noise=False)
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(30, 20), noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_report(found, Path(folder) / "report.html")
+    ...     hp.write_report(found, Path(folder) / "report.html")
     ...     (Path(folder) / "report.html").read_text().startswith("<!doctype html>")
     True
     """
-    path = Path(path)
-    check_target(path, overwrite=overwrite)
-    text = render_report(audit.to_json())
-    write_whole(path, lambda target: target.write_text(text, encoding="utf-8", newline="\n"), overwrite=overwrite)
+    check_target(Path(path), overwrite=overwrite)
+    write_text(Path(path), render_report(audit), overwrite=overwrite)
 
 
-def render_report(facts: Mapping[str, Any]) -> str:
-    """Return the report as the text of an HTML file, from the facts of an audit (`Audit.to_json`, ``report.json``).
+def render_report(audit: Audit) -> str:
+    """Return the report of an audit as the text of an HTML file.
 
     The page asks for nothing: its policy refuses every request, and every script but its own, which are named by their
-    hashes. Text from the data is escaped wherever it stands.
+    hashes. Text from the data is escaped wherever it stands. For a page from a file, read it back:
+    ``hp.Audit.from_json(json.load(file))``.
 
     Examples
     --------
-    >>> from habitprint.audit import audit
-    >>> from habitprint.datasets import town
-    >>> "May we release this?" in render_report(audit(town(30, 20), noise=False).to_json())
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(30, 20), noise=False)
+    >>> hp.render_report(hp.Audit.from_json(found.to_json())) == hp.render_report(found)
     True
     """
-    return render_page(build_page(facts))
+    return render_page(build_page(audit))
+
+
+def build_page(audit: Audit) -> Page:
+    """Return the page of an audit: the answer first, then what it rests on.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> build_page(hp.audit(hp.datasets.town(30, 20), noise=False)).question
+    'May we release this?'
+    """
+    return Page(
+        source=audit.settings.source,
+        question="May we release this?",
+        answer=audit.verdict.answer,
+        about="Re-identification audit of",
+        opening=tuple(_opening(audit)),
+        sections=(
+            adversary_section(audit),
+            data_section(audit.data),
+            attacks_section(audit),
+            curves_section(audit.curves, audit.settings.target),
+            protections_section(audit),
+            people_section(audit.people, audit.settings.surest_target),
+            reading_section(),
+            glossary_section(),
+            settings_section(audit),
+        ),
+        ending=(
+            f"Made by habitprint {audit.versions['habitprint']}. The same facts for machines are in report.json. This "
+            "page makes no request to any network."
+        ),
+    )
+
+
+def _opening(audit: Audit) -> list[Block]:
+    """Return what stands right below the answer: its numbers, the sentences that go with it, and a picture of it."""
+    target, rate, advised = audit.settings.target, audit.strongest.rate, audit.protections.advised
+    numbers = Numbers(
+        (
+            Number("Identified", percent(rate.value), f"{number(rate.n_correct)} of {rate.n:,} people"),
+            Number("95% interval", rate.interval_words, "the upper end decides"),
+            Number("Target", percent(target), "at most"),
+            Number("By chance", percent(rate.by_chance), "pairs drawn at random"),
+        )
+    )
+    bars = [Bar("As it is", rate)]
+    if advised is not None:
+        bars.append(Bar(f"With “{advised.label}”", advised.risk))
+    picture = rates_picture(bars, target, "Share of the people identified, against the target.")
+    return [
+        numbers,
+        *(Text(detail) for detail in audit.verdict.details),
+        *_gate(audit),
+        Figure(
+            "Share of the people that the strongest attack identifies",
+            key_to_rates(target),
+            (Picture("answer-picture", picture),),
+        ),
+    ]
+
+
+def _gate(audit: Audit) -> list[Text]:
+    fails, limit = audit.verdict.fails_gate, audit.settings.fail_above
+    if fails is None or limit is None:
+        return []
+    result = "fails: the command ended with exit code 1" if fails else "is passed"
+    return [Text(f"The gate that was set (fail above {percent(limit)}) {result}.")]
 
 
 def render_page(page: Page) -> str:

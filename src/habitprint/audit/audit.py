@@ -1,0 +1,383 @@
+"""May we release this? All stages of an audit, one after the other, and what they found in all."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Literal
+
+import msgspec
+import polars as pl
+
+from habitprint.audit.attacks import (
+    Attack,
+    Attacked,
+    attack_in_every_way,
+    attack_in_two_ways,
+    draw_blindly,
+    strongest_of,
+)
+from habitprint.audit.candidates import coarser_places
+from habitprint.audit.curves import Curve, duration_curve, resolution_curve, users_curve
+from habitprint.audit.data import NOTHING, DataFacts, Preparation, Prepared, prepare_events, prepare_tables
+from habitprint.audit.people import People, assess_people
+from habitprint.audit.search import MAPPING_FILE, Goal, Protections, find_protection
+from habitprint.audit.verdict import Verdict, reach_verdict
+from habitprint.errors import InputError, require_seed
+from habitprint.events import Events
+from habitprint.grids import Grid
+from habitprint.histograms import Histograms
+from habitprint.mappings import PlaceMapping
+from habitprint.periods import Period, Split
+from habitprint.periods.split import CountedAs
+from habitprint.progress import Progress, silent
+from habitprint.truth import SAME_ID
+from habitprint.versions import versions
+from habitprint.weights import WeightName
+
+SCHEMA = "habitprint-audit/2"  # a change of meaning or of a name makes it /3; new names do not
+# What its folder holds; the last only if the protection that was found needs it.
+REPORT, FACTS, USERS, MAPPING = "report.html", "report.json", "users.parquet", MAPPING_FILE
+MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
+
+Kind = Literal["events", "histograms"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hold what was asked for: rates are shares of one, None is not asked for, or not known.
+
+    What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
+    """
+
+    source: str
+    kind: Kind
+    target: float
+    fail_above: float | None
+    surest_target: float | None
+    overlap: float | None
+    seed: int
+    noise: bool
+    active: int | None
+    count: str | None
+    side: float | None
+    box: str | None
+    by_hours: int | None
+    by_weekday: bool | None
+    shared: str | None
+    first_day: str | None
+    coarsen: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        require_seed(self.seed)
+        _require_share("target", self.target)
+        for name in ("fail_above", "surest_target", "overlap"):
+            if getattr(self, name) is not None:
+                _require_share(name, getattr(self, name))
+
+
+@dataclass(frozen=True, eq=False)
+class Internal:
+    """Hold what stays in the house: it names people and places, and is in no report.
+
+    Parameters
+    ----------
+    users
+        Who is at risk, by id.
+    mapping
+        To coarser places, ``place, to``, if the chosen protection needs one; else None.
+    """
+
+    users: pl.DataFrame
+    mapping: pl.DataFrame | None
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """Hold all that an audit found. Made by `habitprint.audit`, or read back from its ``report.json``.
+
+    Parameters
+    ----------
+    settings, versions
+        What was asked for, and with which software.
+    data, attacks, curves, protections, people, verdict
+        One for each stage.
+    weight
+        Of the strongest joint attack, which the later stages repeat.
+    internal
+        Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False)
+    >>> found.to_json()["schema"], found.verdict.passes
+    ('habitprint-audit/2', True)
+    """
+
+    settings: Settings
+    versions: Mapping[str, str]
+    data: DataFacts
+    weight: WeightName
+    attacks: tuple[Attack, ...]
+    curves: tuple[Curve, ...]
+    protections: Protections
+    people: People
+    verdict: Verdict
+    internal: Internal | None = None
+
+    def __repr__(self) -> str:
+        return f"Audit({self.verdict.answer})"
+
+    @property
+    def strongest(self) -> Attack:
+        """Return the attack with the highest upper end."""
+        return strongest_of(self.attacks)
+
+    def require_internal(self) -> Internal:
+        """Return what stays in the house, or raise `InputError` for an audit that was read back."""
+        if self.internal is None:
+            raise InputError(
+                "this audit was read from a report, and names nobody",
+                why="who is at risk is not part of a report",
+                fix="read users.parquet, which was written beside it, or audit again",
+            )
+        return self.internal
+
+    @property
+    def users(self) -> pl.DataFrame:
+        """Return who is at risk, by id: for internal use only."""
+        return self.require_internal().users
+
+    @property
+    def mapping(self) -> pl.DataFrame | None:
+        """Return the mapping to coarser places, ``place, to``, if the chosen protection needs one: for internal use."""
+        return self.require_internal().mapping
+
+    def to_json(self) -> dict[str, object]:
+        """Return all facts but names of users, as a dictionary that is JSON; `docs/audit.md` tells its fields."""
+        facts: dict[str, object] = msgspec.json.decode(self.to_text())
+        return facts
+
+    def to_text(self) -> str:
+        """Return the same as the text of ``report.json``."""
+        facts = {name: getattr(self, name) for name in IN_JSON}
+        return msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode()
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, object]) -> "Audit":
+        """Return the audit that `to_json` told of, or a ``report.json`` holds; who is at risk is in neither.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> facts = hp.audit(hp.datasets.town(40, 10), noise=False).to_json()
+        >>> hp.Audit.from_json(facts).to_json() == facts
+        True
+        """
+        schema = facts.get("schema")
+        if schema != SCHEMA:
+            raise InputError(
+                f"these facts are of the schema {schema!r}, not {SCHEMA!r}",
+                why="they are read as an audit of this version writes them",
+                fix="audit again with this version",
+            )
+        try:
+            return msgspec.convert({name: facts[name] for name in IN_JSON if name in facts}, cls)
+        except msgspec.ValidationError as error:
+            raise InputError(
+                f"these facts are not those of an audit: {error}",
+                why="they are read as an audit writes them",
+                fix="take the report.json that an audit wrote, unchanged, or audit again",
+            ) from error
+
+
+IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
+
+
+def audit(
+    source: Events | Split | tuple[Histograms, Histograms],
+    *,
+    period: Period | None = None,
+    target: float = 0.05,
+    fail_above: float | None = None,
+    surest_target: float | None = None,
+    overlap: float | None = None,
+    grid: Grid | None = None,
+    coarser: Iterable[PlaceMapping] = (),
+    truth: Any = SAME_ID,
+    active: int = 1,
+    count: CountedAs = "visits",
+    noise: bool = True,
+    name: str | None = None,
+    preparation: Preparation = NOTHING,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Audit:
+    """Find out whether statistics of habits may be released, and if not, which protection would make them safe enough.
+
+    Parameters
+    ----------
+    source
+        Events; or two sets of histograms, released and known.
+    period
+        Which events are released and which are known; None chooses the two busiest consecutive weeks, or two halves.
+    target
+        The share of people that may be identified: the upper end of the 95% interval must not be above it.
+    fail_above
+        A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
+    surest_target
+        The precision that the surest claims may have: 5% of all claims, at least 50.
+    overlap
+        The share of the people whom the adversary knows; None for all.
+    grid
+        The grid whose squares the places are, or that turns positions into places; larger squares are tried.
+    coarser
+        Mappings to coarser places, to be tried.
+    truth
+        For two sets of histograms: who really is whom, as for `habitprint.evaluate`.
+    active, count
+        For events: as for `habitprint.split`.
+    noise
+        Whether to try noise, if OpenDP is installed. It has no seed, so its trials differ from run to run.
+    name
+        What the data is called in the report; None for what its source says.
+    preparation
+        What was done to the data before, for the report.
+    seed
+        Decides all other random choices.
+    progress
+        Told now and then how far the work has come.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(200, 30), target=0.1, noise=False)
+    >>> found.strongest.name, found.verdict.passes, found.verdict.protection
+    ('joint, jensen-shannon', False, 'the 10 most popular places only, then groups of 16')
+    """
+    settings = Settings(
+        source=_as_text(name or _name_of(source)),
+        kind="events" if isinstance(source, Events) else "histograms",
+        target=target,
+        fail_above=fail_above,
+        surest_target=surest_target,
+        overlap=overlap,
+        seed=seed,
+        noise=noise,
+        active=active if isinstance(source, Events) else None,
+        count=count if isinstance(source, Events) else None,
+        side=preparation.side if grid is None else grid.side,
+        box=preparation.box if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
+        by_hours=preparation.by_hours,
+        by_weekday=preparation.by_weekday,
+        shared=preparation.shared,
+        first_day=preparation.first_day,
+        coarsen=tuple(map(_as_text, preparation.coarsen)),
+    )
+    progress("checking the data", 0, 1)
+    steps = list(coarser)
+    if isinstance(source, Events):
+        events = source if grid is None or "place" in source.columns else grid.place(source)
+        prepared = prepare_events(
+            events, period, overlap=overlap, seed=seed, active=active, count=count, progress=progress
+        )
+    else:
+        prepared = _prepare_pair(source, period, truth, settings, preparation)
+    return _audit(prepared, settings, grid, steps, progress)
+
+
+def _audit(
+    prepared: Prepared, settings: Settings, grid: Grid | None, mappings: Iterable[PlaceMapping], progress: Progress
+) -> Audit:
+    seed = settings.seed
+    whole = attack_in_every_way(prepared.tables, seed=seed, progress=progress)
+    joint = whole.strongest_joint
+    weight = joint.matching.weight_name
+    part = _part_of(whole, weight, seed, progress)
+    steps = coarser_places(prepared.tables.released, grid, mappings)
+    curves = (
+        users_curve(joint, progress),
+        duration_curve(prepared, joint, progress),
+        resolution_curve(
+            part.strongest_joint,
+            steps,
+            side=None if grid is None else grid.side,
+            n_in_all=None if part is whole else joint.rate.n,
+            progress=progress,
+        ),
+    )
+    goal = Goal(settings.target, settings.surest_target, weight, seed)
+    found = find_protection(whole, part, steps, goal, noise=settings.noise, progress=progress)
+    people, users = assess_people(joint, progress)
+    strongest = strongest_of(whole.facts)
+    mapping = None if found.chosen is None else found.chosen.mapping
+    return Audit(
+        settings=settings,
+        versions=versions(),
+        data=prepared.facts,
+        weight=weight,
+        attacks=(*whole.facts, draw_blindly(joint.rate)),
+        curves=curves,
+        protections=found.protections,
+        people=people,
+        verdict=reach_verdict(
+            goal,
+            strongest,
+            found.protections,
+            people,
+            fail_above=settings.fail_above,
+            overlap=settings.overlap,
+        ),
+        internal=Internal(users, None if mapping is None else mapping.table),
+    )
+
+
+def _part_of(whole: Attacked, weight: WeightName, seed: int, progress: Progress) -> Attacked:
+    """Return the tables with which coarser places and protections are tried: all, or with many users a part."""
+    tables = whole.tables.sample(MOST_USERS, seed)
+    if tables is whole.tables:
+        return whole
+    return attack_in_two_ways(tables, weight, repeated=False, seed=seed, progress=progress)
+
+
+def _require_share(name: str, value: object) -> None:
+    if not (isinstance(value, (int, float)) and 0 < value <= 1):
+        raise InputError(
+            f"{name} = {value!r}",
+            why="it is a share of people or of claims, above 0 and at most 1",
+            fix="write 0.05 for 5% (on the command line also 5%)",
+        )
+
+
+def _name_of(source: object) -> str:
+    return source.source if isinstance(source, (Events, Split)) else "two sets of histograms"
+
+
+def _as_text(name: str) -> str:
+    """Return a name of a file, which may hold bytes that are no text at all, as text."""
+    return name.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _prepare_pair(
+    source: object, period: Period | None, truth: Any, settings: Settings, preparation: Preparation
+) -> Prepared:
+    pair = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
+    if len(pair) != 2 or not all(isinstance(table, Histograms) for table in pair):  # noqa: PLR2004
+        raise InputError(
+            f"this {type(source).__name__} cannot be audited",
+            why="an audit starts from events, or from two sets of histograms: released and known",
+            fix="read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)",
+        )
+    if period is not None:
+        raise InputError(
+            "a period for two sets of histograms",
+            why="their counts are of two periods already",
+            fix="leave it out, or give the events",
+        )
+    return prepare_tables(
+        *pair,
+        truth,
+        overlap=settings.overlap,
+        seed=settings.seed,
+        periods=source.periods if isinstance(source, Split) else None,
+        preparation=preparation,
+    )

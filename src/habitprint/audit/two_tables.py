@@ -1,0 +1,169 @@
+"""The two tables of an attack, who really is whom in them, and parts of them."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from habitprint.arrays import Indices
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms
+from habitprint.mechanisms import Mechanism, Release
+from habitprint.progress import Progress, silent
+from habitprint.truth import CommonUsers, common_users
+
+
+@dataclass(frozen=True, eq=False)
+class TwoTables:
+    """Hold what is released, what an adversary knows, and who really is whom.
+
+    Parameters
+    ----------
+    released, known, truth
+        As for `habitprint.evaluate`.
+    n_lost
+        People who count though they are no longer on both sides, because what was done to the tables left nothing of
+        them on one: they are released, or would be, and not found.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> TwoTables(*hp.datasets.town(40, 20), truth="same-id").n_people
+    40
+    """
+
+    released: Histograms
+    known: Histograms
+    truth: Any
+    n_lost: int = 0
+
+    @cached_property
+    def common(self) -> CommonUsers:
+        """Return the rows of the users who are on both sides."""
+        return common_users(self.truth, self.released, self.known)
+
+    @property
+    def n_people(self) -> int:
+        """Return of how many people every share is."""
+        return self.common.n + self.n_lost
+
+    def counting(self, n_people: int) -> "TwoTables":
+        """Return the same tables, of so many people: those who are not on both sides any more are lost.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> TwoTables(*hp.datasets.town(40, 20), truth="same-id").counting(50).n_lost
+        10
+        """
+        return replace(self, n_lost=n_people - self.common.n)
+
+    def protected_by(self, mechanism: Mechanism, progress: Progress = silent) -> tuple[Release, "TwoTables"]:
+        """Return the release, and the tables of an adversary who copies what anyone can copy of it.
+
+        Who is gone from the known side only (he was nowhere but at places left out) is released, and not found.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+        >>> tables.protected_by(hp.KeepTopPlaces(3))[1].known.n_places
+        3
+        """
+        release = mechanism(self.released, progress=progress)
+        n_people = TwoTables(release.histograms, self.known, self.truth).n_people
+        return release, TwoTables(release.histograms, release.public(self.known), self.truth).counting(n_people)
+
+    def part(self, released: Indices, known: Indices) -> "TwoTables":
+        """Return the given rows of both tables.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
+        >>> tables.part(np.arange(5), np.arange(3, 8)).n_people
+        2
+        """
+        return TwoTables(_rows(self.released, released), _rows(self.known, known), self.truth)
+
+    def groups(self, n_groups: int, seed: int) -> list["TwoTables"]:
+        """Return the users cut at random into groups of nearly equal size; common users stay together.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
+        >>> [part.n_people for part in tables.groups(3, seed=0)]
+        [14, 13, 13]
+        """
+        random = np.random.default_rng(seed)
+        of_released, of_known = (_labels(table.n_users, n_groups, random) for table in (self.released, self.known))
+        of_common = _labels(self.common.n, n_groups, random)
+        of_released[self.common.released] = of_common
+        of_known[self.common.known] = of_common
+        return [
+            self.part(rows, columns)
+            for group in range(n_groups)
+            if len(rows := np.flatnonzero(of_released == group)) and len(columns := np.flatnonzero(of_known == group))
+        ]
+
+    def sample(self, most_users: int, seed: int) -> "TwoTables":
+        """Return both tables of so many common users at most, drawn at random; all, if there are no more.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
+        >>> tables.sample(15, seed=0).n_people, tables.sample(50, seed=0) is tables
+        (14, True)
+        """
+        n = self.common.n
+        return self if n <= most_users else self.groups(math.ceil(n / most_users), seed)[0]
+
+    def with_overlap(self, overlap: float | None, seed: int) -> "TwoTables":
+        """Return the tables of an adversary who knows only a random share of the common users.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id").with_overlap(0.5, seed=0)
+        >>> tables.released.n_users, tables.known.n_users
+        (40, 20)
+        """
+        if overlap is None:
+            return self
+        n = math.ceil(overlap * self.common.n)
+        unknown = np.random.default_rng(seed).permutation(self.common.known)[n:]
+        return replace(self, known=_rows(self.known, np.setdiff1d(np.arange(self.known.n_users), unknown)))
+
+    def require_people(self, overlap: float | None = None) -> None:
+        """Raise `InputError` unless there are people to be told apart, also where an adversary knows only some.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> TwoTables(*hp.datasets.town(1, 20), truth="same-id").require_people()
+        Traceback (most recent call last):
+        habitprint.errors.InputError: only one user is on both sides
+          why: an audit counts how many people are recognised among others
+          fix: check that both sides use the same user ids, or give the truth; use longer periods, or more users
+        """
+        if self.common.n < 2:  # noqa: PLR2004
+            who = "no user is" if self.common.n == 0 else "only one user is"
+            raise InputError(
+                f"{who} on both sides",
+                why="an audit counts how many people are recognised among others",
+                fix="check that both sides use the same user ids, or give the truth; use longer periods, or more users"
+                if overlap is None
+                else f"let the adversary know more of the people than an overlap of {overlap:g}",
+            )
+
+
+def _rows(histograms: Histograms, rows: Indices) -> Histograms:
+    return Histograms(histograms.counts[rows], histograms.users.gather(rows), histograms.places)
+
+
+def _labels(n: int, n_groups: int, random: np.random.Generator) -> Indices:
+    return random.permutation(np.arange(n) % n_groups)

@@ -1,0 +1,334 @@
+"""Sections of a report: who attacks, what the data is, what the attacks achieve, and on what that depends."""
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from habitprint.audit.attacks import Attack
+from habitprint.audit.audit import SCHEMA, Audit, Settings
+from habitprint.audit.curves import Curve
+from habitprint.audit.data import DataFacts, EventsFacts, TableFacts
+from habitprint.rates import Rate
+from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
+from habitprint.report.page import (
+    Block,
+    Bullets,
+    Cell,
+    Figure,
+    Heading,
+    Picture,
+    Section,
+    Table,
+    Term,
+    Terms,
+    Text,
+    table,
+)
+from habitprint.report.texts import (
+    DECISION,
+    GLOSSARY,
+    KNOWLEDGE,
+    LIMITS,
+    METHOD,
+    METHODS_IN_WORDS,
+    NOTHING_ELSE,
+    QUESTION,
+    SAME_AGAIN,
+    TRUTH,
+    UNKNOWN,
+    stanzas,
+)
+from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
+
+PROVEN = 1e-10  # a gap that is only rounding
+RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
+
+
+def key_to_rates(target: float) -> str:
+    """Say how to read a picture of rates.
+
+    Examples
+    --------
+    >>> key_to_rates(0.05)[:26]
+    'Dot: share identified. Bar'
+    """
+    return (
+        "Dot: share identified. Bar: 95% interval. Upright tick: by chance. Dashed line: the target, "
+        f"{percent(target)}, which the right end of the bar must not cross."
+    )
+
+
+def adversary_section(audit: Audit) -> Section:
+    """Say in words what the adversary is assumed to know and to do.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> adversary_section(hp.audit(hp.datasets.town(50, 10), overlap=0.4, noise=False)).blocks[1].items[1]
+    'They know only some of the people: 20 are in both tables (overlap: 40%).'
+    """
+    settings = audit.settings
+    splits = {"parts of the day": settings.by_hours, "days of the week": settings.by_weekday}
+    parts = [words for words, is_split in splits.items() if is_split]
+    times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
+    released = f"They have the released table: pseudonyms, places and counts; no names, {times}."
+    unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else UNKNOWN)
+    if settings.overlap is None:
+        common = counted(audit.data.n_common, "person", "people")
+        reach = (
+            f"They know everybody: all {common} who are in both tables. An adversary who knows fewer finds fewer "
+            "people, but perhaps a larger share of those: --overlap tells."
+        )
+    else:
+        reach = (
+            f"They know only some of the people: {audit.data.n_common:,} are in both tables (overlap: "
+            f"{percent(settings.overlap)})."
+        )
+    return Section(
+        "adversary",
+        "What the adversary is assumed to know",
+        (Text(QUESTION), Bullets((released, reach, *stanzas(KNOWLEDGE), unknown)), Text(TRUTH)),
+    )
+
+
+def data_section(data: DataFacts) -> Section:
+    """Say what the data is, what became of its rows, and what to know before believing the numbers.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> data = hp.audit(hp.datasets.town(40, 10), noise=False).data
+    >>> [block.kind for block in data_section(data).blocks]
+    ['text', 'terms', 'table']
+    """
+    blocks: list[Block] = [Text(sentence(caution), warns=True) for caution in data.cautions]
+    blocks += [Terms(tuple(_circumstances(data))), _tables(data)]
+    if data.events is not None:
+        blocks.append(_rows(data.events))
+    return Section("data", "How the data looked", tuple(blocks))
+
+
+def _circumstances(data: DataFacts) -> list[Term]:
+    found = [Term("Periods", sentence(data.periods)), Term("How they were chosen", sentence(data.periods_how))]
+    if (events := data.events) is not None:
+        span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
+        found.append(Term("Events from, to", span))
+    unique = f"{data.n_unique:,} of {data.released.n_users:,} released users have shares that nobody else has."
+    found += [
+        Term("People in both tables", f"{data.n_common:,}"),
+        Term("Places in both tables", f"{data.n_shared_places:,}"),
+        Term("Unique histograms", unique),
+    ]
+    if events is not None:
+        looked_at = events.moments_looked_at
+        how = "" if looked_at >= 1 else f" ({percent(looked_at)} of the moments were looked at)"
+        n = events.n_users_shared
+        who = f"{counted(n, 'user')} {'shares' if n == 1 else 'share'}" if n else "No user shares"
+        found.append(Term("Shared histories", f"{who} theirs with another id{how}."))
+    return found
+
+
+def _tables(data: DataFacts) -> Table:
+    def cells(value: float, other: float) -> list[Cell | str]:
+        return [Cell(number(value), value), Cell(number(other), other)]
+
+    ours: TableFacts = data.released
+    theirs: TableFacts = data.known
+    rows = [
+        ["Users", *cells(ours.n_users, theirs.n_users)],
+        ["Places", *cells(ours.n_places, theirs.n_places)],
+        ["Counts of a typical (median) user", *cells(ours.median_counts, theirs.median_counts)],
+        ["Places of a typical (median) user", *cells(ours.median_places, theirs.median_places)],
+    ]
+    return table("The two tables", ["", "Released", "Known"], rows)
+
+
+def _rows(events: EventsFacts) -> Table:
+    fates = [
+        ("Counted", events.n_used),
+        ("Outside both periods", events.n_outside),
+        ("Of users who are not in both periods", events.n_of_others),
+        *((f"Not used: {unused.reason}", unused.n_rows) for unused in events.unused),
+        ("All rows", events.n_rows),
+    ]
+    rows: list[list[Cell | str]] = [
+        [fate, Cell(f"{n:,}", n), Cell(in_column(n / events.n_rows) if events.n_rows else "–", n)] for fate, n in fates
+    ]
+    repeats = events.n_repeats
+    verb = "says" if repeats == 1 else "say"
+    note = f"{counted(repeats, 'row')} {verb} the same as another: same user, time and place." if repeats else ""
+    return table("What became of the rows", ["", "Rows", "Share"], rows, note=note)
+
+
+def attacks_section(audit: Audit) -> Section:
+    """Show what each attack achieves on the table as it is.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> section = attacks_section(hp.audit(hp.datasets.town(40, 10), noise=False))
+    >>> section.blocks[0].text[:51]
+    'The strongest attack is “All at once, l1”: it ident'
+    """
+    strongest, target = audit.strongest, audit.settings.target
+    rate = strongest.rate
+    times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
+    bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in audit.attacks]
+    picture = rates_picture(bars, target, "Share of the people identified by each attack, with its interval.")
+    return Section(
+        "attacks",
+        "The attacks",
+        (
+            Text(
+                f"The strongest attack is “{strongest.title}”: it identifies {number(rate.n_correct)} of "
+                f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
+            ),
+            Text(METHODS_IN_WORDS),
+            Figure(
+                "Share of the people identified, by attack",
+                key_to_rates(target),
+                (Picture("attacks-picture", picture),),
+                (attacks_table("Attacks on the table as it is", audit.attacks, explained=True),),
+            ),
+        ),
+    )
+
+
+def attacks_table(caption: str, attacks: Sequence[Attack], *, explained: bool) -> Table:
+    """Return attacks with their rates as a table; explained, with what each does.
+
+    Examples
+    --------
+    >>> made = [Attack("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
+    >>> [cell.text for cell in attacks_table("One", made, explained=False).rows[0].cells]
+    ['All at once, l1', '50.0', '100', '50.0%', '40.4%', '59.6%', '1.0%', 'optimal']
+    """
+    rows = [
+        [
+            Cell(attack.title, note=attack.words if explained else ""),
+            *rate_cells(attack.rate),
+            Cell(_proof(attack.gap)),
+        ]
+        for attack in attacks
+    ]
+    return table(caption, ["Attack", *RATE_HEADS, "Proof"], rows)
+
+
+def rate_cells(rate: Rate) -> list[Cell]:
+    """Return the cells of a rate: correct, of how many, share, both ends of the interval, by chance.
+
+    Examples
+    --------
+    >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
+    ['50.0', '100', '50.0%', '40.4%', '59.6%', '1.0%']
+    """
+    shares = [Cell(in_column(share), share) for share in (rate.value, rate.low, rate.high, rate.by_chance)]
+    return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
+
+
+def _proof(gap: float | None) -> str:
+    if gap is None:
+        return "none"
+    return "optimal" if gap <= PROVEN else f"within {percent(gap)}"
+
+
+def curves_section(curves: Sequence[Curve], target: float) -> Section:
+    """Show how the risk depends on the number of users, the duration, the resolution.
+
+    Examples
+    --------
+    >>> curve = Curve("duration", "days in each period", "there is one day only", ())
+    >>> curves_section([curve], 0.05).blocks[1].items
+    ('How long they are watched: There is one day only.',)
+    """
+    drawn = [curve for curve in curves if curve.points]
+    missing = tuple(f"{curve.title}: {sentence(curve.words)}" for curve in curves if not curve.points)
+    blocks: list[Block] = [
+        Text("The same attack again, on parts of the data: it tells what makes people easy to find.")
+    ]
+    if drawn:
+        end = common_end([point.rate for curve in drawn for point in curve.points], target)
+        pictures = tuple(
+            Picture(
+                f"curve-{at}",
+                curve_picture(curve, target, end, f"{curve.title}: share identified against {curve.axis}."),
+                curve.title,
+                sentence(curve.words),
+            )
+            for at, curve in enumerate(drawn)
+        )
+        caption = (
+            "Line: share identified, with its 95% interval as a band. Ring: the table as it is. Dashed line: the "
+            f"target, {percent(target)}. Dotted line: by chance."
+        )
+        blocks.append(Figure("Share of the people identified", caption, pictures, tuple(map(_curve_table, drawn))))
+    if missing:
+        blocks.append(Bullets(missing))
+    return Section("dependence", "What the risk depends on", tuple(blocks))
+
+
+def _curve_table(curve: Curve) -> Table:
+    rows: list[list[Cell | str]] = [[point.label, *rate_cells(point.rate)] for point in curve.points]
+    return table(curve.title, [headed(curve.axis), *RATE_HEADS], rows)
+
+
+def reading_section() -> Section:
+    """Say how to read the numbers, and what they do not say.
+
+    Examples
+    --------
+    >>> reading_section().heading
+    'How to read this report'
+    """
+    decision = (Heading("What the decision rests on"), Bullets(stanzas(DECISION)))
+    limits = (Heading("What it does not say"), Bullets(stanzas(LIMITS)))
+    return Section("reading", "How to read this report", (Text(METHOD), *decision, *limits))
+
+
+def glossary_section() -> Section:
+    """Return the words of the report and what they mean.
+
+    Examples
+    --------
+    >>> glossary_section().blocks[0].items[0].name
+    'Released table'
+    """
+    return Section("glossary", "Glossary", (Terms(GLOSSARY),))
+
+
+def settings_section(audit: Audit) -> Section:
+    """List every setting, the seed, and the version of everything that was used.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> section = settings_section(hp.audit(hp.datasets.town(40, 10), seed=7, noise=False))
+    >>> next(term.meaning for term in section.blocks[1].items if term.name == "seed")
+    '7'
+    """
+    settings = [
+        (field.name.replace("_", " "), _shown(getattr(audit.settings, field.name))) for field in fields(Settings)
+    ]
+    return Section(
+        "settings",
+        "Settings and versions",
+        (
+            Text(SAME_AGAIN),
+            _typed([*settings, ("weight of the repeated attack", audit.weight)]),
+            Heading("Versions"),
+            _typed([*audit.versions.items(), ("schema", SCHEMA)]),
+        ),
+    )
+
+
+def _typed(values: Sequence[tuple[str, str]]) -> Terms:
+    return Terms(tuple(Term(name, value, is_literal=True) for name, value in values))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)
