@@ -32,7 +32,7 @@ class Sides:
     @cached_property
     def common(self) -> CommonUsers:
         """Return the rows of the users who are on both sides."""
-        return common_users(self.truth, self.released, self.known)
+        return common_users(self.truth, self.released.users, self.known.users)
 
     def part(self, released: Indices, known: Indices) -> "Sides":
         """Return the given rows of both sides.
