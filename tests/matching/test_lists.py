@@ -30,7 +30,7 @@ def histograms(counts: npt.NDArray[np.int64]) -> hp.Histograms:
     return hp.Histograms(sparse.csr_array(counts), users, places)
 
 
-def sides(released: hp.Histograms, known: hp.Histograms) -> tuple[Nodes, Nodes]:
+def nodes_of(released: hp.Histograms, known: hp.Histograms) -> tuple[Nodes, Nodes]:
     released, known = align(released, known)
     return make_nodes(released, WEIGHT, np.random.default_rng(1)), make_nodes(known, WEIGHT, np.random.default_rng(2))
 
@@ -44,7 +44,7 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
     monkeypatch.setattr(run, "RESERVE", n_reserve)
     n = 230
     random = np.random.default_rng(n_reserve)
-    released, known = sides(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
+    released, known = nodes_of(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
     gains = positive_gains(released.shares, known.shares, WEIGHT).toarray()
     state = state_at_first(released, known)
     for i, row in enumerate(state.rows):

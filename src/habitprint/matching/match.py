@@ -174,13 +174,16 @@ def _one_by_one(
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
-def check_sides(released: Histograms, known: Histograms) -> None:
+def check_sides(released: object, known: object) -> None:
     """Raise `InputError` unless both sides are histograms.
 
     Examples
     --------
-    >>> habits = Histograms.from_strings({1: "x"})
-    >>> check_sides(habits, habits)
+    >>> check_sides(Histograms.from_strings({1: "x"}), "known.csv")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: known is a str, not Histograms
+      why: matching compares the histograms of users
+      fix: make them with Histograms.from_table(table) or read_histograms(path)
     """
     for side, value in (("released", released), ("known", known)):
         if not isinstance(value, Histograms):
@@ -265,7 +268,7 @@ def seed_streams(seed: int) -> list[np.random.Generator]:
 
     Examples
     --------
-    >>> len(seed_streams(7))
+    >>> len({int(stream.integers(2**32)) for stream in seed_streams(7)})
     3
     """
     require_seed(seed)
