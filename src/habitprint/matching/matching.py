@@ -191,7 +191,8 @@ class Matching:
             )
         weight = find_weight(self.weight_name)
         shares = scaled_shares(released, weight), scaled_shares(known, weight)
-        total_gain = math.fsum(place_gains(shares[0][rows], shares[1][columns], weight).data)
+        by_place = place_gains(shares[0][rows], shares[1][columns], weight)
+        total_gain = math.fsum(by_place @ np.ones(by_place.shape[1]))
         return self.proof.raised_to_cover(*shares, weight, progress).gap(total_gain, self.size)
 
     def rows_in(self, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
