@@ -11,7 +11,8 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
-KERNELS := $(wildcard $(addprefix src/habitprint/,*.py weights/*.py matching/*.py mechanisms/*.py markov/*.py))
+KERNELS := $(wildcard src/habitprint/*.py) \
+  $(shell find $(addprefix src/habitprint/,weights matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check lint format browser gallery bench picture clean

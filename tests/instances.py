@@ -36,11 +36,11 @@ class Case:
     n_habits: int | None = None
 
     def make(self, seed: int) -> tuple[hp.Histograms, hp.Histograms]:
-        shape = {"n_places": self.n_places, "density": self.density, "n_habits": self.n_habits}
-        return (
-            random_histograms(self.n_released, seed=2 * seed, **shape),  # type: ignore[arg-type]
-            random_histograms(self.n_known, seed=2 * seed + 1, **shape),  # type: ignore[arg-type]
+        released, known = (
+            random_histograms(n_users, self.n_places, density=self.density, seed=stream, n_habits=self.n_habits)
+            for n_users, stream in ((self.n_released, 2 * seed), (self.n_known, 2 * seed + 1))
         )
+        return released, known
 
 
 # Every setting of the paper, and what makes each hard. Shared by all judges of the matching.

@@ -1,7 +1,8 @@
-"""Imports flow in one direction, files stay short, and every public name shows an example."""
+"""Imports flow in one direction and never in a circle, and every public name shows an example."""
 
 import ast
 import inspect
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -9,112 +10,69 @@ import pytest
 import habitprint as hp
 
 SOURCE = Path(hp.__file__).parent
-# From left to right: no module imports one of a later layer.
-LAYERS = [
-    {"errors", "words", "arrays", "progress", "compiled", "versions"},
-    {"files", "rates"},
-    {"ids", "tables", "blocks"},
-    {"counts"},
-    {"histograms"},
-    {"events"},
-    {"mappings"},
-    {"periods", "grids"},
-    {"ties", "truth", "datasets"},
-    {"mechanisms"},
-    {"losses"},
-    {"weights"},
-    {"matching"},
-    {"expectation"},
-    {"evaluation", "charts"},
-    {"markov"},
-    {"experiments"},
-    {"audit"},
-    {"report"},
-    {"__init__", "compile"},
-    {"cli"},
-    {"__main__"},
-]
-# Within a package of several files, in the same sense.
-PACKAGES = {
-    "events": [
-        "stream", "labels", "clocks", "formats", "times", "columns", "table", "frames", "openers", "files", "combine",
-        "sharing", "check",
-    ],
-    "periods": ["dates", "values", "packing", "tally", "split"],
-    "mechanisms": [
-        "guarantees", "release", "reference", "distances", "kernel", "grouping", "coarsening", "top_places",
-        "suppression", "rounding", "contribution", "microaggregation", "measurement", "noise", "pseudonyms", "exposure",
-        "sample", "days", "files",
-    ],
-    "weights": ["definitions", "reference", "index", "kernel", "pairs"],
-    "matching": [
-        "reference", "certificate", "queue", "state", "waiting", "lists", "scan", "flow", "kernel",
-        "sides", "joint", "approximate", "one_by_one", "result", "match", "path", "detours", "margins",
-    ],
-    "datasets": [
-        "illustration", "town", "twin_draws", "country", "calls_twin", "web_twin",
-        "d4d", "web_history", "geolife", "complete_journey",
-    ],
-    "markov": ["model", "sphere", "reference", "kernel", "points", "chains", "distances", "match"],
-    "experiments": [
-        "claims", "more_claims", "spec", "paper", "published", "sources", "prepare", "measure", "store", "runner",
-        "summary", "drawing", "rendering", "table_layouts", "curve_layouts", "picture_layouts", "layouts",
-        "output", "index", "reproduce", "own",
-    ],
-    "audit": [
-        "preparation", "facts", "sides", "attack", "check", "coarser", "candidates", "trial", "narrow", "give_aways",
-        "people", "choose", "protect", "dependence", "result", "verdict", "run", "files",
-    ],
-    "report": [
-        "words", "page", "theme", "layout", "charts", "glossary", "explain", "findings", "protections", "people",
-        "build", "render", "folder",
-    ],
-    "cli": [
-        "options", "event_options", "progress", "describe", "ending", "advice", "match", "path", "inspect", "split",
-        "protect", "check", "reproduce", "audit", "datasets", "demo", "app",
-    ],
-}  # fmt: skip
-FILES = sorted(SOURCE.rglob("*.py"))
-
-
-def layer_of(module: str) -> int:
-    name = module.split(".")[1] if "." in module else "__init__"
-    return next(number for number, names in enumerate(LAYERS) if name in names)
+# From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
+LAYERS = """
+    errors words progress arrays compiled versions
+    files rates ids blocks
+    tables
+    counts
+    histograms events
+    mappings ties truth
+    periods grids
+    datasets mechanisms weights
+    losses matching
+    expectation
+    evaluation
+    charts markov
+    audit experiments
+    report
+    __init__ compile
+    cli
+    __main__
+"""
+LAYER_OF = {name: number for number, line in enumerate(LAYERS.strip().splitlines()) for name in line.split()}
+FILES = {
+    ".".join(file.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): file
+    for file in sorted(SOURCE.rglob("*.py"))
+}
 
 
 def imported_modules(file: Path) -> set[str]:
+    """Return the modules of ours that a file imports, at its top or within a function."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file} imports relatively"
             for alias in node.names:
-                submodule = SOURCE.parent / Path(*node.module.split("."), alias.name)
-                is_module = submodule.with_suffix(".py").exists() or submodule.is_dir()
-                found.add(f"{node.module}.{alias.name}" if is_module else node.module)
-    return {name for name in found if name.split(".")[0] == "habitprint"}
+                submodule = f"{node.module}.{alias.name}"
+                found.add(submodule if submodule in FILES else str(node.module))
+    return found & set(FILES)
 
 
-def name_of(file: Path) -> str:
-    parts = ["habitprint", *file.relative_to(SOURCE).with_suffix("").parts]
-    return ".".join(parts)
+def part_of(module: str) -> str:
+    """Return the part that a module belongs to."""
+    return module.split(".")[1] if "." in module else "__init__"
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_no_module_imports_one_to_its_right(file: Path) -> None:
-    module = name_of(file)
-    package, _, name = module.removeprefix("habitprint.").partition(".")
-    for target in imported_modules(file):
-        assert layer_of(target) <= layer_of(module), f"{module} imports {target}"
-        target_package, _, target_name = target.removeprefix("habitprint.").partition(".")
-        if package == target_package and name not in ("", "__init__") and target_name:
-            order = PACKAGES[package]
-            assert order.index(target_name) < order.index(name), f"{module} imports {target}"
+IMPORTS = {module: imported_modules(file) for module, file in FILES.items()}
 
 
-@pytest.mark.parametrize("file", FILES, ids=name_of)
-def test_files_stay_under_300_lines(file: Path) -> None:
-    assert len(file.read_text().splitlines()) < 300
+def test_every_part_has_its_layer() -> None:
+    assert set(map(part_of, FILES)) == set(LAYER_OF)
+
+
+@pytest.mark.parametrize("module", FILES)
+def test_no_module_imports_from_beside_or_below_its_part(module: str) -> None:
+    for target in IMPORTS[module]:
+        part, other = part_of(module), part_of(target)
+        assert part == other or LAYER_OF[other] < LAYER_OF[part], f"{module} imports {target}"
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    order = list(TopologicalSorter(IMPORTS).static_order())  # raises CycleError, which names the circle
+    assert set(order) == set(FILES)
 
 
 @pytest.mark.parametrize("name", [name for name in hp.__all__ if callable(getattr(hp, name))])

@@ -139,7 +139,7 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
     >>> result.accuracy, [round(end, 2) for end in result.accuracy_interval], result.accuracy_random
     (1.0, [0.51, 1.0], 0.25)
     """
-    common = common_users(truth, released, known)
+    common = common_users(truth, released.users, known.users)
     if common.n == 0:
         warnings.warn(
             "the truth names no user who is on both sides, so nobody can be identified. "

@@ -59,7 +59,8 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
     >>> import habitprint as hp
     >>> from habitprint.truth import common_users
     >>> habits = hp.Histograms.from_strings({1: "x", 2: "x", 3: "xy"})
-    >>> pair_chances(hp.match(habits, habits), habits, habits, common_users("same-id", habits, habits)).tolist()
+    >>> everybody = common_users("same-id", habits.users, habits.users)
+    >>> pair_chances(hp.match(habits, habits), habits, habits, everybody).tolist()
     [0.5, 0.5, 1.0]
     """
     return _joint_chances(matching, released, known, common).right
@@ -76,7 +77,7 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     >>> import habitprint as hp
     >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a, b))
+    >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     chances = _joint_chances(matching, released, known, common)
@@ -122,7 +123,7 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     >>> import habitprint as hp
     >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
-    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a, b))
+    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)

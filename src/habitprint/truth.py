@@ -2,18 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few
-from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.tables import require_columns, to_frame
 
-SAME_ID = "same-id"
+SAME_ID: Literal["same-id"] = "same-id"
+# "same-id": a user has the same id on both sides. Or a mapping from released to known ids; or a table with the columns
+# `released, known`: a mapping of columns, or any frame that speaks Arrow.
+Truth: TypeAlias = Literal["same-id"] | Mapping[Any, Any] | Any
 
 
 @dataclass(frozen=True)
@@ -30,33 +32,34 @@ class CommonUsers:
         return len(self.released)
 
 
-def common_users(truth: Any, released: Histograms, known: Histograms) -> CommonUsers:
+def common_users(truth: Truth, released: pl.Series, known: pl.Series) -> CommonUsers:
     """Find the users that are on both sides, according to the truth.
 
     Parameters
     ----------
     truth
         ``"same-id"``: a user has the same id on both sides. Or a mapping from released to known ids, or a table with
-        the columns ``released, known``. Rows about users who are not in the histograms are ignored, and counted.
+        the columns ``released, known``. Rows about users who are not there are ignored, and counted.
+    released, known
+        The ids of all users of both sides.
 
     Examples
     --------
-    >>> a, b = Histograms.from_strings({"p": "x", "q": "y"}), Histograms.from_strings({"Jo": "x"})
-    >>> common_users({"p": "Jo", "r": "Al"}, a, b)
+    >>> common_users({"p": "Jo", "r": "Al"}, pl.Series(["p", "q"]), pl.Series(["Jo"]))
     CommonUsers(released=array([0]), known=array([0]), n_ignored=1)
     """
     if isinstance(truth, str) and truth == SAME_ID:
-        rows, columns = np.arange(released.n_users), positions(released.users, known.users)
+        rows, columns = np.arange(len(released)), positions(released, known)
         is_common = columns >= 0
         return CommonUsers(rows[is_common], columns[is_common], n_ignored=0)
     table = _truth_table(truth)
-    rows = positions(table["released"], released.users)
-    columns = positions(table["known"], known.users)
+    rows = positions(table["released"], released)
+    columns = positions(table["known"], known)
     is_common = (rows >= 0) & (columns >= 0)
     return CommonUsers(rows[is_common], columns[is_common], int(np.count_nonzero(~is_common)))
 
 
-def _truth_table(truth: Any) -> pl.DataFrame:
+def _truth_table(truth: Truth) -> pl.DataFrame:
     if isinstance(truth, str):
         raise InputError(
             f"'{truth}' is not a truth",

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
+import reference_chains
 from hypothesis import given
 from hypothesis import strategies as st
 from trajectories import CORNER
 
 import habitprint as hp
-from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, MarkovModel, chain_distances, reference
+from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, MarkovModel, chain_distances
 from habitprint.markov.sphere import ground_distances, to_space
 
 DEGREE = math.radians(1) * 6_371_008.8  # metres of a degree of latitude
@@ -52,11 +53,11 @@ def expected(released: Chains, known: Chains, kind: ChainDistance, near: float) 
             ground = ground_distances(released.centroids[a], known.centroids[b])
             shares = released.importance[a], known.importance[b]
             if kind == "stationary":
-                row.append(reference.stationary(ground, *shares))
+                row.append(reference_chains.stationary(ground, *shares))
             elif kind == "proximity":
-                row.append(reference.proximity(ground, near))
+                row.append(reference_chains.proximity(ground, near))
             else:
-                row.append(reference.stat_prox(ground, *shares, near))
+                row.append(reference_chains.stat_prox(ground, *shares, near))
         rows.append(row)
     return rows
 

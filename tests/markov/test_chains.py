@@ -6,12 +6,13 @@ from datetime import datetime, timedelta
 import numpy as np
 import polars as pl
 import pytest
+import reference_chains
 from hypothesis import given
 from hypothesis import strategies as st
 from trajectories import Leg, population, walk
 
 import habitprint as hp
-from habitprint.markov import Chains, MarkovModel, mobility_chains, reference
+from habitprint.markov import Chains, MarkovModel, mobility_chains
 from habitprint.markov.chains import transition_matrix
 
 HOME, WORK, SHOP = (0.0, 0.0), (5000.0, 0.0), (0.0, 3000.0)
@@ -137,7 +138,7 @@ def test_shares_and_rows_of_transitions_sum_to_one(legs: list[Leg]) -> None:
 def test_counted_transitions_are_those_of_the_reference(labels: list[int]) -> None:
     numbers = np.unique(labels, return_inverse=True)[1]
     n_states = int(numbers.max()) + 1
-    expected = reference.transition_matrix(numbers.tolist(), n_states)
+    expected = reference_chains.transition_matrix(numbers.tolist(), n_states)
     np.testing.assert_allclose(transition_matrix(numbers, n_states), expected)
 
 

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import reference_chains
 from hypothesis import given
 from hypothesis import strategies as st
 
 from habitprint.arrays import Floats, Indices
-from habitprint.markov import kernel, reference
+from habitprint.markov import kernel
 
 # Whole metres, so that whether a pair is within a distance is exact in both.
 METRES = st.integers(-40, 40)
@@ -38,13 +39,13 @@ def test_compiled_stays_are_those_of_the_reference(
 ) -> None:
     gaps = data.draw(st.lists(st.integers(0, 3), min_size=len(points), max_size=len(points)))
     times = np.cumsum(gaps).astype(np.int64)
-    expected = reference.find_stays(points, times, diameter, min_stay)
+    expected = reference_chains.find_stays(points, times, diameter, min_stay)
     np.testing.assert_array_equal(kernel.find_stays(points, times, diameter, min_stay), expected)
 
 
 @given(points=clouds(), radius=st.integers(1, 30), min_points=st.integers(1, 7))
 def test_compiled_clusters_are_those_of_the_reference(points: Floats, radius: int, min_points: int) -> None:
-    expected = reference.find_clusters(points, radius, min_points)
+    expected = reference_chains.find_clusters(points, radius, min_points)
     np.testing.assert_array_equal(kernel.find_clusters(points, radius, min_points), expected)
 
 
@@ -54,7 +55,7 @@ def test_compiled_clusters_are_those_of_the_reference_in_a_crowd(radius: int, mi
     random = np.random.default_rng(radius * min_points)
     middles = random.integers(-100, 100, (12, 3))
     points = (middles[random.integers(0, 12, 400)] + random.integers(-9, 10, (400, 3))).astype(np.float64)
-    expected = reference.find_clusters(points, radius, min_points)
+    expected = reference_chains.find_clusters(points, radius, min_points)
     np.testing.assert_array_equal(kernel.find_clusters(points, radius, min_points), expected)
 
 

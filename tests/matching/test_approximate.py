@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import habitprint as hp
+from habitprint.weights import WeightName
 from instances import CASES, Case, shuffled
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
@@ -39,7 +40,7 @@ def test_its_matches_are_evaluated_like_joint_ones() -> None:
 
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
-def test_a_tiny_epsilon_reaches_the_whole_gain_whatever_the_weight(weight: Any) -> None:
+def test_a_tiny_epsilon_reaches_the_whole_gain_whatever_the_weight(weight: WeightName) -> None:
     released, known = hp.datasets.town(200, 30)
     nearly = hp.match(released, known, weight=weight, method="approximate", epsilon=1e-9)
     exactly = hp.match(released, known, weight=weight)
@@ -47,7 +48,7 @@ def test_a_tiny_epsilon_reaches_the_whole_gain_whatever_the_weight(weight: Any) 
 
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
-def test_pairs_do_not_depend_on_the_order_of_rows(weight: Any) -> None:
+def test_pairs_do_not_depend_on_the_order_of_rows(weight: WeightName) -> None:
     released, known = hp.datasets.town(120, 25)
     options: dict[str, Any] = {"weight": weight, "method": "approximate", "epsilon": 0.05}
     expected = hp.match(released, known, **options).to_table()

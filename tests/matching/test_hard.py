@@ -7,8 +7,8 @@ from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint.matching import joint
-from habitprint.matching.sides import Side
+from habitprint.matching.nodes import Nodes
+from habitprint.matching.solver import run
 from habitprint.weights import find_weight
 
 
@@ -17,8 +17,8 @@ def histograms(rows: np.ndarray | sparse.csr_array) -> hp.Histograms:
     return hp.Histograms(counts, pl.Series(np.arange(counts.shape[0])), pl.Series(np.arange(counts.shape[1])))
 
 
-def assert_optimal(released: hp.Histograms, known: hp.Histograms, **options: object) -> hp.Matching:
-    matching = hp.match(released, known, **options)  # type: ignore[arg-type]
+def assert_optimal(released: hp.Histograms, known: hp.Histograms) -> hp.Matching:
+    matching = hp.match(released, known)
     weights = hp.weights(released, known)
     rows, columns = linear_sum_assignment(weights)
     assert matching.total_weight == pytest.approx(weights[rows, columns].sum(), abs=1e-9)
@@ -103,16 +103,16 @@ def test_counts_of_very_different_size() -> None:
 @pytest.mark.parametrize("short", [1, 24])
 def test_the_scale_of_the_gains_does_not_matter(scale: float, short: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Unit vectors on one side: with the dot product, any matrix of gains is the shares of the other.
-    monkeypatch.setattr(joint, "SHORT", short)
-    monkeypatch.setattr(joint, "RESERVE", 2 * short)
-    monkeypatch.setattr(joint, "LEAST_RESERVE", 1)
+    monkeypatch.setattr(run, "SHORT", short)
+    monkeypatch.setattr(run, "RESERVE", 2 * short)
+    monkeypatch.setattr(run, "LEAST_RESERVE", 1)
     random = np.random.default_rng(3)
     gains = random.random((60, 50)) * (random.random((60, 50)) < 0.5)
     n_members = random.integers(1, 4, 60), random.integers(1, 4, 50)
     starts = [np.concatenate([[0], n.cumsum()]) for n in n_members]
-    released = Side(sparse.csr_array(np.eye(60)), np.arange(starts[0][-1]), starts[0])
-    known = Side(sparse.csr_array(np.ascontiguousarray(gains.T * scale)), np.arange(starts[1][-1]), starts[1])
-    solution = joint.solve_joint(released, known, find_weight("dot"), min(starts[0][-1], starts[1][-1]))
+    released = Nodes(sparse.csr_array(np.eye(60)), np.arange(starts[0][-1]), starts[0])
+    known = Nodes(sparse.csr_array(np.ascontiguousarray(gains.T * scale)), np.arange(starts[1][-1]), starts[1])
+    solution = run.solve(released, known, find_weight("dot"), min(starts[0][-1], starts[1][-1]))
     expanded = np.repeat(np.repeat(gains, n_members[0], axis=0), n_members[1], axis=1)
     rows, columns = linear_sum_assignment(expanded, maximize=True)
     total = float((gains[solution.rows, solution.columns] * solution.flows).sum())

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ortools.graph.python import min_cost_flow
+from reference_matchings import best_total_gain
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint.matching import joint, reference
+from habitprint.matching.solver import run
 from habitprint.weights import WEIGHTS, WeightName
 from instances import CASES, Case, shuffled, tables
 
@@ -75,7 +76,7 @@ def test_no_way_to_pair_the_users_gains_more(
     size = data.draw(st.integers(1, min(released.n_users, known.n_users)))
     matching = hp.match(released, known, weight=weight, size=size)
     gains = WEIGHTS[weight].ceiling - hp.weights(released, known, weight=weight)
-    assert matching.total_gain == pytest.approx(reference.best_total_gain(gains, size), abs=1e-12)
+    assert matching.total_gain == pytest.approx(best_total_gain(gains, size), abs=1e-12)
     assert matching.gap is not None
     assert matching.gap <= 1e-12
 
@@ -118,9 +119,9 @@ def test_the_order_of_rows_changes_nothing_but_their_order(size: int | None) -> 
 def test_the_work_can_pause_and_grow_at_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = hp.datasets.town(80, 12)
     whole = hp.match(released, known)
-    monkeypatch.setattr(joint, "PAUSE", 3)
-    monkeypatch.setattr(joint, "FIRST_LONG", 1)
-    monkeypatch.setattr(joint, "FIRST_WAITERS", 1)
+    monkeypatch.setattr(run, "PAUSE", 3)
+    monkeypatch.setattr(run, "FIRST_LONG", 1)
+    monkeypatch.setattr(run, "FIRST_WAITERS", 1)
     reports: list[tuple[object, ...]] = []
     piecewise = hp.match(released, known, progress=lambda *report: reports.append(report))
     assert piecewise.to_table().equals(whole.to_table())
@@ -134,9 +135,9 @@ def test_the_work_can_pause_and_grow_at_any_step(monkeypatch: pytest.MonkeyPatch
 def test_the_shortest_lists_find_the_same_optimum(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = case.make(seed=5)
     whole = hp.match(released, known, size=case.size)
-    monkeypatch.setattr(joint, "SHORT", 1)
-    monkeypatch.setattr(joint, "RESERVE", 2)
-    monkeypatch.setattr(joint, "LEAST_RESERVE", 1)
+    monkeypatch.setattr(run, "SHORT", 1)
+    monkeypatch.setattr(run, "RESERVE", 2)
+    monkeypatch.setattr(run, "LEAST_RESERVE", 1)
     assert hp.match(released, known, size=case.size).total_weight == pytest.approx(whole.total_weight, abs=1e-11)
 
 

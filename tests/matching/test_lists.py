@@ -8,11 +8,10 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.histograms import align
-from habitprint.matching import joint, lists
-from habitprint.matching import state as st
-from habitprint.matching.certificate import EXACT
-from habitprint.matching.sides import Side, make_side
-from habitprint.progress import silent
+from habitprint.matching.nodes import Nodes, make_nodes
+from habitprint.matching.proof import EXACT
+from habitprint.matching.solver import lists, run
+from habitprint.matching.solver.state import Problem, State
 from habitprint.weights import find_weight, positive_gains
 from habitprint.weights.index import make_index, make_rows, work_of_rows
 from instances import random_histograms
@@ -20,10 +19,9 @@ from instances import random_histograms
 WEIGHT = find_weight("jensen-shannon")
 
 
-def first_state(released: Side, known: Side) -> st.State:
-    problem = st.Problem(make_rows(released.shares), make_index(known.shares), WEIGHT.place_gain)
-    work = work_of_rows(problem.released, problem.known)
-    return joint._first_state(problem, released, known, 1, 1e9, work, silent)  # noqa: SLF001  (what is tested)
+def state_at_first(released: Nodes, known: Nodes) -> State:
+    problem = Problem(make_rows(released.shares), make_index(known.shares), WEIGHT.branch)
+    return run.first_state(problem, released, known, 1, 1e9, work_of_rows(problem.released, problem.known))
 
 
 def histograms(counts: npt.NDArray[np.int64]) -> hp.Histograms:
@@ -32,9 +30,9 @@ def histograms(counts: npt.NDArray[np.int64]) -> hp.Histograms:
     return hp.Histograms(sparse.csr_array(counts), users, places)
 
 
-def sides(released: hp.Histograms, known: hp.Histograms) -> tuple[Side, Side]:
+def nodes_of(released: hp.Histograms, known: hp.Histograms) -> tuple[Nodes, Nodes]:
     released, known = align(released, known)
-    return make_side(released, WEIGHT, np.random.default_rng(1)), make_side(known, WEIGHT, np.random.default_rng(2))
+    return make_nodes(released, WEIGHT, np.random.default_rng(1)), make_nodes(known, WEIGHT, np.random.default_rng(2))
 
 
 @pytest.mark.parametrize("n_reserve", [24, 32, 33, 100, 128, 129, 200, 256])
@@ -43,12 +41,12 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
     n_reserve: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With few different counts many gains are equal, with many hardly any."""
-    monkeypatch.setattr(joint, "RESERVE", n_reserve)
+    monkeypatch.setattr(run, "RESERVE", n_reserve)
     n = 230
     random = np.random.default_rng(n_reserve)
-    released, known = sides(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
+    released, known = nodes_of(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
     gains = positive_gains(released.shares, known.shares, WEIGHT).toarray()
-    state = first_state(released, known)
+    state = state_at_first(released, known)
     for i, row in enumerate(state.rows):
         size = row["n_reserve"]
         best = -np.sort(-gains[i][gains[i] > 0])
@@ -62,7 +60,7 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
             assert state.reserve_bounds[i, block] == max(kept[start:], default=-np.inf)
             assert min(kept[:start]) >= state.reserve_bounds[i, block]
         short = state.short[i, : row["n_short"]]
-        assert np.array_equal(short["offer"], best[: joint.SHORT])
+        assert np.array_equal(short["offer"], best[: run.SHORT])
         assert np.array_equal(gains[i][short["column"]], short["gain"])
         assert row["cut"] == max(best[len(short) :], default=-np.inf)
 
@@ -71,7 +69,7 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
 def test_the_optimum_does_not_depend_on_the_reserve(n_reserve: int, monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = (random_histograms(400, 6, density=0.6, seed=seed) for seed in (3, 4))
     expected = hp.match(released, known)
-    monkeypatch.setattr(joint, "RESERVE", n_reserve)
+    monkeypatch.setattr(run, "RESERVE", n_reserve)
     found = hp.match(released, known)
     assert found.gap is not None
     assert found.gap <= EXACT

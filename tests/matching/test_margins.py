@@ -33,7 +33,7 @@ habits = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=6), min_size=
 
 
 @pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
-@pytest.mark.parametrize("weight", ["jensen-shannon", "l1", "cosine", "dot"])
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
 @given(ours=habits, theirs=habits)
 def test_a_margin_is_what_solving_again_without_the_pair_loses(
     weight: WeightName, ours: list[list[int]], theirs: list[list[int]]

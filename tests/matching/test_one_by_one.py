@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import given
+from reference_matchings import nearest
 
 import habitprint as hp
-from habitprint.matching import reference
 from habitprint.weights import WEIGHTS, WeightName
 from instances import tables
 
@@ -22,10 +22,10 @@ def test_each_released_user_gets_one_of_its_nearest_known_users(
 ) -> None:
     matching = hp.match(released, known, weight=weight, method="one-by-one")
     gains = WEIGHTS[weight].ceiling - hp.weights(released.in_order(), known.in_order(), weight=weight)
-    nearest = reference.nearest(gains)
+    all_nearest = nearest(gains)
     assert matching.released.to_list() == released.in_order().users.to_list()
     assert matching.n_nearest is not None
-    for found, n, near in zip(matching.known, matching.n_nearest, nearest, strict=True):
+    for found, n, near in zip(matching.known, matching.n_nearest, all_nearest, strict=True):
         assert found in known.in_order().users.gather(near).to_list()
         assert n == len(near)
 

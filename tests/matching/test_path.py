@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 import habitprint as hp
+from habitprint.weights import WeightName
 from instances import CASES, Case, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
@@ -14,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_every_size_has_the_total_of_a_matching_of_that_size(case: Case, weight: Any) -> None:
+def test_every_size_has_the_total_of_a_matching_of_that_size(case: Case, weight: WeightName) -> None:
     released, known = case.make(seed=6)
     path = hp.matching_path(released, known, weight=weight)
     for size in np.unique(np.linspace(1, len(path.sizes), 7).astype(int)):
@@ -24,7 +25,7 @@ def test_every_size_has_the_total_of_a_matching_of_that_size(case: Case, weight:
 
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
-def test_the_total_is_convex_and_the_price_never_rises(weight: Any) -> None:
+def test_the_total_is_convex_and_the_price_never_rises(weight: WeightName) -> None:
     path = hp.matching_path(*hp.datasets.town(80, 20), weight=weight)
     assert np.all(np.diff(path.price) <= 0)
     assert np.all(np.diff(path.total_weight, 2) >= -1e-12)
@@ -32,7 +33,9 @@ def test_the_total_is_convex_and_the_price_never_rises(weight: Any) -> None:
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)
 @given(released=tables(), known=tables())
-def test_no_rounding_leaves_the_range_of_the_weight(weight: Any, released: hp.Histograms, known: hp.Histograms) -> None:
+def test_no_rounding_leaves_the_range_of_the_weight(
+    weight: WeightName, released: hp.Histograms, known: hp.Histograms
+) -> None:
     path = hp.matching_path(released, known, weight=weight)
     added = np.diff(path.total_weight, prepend=0.0)
     assert np.all(path.price >= 0)
@@ -43,7 +46,7 @@ def test_no_rounding_leaves_the_range_of_the_weight(weight: Any, released: hp.Hi
 
 
 @pytest.mark.parametrize("weight", [name for name in hp.WEIGHTS if name != "dot"])
-def test_equal_tables_weigh_nothing_at_any_size(weight: Any) -> None:
+def test_equal_tables_weigh_nothing_at_any_size(weight: WeightName) -> None:
     released, known = hp.datasets.town(300, 60)
     for side in (released, known):
         assert np.all(hp.matching_path(side, side, weight=weight).total_weight == 0)

@@ -4,20 +4,22 @@ import math
 
 import numpy as np
 import pytest
+import reference_gains
 from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.weights import WEIGHTS, kernel, pair_gains, pairs, positive_gains, reference, scaled_shares
-from habitprint.weights.definitions import LOGARITHM, MINIMUM, PRODUCT
+from habitprint.weights import WEIGHTS, gains, kernel, pair_gains, place_gains, positive_gains, scaled_shares
+from habitprint.weights.definitions import LOGARITHM
 from instances import CASES, Case, random_histograms, shuffled, tables
 
 
-@pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
+@pytest.mark.parametrize("name", WEIGHTS)
 @given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
-def test_a_shared_place_gains_the_same_compiled_and_by_reference(kind: int, p: float, q: float) -> None:
-    gain = kernel.place_gain(kind, p, q, math.log(p), math.log(q))
-    assert gain == pytest.approx(reference.place_gain(kind, p, q), rel=1e-9, abs=1e-15)
+def test_a_shared_place_gains_the_same_compiled_by_definition_and_by_reference(name: str, p: float, q: float) -> None:
+    expected = pytest.approx(reference_gains.PLACE_GAINS[name](p, q), rel=1e-9, abs=1e-15)
+    assert kernel.place_gain(WEIGHTS[name].branch, p, q, math.log(p), math.log(q)) == expected
+    assert WEIGHTS[name].place_gain(np.array([p]), np.array([q])) == expected
 
 
 @given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
@@ -26,11 +28,12 @@ def test_nothing_cancels_in_the_gain_of_a_shared_place(p: float, q: float) -> No
     assert kernel.place_gain(LOGARITHM, p, q, math.log(p), math.log(q)) == pytest.approx(expected, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize("kind", [LOGARITHM, MINIMUM, PRODUCT])
+@pytest.mark.parametrize("name", WEIGHTS)
 @pytest.mark.parametrize("p", [1e-150, 1e-30, 0.5, 1.0])
-def test_a_shared_place_always_gains_something(kind: int, p: float) -> None:
+def test_a_shared_place_always_gains_something(name: str, p: float) -> None:
     for q in (1e-150, 1e-15, 1.0):
-        assert 0 < kernel.place_gain(kind, p, q, math.log(p), math.log(q)) < np.inf
+        assert 0 < kernel.place_gain(WEIGHTS[name].branch, p, q, math.log(p), math.log(q)) < np.inf
+        assert 0 < WEIGHTS[name].place_gain(np.array([p]), np.array([q])) < np.inf
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
@@ -48,11 +51,11 @@ def test_the_dense_matrix_holds_the_definition_of_every_pair(
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_kernel_agrees_with_the_reference(case: Case, name: str) -> None:
     weight = WEIGHTS[name]
-    released, known = (scaled_shares(side, weight) for side in hp.align(*case.make(seed=1)))
-    expected = reference.gains(released.toarray(), known.toarray(), weight.place_gain)
-    gains = positive_gains(released, known, weight)
-    np.testing.assert_allclose(gains.toarray(), expected, rtol=1e-12)
-    assert gains.nnz == np.count_nonzero(expected)
+    sides = hp.align(*case.make(seed=1))
+    expected = reference_gains.gains(name, *(side.shares.toarray() for side in sides))
+    found = positive_gains(scaled_shares(sides[0], weight), scaled_shares(sides[1], weight), weight)
+    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
+    assert found.nnz == np.count_nonzero(expected)
 
 
 def test_gains_do_not_depend_on_blocks_threads_or_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,8 +78,23 @@ def test_the_gain_of_one_pair_is_the_same_to_the_last_bit_as_among_all(name: str
     assert np.array_equal(alone, positive_gains(released, known, weight).toarray().ravel())
 
 
+@pytest.mark.parametrize("name", WEIGHTS)
+@given(released=tables(), known=tables())
+def test_what_the_places_add_is_the_ceiling_less_the_weight(
+    name: str, released: hp.Histograms, known: hp.Histograms
+) -> None:
+    weight = WEIGHTS[name]
+    ours, theirs = hp.align(released, known)
+    rows, columns = np.divmod(np.arange(ours.n_users * theirs.n_users), theirs.n_users)
+    added = place_gains(scaled_shares(ours, weight)[rows], scaled_shares(theirs, weight)[columns], weight)
+    expected = [weight.ceiling - weight.between(p, q) for p in ours.shares.toarray() for q in theirs.shares.toarray()]
+    np.testing.assert_allclose(added.sum(axis=1), expected, atol=1e-12)
+    is_shared = (ours.counts[rows].toarray() > 0) & (theirs.counts[columns].toarray() > 0)
+    assert np.array_equal(added.toarray() > 0, is_shared)
+
+
 def test_a_matrix_too_large_to_hold_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "LARGEST_DENSE", 99)
+    monkeypatch.setattr(gains, "LARGEST_DENSE", 99)
     habits = random_histograms(10, 5, density=0.5, seed=0)
     with pytest.raises(hp.InputError, match=r"habitprint\.match"):
         hp.weights(habits, habits)

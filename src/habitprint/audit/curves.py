@@ -76,7 +76,7 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     >>> import habitprint as hp
     >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id")))
     >>> [(point.x, point.n_groups) for point in curve.points]
-    [(12, 8), (25, 4), (50, 2), (100, 1)]
+    [(12.0, 8), (25.0, 4), (50.0, 2), (100.0, 1)]
     """
     tables = whole.tables
     n = tables.n_people

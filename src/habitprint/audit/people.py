@@ -18,8 +18,7 @@ from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
-from habitprint.weights import WeightName, find_weight, scaled_shares
-from habitprint.weights.definitions import LOGARITHM, MINIMUM
+from habitprint.weights import WeightName, find_weight, place_gains, scaled_shares
 
 STAGE = "who is at risk"
 SUREST_SHARE, FEWEST_SUREST = 0.05, 50  # the surest claims are so many of all, but at least so many
@@ -279,15 +278,11 @@ def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: 
     """
     chosen = find_weight(weight)
     released, known = align(tables.released, tables.known)
-    ours, theirs = scaled_shares(released, chosen)[rows], scaled_shares(known, chosen)[columns]
-    p, q = ours.multiply(theirs.astype(np.bool_)).tocsr(), theirs.multiply(ours.astype(np.bool_)).tocsr()
-    for side in (p, q):  # the same places in the same order: those that both have
-        side.sort_indices()
-    pair, place = np.repeat(np.arange(len(rows)), np.diff(p.indptr)), p.indices
-    gains = _place_gains(p.data, q.data, chosen.place_gain)
+    added = place_gains(scaled_shares(released, chosen)[rows], scaled_shares(known, chosen)[columns], chosen)
+    pair, place, gains = np.repeat(np.arange(len(rows)), np.diff(added.indptr)), added.indices, added.data
     visited_by = np.bincount(known.counts.indices, minlength=known.n_places)[place] / known.n_users
     order = np.lexsort((place, -gains * (1 - visited_by), pair))
-    rank = np.arange(len(order)) - p.indptr[pair[order]]
+    rank = np.arange(len(order)) - added.indptr[pair[order]]
     table = pl.DataFrame({"pair": np.arange(len(rows))})
     for number in range(N_PLACES):
         here = order[rank == number]
@@ -301,10 +296,3 @@ def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: 
         )
         table = table.join(found, on="pair", how="left", maintain_order="left")
     return table.drop("pair")
-
-
-def _place_gains(p: Floats, q: Floats, kind: int) -> Floats:
-    """Return g(p, q) of each shared place."""
-    if kind == LOGARITHM:
-        return np.asarray(p * np.log1p(q / p) + q * np.log1p(p / q))
-    return np.asarray(2 * np.minimum(p, q) if kind == MINIMUM else p * q)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from habitprint.errors import InputError
 from habitprint.histograms import Histograms
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, silent
-from habitprint.truth import CommonUsers, common_users
+from habitprint.truth import CommonUsers, Truth, common_users
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,13 +35,13 @@ class TwoTables:
 
     released: Histograms
     known: Histograms
-    truth: Any
+    truth: Truth
     n_lost: int = 0
 
     @cached_property
     def common(self) -> CommonUsers:
         """Return the rows of the users who are on both sides."""
-        return common_users(self.truth, self.released, self.known)
+        return common_users(self.truth, self.released.users, self.known.users)
 
     @property
     def n_people(self) -> int:

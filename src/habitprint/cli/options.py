@@ -70,11 +70,11 @@ def read_truth(truth: str | None, released: Histograms, known: Histograms) -> An
     if truth is None:
         return None
     if truth == SAME_ID:
-        _require_common(common_users(truth, released, known).n, "equal ids")
+        _require_common(common_users(truth, released.users, known.users).n, "equal ids")
         return truth
     try:
         table = read_table(truth)
-        common = common_users(table, released, known)
+        common = common_users(table, released.users, known.users)
     except InputError as error:
         fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
         raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error

@@ -57,7 +57,7 @@ def measure(
 def _attack(cell: Cell, workshop: Workshop, seed: int, max_memory: float, progress: Progress) -> Result:
     sides = prepare(cell, workshop, seed, progress)
     released, known = sides.released, sides.known
-    size = common_users(SAME_ID, released, known).n if cell.method == COMMON else None
+    size = common_users(SAME_ID, released.users, known.users).n if cell.method == COMMON else None
     is_one_by_one = cell.method in {ONE_BY_ONE, FROM_KNOWN}
     matching = match(
         released,

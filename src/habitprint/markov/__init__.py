@@ -1,4 +1,8 @@
-"""The rival: identify people by their mobility Markov chains (Gambs, Killijian & Núñez del Prado Cortez 2014)."""
+"""The rival: identify people by their mobility Markov chains.
+
+Source: S. Gambs, M.-O. Killijian, M. Núñez del Prado Cortez, "De-anonymization attack on geolocated data", Journal of
+Computer and System Sciences 80 (2014) 1597-1614, doi:10.1016/j.jcss.2014.04.024.
+"""
 
 from habitprint.markov.chains import Chains, mobility_chains
 from habitprint.markov.distances import CHAIN_DISTANCES, ChainDistance, chain_distances

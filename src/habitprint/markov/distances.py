@@ -7,13 +7,15 @@ import numpy as np
 from habitprint.arrays import Floats
 from habitprint.errors import InputError, require_option
 from habitprint.markov.chains import Chains
-from habitprint.markov.reference import FAR, FIRST_RANK, NOT_CLOSE
 from habitprint.markov.sphere import ground_distances
 from habitprint.progress import Progress, silent
 
 ChainDistance = Literal["stationary", "proximity", "stat-prox"]
 CHAIN_DISTANCES: tuple[ChainDistance, ...] = ("stationary", "proximity", "stat-prox")
-NEAR = 100.0
+NEAR = 100.0  # metres between states of the same rank that count as close
+NOT_CLOSE = 100_000.0  # the proximity distance of chains without a close state
+FIRST_RANK = 10.0  # what two close states of the first rank add to the proximity score
+FAR = 2_000.0  # metres: stat-prox asks for proximity only beyond this stationary distance
 
 
 def chain_distances(

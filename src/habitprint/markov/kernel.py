@@ -1,4 +1,4 @@
-"""The same as in `reference`, compiled."""
+"""The stays of a user (DT-cluster) and the clusters that they form (DJ-cluster), compiled."""
 
 import math
 
@@ -12,8 +12,16 @@ from habitprint.compiled import inner, kernel
 def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:
     """Return the number of the stay that each point belongs to, −1 where it belongs to none.
 
+    A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends it: it is
+    kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
+
     Linear in the number of points where people stay well within the diameter or move; a point that is neither surely
     within nor surely outside is compared with all points of its stay.
+
+    Parameters
+    ----------
+    points, times
+        One user's points in space in the order of time, and the times, in the unit of `min_stay`.
 
     Examples
     --------
@@ -28,6 +36,9 @@ def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: in
 
 def find_clusters(points: Floats, radius: float, min_points: int) -> Indices:
     """Return the number of the cluster that each point belongs to, −1 for noise.
+
+    The neighbourhood of a point, itself included, is a cluster if it has at least `min_points` points; it is joined
+    with every cluster that it shares a point with. Clusters are numbered in the order of their first points.
 
     Space is cut into cubes whose diagonal is the radius: the points of a cube with at least `min_points` of them are
     neighbours of each other, hence one cluster, without comparing them: a year at home costs no more than its points.

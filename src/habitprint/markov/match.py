@@ -3,7 +3,6 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,7 @@ from habitprint.markov.chains import Chains
 from habitprint.markov.distances import NEAR, ChainDistance, chain_distances
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
-from habitprint.truth import SAME_ID, common_users
+from habitprint.truth import SAME_ID, Truth, common_users
 
 # Distances this close are equal up to rounding: a ten-thousandth of a millimetre.
 TIE = 1e-7
@@ -154,18 +153,7 @@ def match_chains(
     )
 
 
-@dataclass(frozen=True)
-class _Side:
-    """The users of one side: all that the truth needs to know of it."""
-
-    users: pl.Series
-
-    @property
-    def n_users(self) -> int:
-        return self.users.len()
-
-
-def evaluate_chains(matching: ChainMatching, truth: Any = SAME_ID) -> Evaluation:
+def evaluate_chains(matching: ChainMatching, truth: Truth = SAME_ID) -> Evaluation:
     """Say how many users the chains identify, counted as `habitprint.evaluate` counts.
 
     For each common user that is one over the number of equally near known users if the right one is among them, and
@@ -187,8 +175,7 @@ def evaluate_chains(matching: ChainMatching, truth: Any = SAME_ID) -> Evaluation
     >>> result.expected_correct, result.accuracy, result.accuracy_random
     (2.0, 1.0, 0.5)
     """
-    sides = cast("Any", _Side(matching.released)), cast("Any", _Side(matching.known_users))
-    common = common_users(truth, *sides)
+    common = common_users(truth, matching.released, matching.known_users)
     if common.n == 0:
         warnings.warn(
             "the truth names no user who is on both sides, so nobody can be identified. "

@@ -57,8 +57,8 @@ class MarkovModel:
 
 
 def _require(name: str, value: object, unit: str, *, least: float, most: float) -> None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or not least <= value <= most:  # type: ignore[arg-type,operator]
+    number = value if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+    if not (math.isfinite(number) and least <= number <= most):
         bound = f"at least {least:g}" + (f" and at most {most:g}" if math.isfinite(most) else "")
         raise InputError(
             f"{name} {value!r} is not a number of {unit}",

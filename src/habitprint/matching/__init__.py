@@ -2,7 +2,8 @@
 
 from habitprint.matching.margins import pair_margins
 from habitprint.matching.match import match
+from habitprint.matching.matching import Direction, Matching, Method
 from habitprint.matching.path import MatchingPath, matching_path
-from habitprint.matching.result import Direction, Matching, Method
+from habitprint.matching.proof import Proof
 
-__all__ = ["Direction", "Matching", "MatchingPath", "Method", "match", "matching_path", "pair_margins"]
+__all__ = ["Direction", "Matching", "MatchingPath", "Method", "Proof", "match", "matching_path", "pair_margins"]

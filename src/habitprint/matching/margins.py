@@ -12,17 +12,43 @@ is the smaller of two: the shortest way from i to the hub plus that from the hub
 all users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
 """
 
+import heapq
+import math
+from typing import NamedTuple
+
 import numpy as np
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.blocks import run_blocks
+from habitprint.compiled import inner, kernel
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
-from habitprint.matching.detours import N_LISTED, NOBODY, Residual, cheapest_others, shortest_ways, ways_from_hub
-from habitprint.matching.result import Matching
+from habitprint.matching.matching import Matching
 from habitprint.progress import Progress, silent
 from habitprint.weights import find_weight, scaled_shares
 from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weights.kernel import make_scratch, row_gains
+
+N_LISTED = 48  # cheapest other partners that are kept for each user
+NOBODY = -1
+MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
+_Scratch = tuple[Floats, SmallIndices, Floats]
+_Found = tuple[Indices, Floats]
+
+
+class _Residual(NamedTuple):
+    """What kernels know of a matching: partners, potentials, and each row's cheapest other partners."""
+
+    row_partner: Indices
+    column_partner: Indices
+    u: Floats
+    v: Floats
+    price: float
+    listed: Indices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
+    costs: Floats  # of these
+    cuts: Floats  # no partner that is not listed costs less
+    to_hub: Floats  # of each row
+    from_hub: Floats  # of each column
 
 
 def pair_margins(matching: Matching, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Floats:
@@ -50,15 +76,13 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     >>> hp.pair_margins(hp.match(released, known), released, known).round(3).tolist()
     [0.359, 0.194, 0.197, 0.194]
     """
-    if matching.method == "one-by-one" or not matching.is_exact:
+    proof = matching.proof
+    if proof is None or not matching.is_exact:
         raise InputError(
             f"a {matching.method} matching with gap {matching.gap} has no margins",
             why="a margin is measured from the best matching there is",
             fix="match with method='joint'",
         )
-    assert matching.released_potential is not None  # noqa: S101 - an exact matching has them
-    assert matching.known_potential is not None  # noqa: S101
-    assert matching.price is not None  # noqa: S101
     released, known = align(released.in_order(), known.in_order())
     pairs = matching.rows_in(released, known)
     weight = find_weight(matching.weight_name)
@@ -69,7 +93,7 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     is_real = ~matching.is_guess
     partners[0][pairs[0][is_real]] = pairs[1][is_real]
     partners[1][pairs[1][is_real]] = pairs[0][is_real]
-    potentials = matching.released_potential, matching.known_potential
+    potentials = proof.released_potential, proof.known_potential
 
     hub = []
     for side, name in enumerate(("paths from nobody", "paths to nobody")):
@@ -77,12 +101,12 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
         rows, index = sides[side]
         mine, others = (side, 1 - side)
         hub.append(
-            ways_from_hub(
-                rows, index, weight.place_gain, partners[mine], partners[others], potentials[mine], potentials[others],
-                matching.price,
+            _ways_from_hub(
+                rows, index, weight.branch, partners[mine], partners[others], potentials[mine], potentials[others],
+                proof.price,
             )
         )  # fmt: skip
-    margins = _all_margins(sides[0], weight.place_gain, partners, potentials, matching.price, hub, progress)
+    margins = _all_margins(sides[0], weight.branch, partners, potentials, proof.price, hub, progress)
     result = np.zeros(matching.size)
     result[is_real] = np.minimum(margins[pairs[0]], matching.gains)[is_real]
     return result
@@ -102,17 +126,180 @@ def _all_margins(
     work = work_of_rows(rows, index)
 
     def list_costs(first: int, last: int) -> tuple[Indices, Floats, Floats]:
-        found: tuple[Indices, Floats, Floats] = cheapest_others(
+        found: tuple[Indices, Floats, Floats] = _cheapest_others(
             first, last, rows, index, kind, partners[0], potentials[0], potentials[1], price, N_LISTED
         )
         return found
 
     parts = list(run_blocks(list_costs, work, "other partners", progress))
     listed, costs, cuts = (np.concatenate([part[k] for part in parts]) for k in range(3))
-    graph = Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
+    graph = _Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
 
     def search(first: int, last: int) -> Floats:
-        found: Floats = shortest_ways(first, last, rows, index, kind, graph)
+        found: Floats = _shortest_ways(first, last, rows, index, kind, graph)
         return found
 
     return np.concatenate(list(run_blocks(search, work, "margins", progress)))
+
+
+@inner
+def _cost(u: float, v: float, price: float, gain: float) -> float:
+    """Return what using a pair costs beyond the optimum; rounding must not make it negative."""
+    return max(0.0, u + v + price - gain)
+
+
+@kernel
+def _ways_from_hub(
+    rows: Rows,
+    index: Index,
+    kind: int,
+    row_partner: Indices,
+    column_partner: Indices,
+    u: Floats,
+    v: Floats,
+    price: float,
+) -> Floats:
+    """Return the shortest way from the hub to each column: somebody was left alone, and in the end it is taken."""
+    distance = v.copy()  # left alone itself
+    sums, touched, by_share = make_scratch(index)
+    queue = [(0.0, -1)]
+    for i in range(len(row_partner)):
+        if row_partner[i] == NOBODY:  # alone already, so it may take anybody
+            for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+                j = touched[k]
+                distance[j] = min(distance[j], _cost(u[i], v[j], price, sums[j]))
+                sums[j] = 0.0
+    for j in range(len(v)):
+        heapq.heappush(queue, (distance[j], j))
+    while queue:
+        d, j = heapq.heappop(queue)
+        if j < 0 or d > distance[j] or column_partner[j] == NOBODY:
+            continue
+        i = column_partner[j]
+        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            other = touched[k]
+            new = d + _cost(u[i], v[other], price, sums[other])
+            sums[other] = 0.0
+            if other != j and new < distance[other]:
+                distance[other] = new
+                heapq.heappush(queue, (new, np.int64(other)))  # type: ignore[misc]
+    return distance
+
+
+@kernel
+def _cheapest_others(
+    first: int,
+    last: int,
+    rows: Rows,
+    index: Index,
+    kind: int,
+    row_partner: Indices,
+    u: Floats,
+    v: Floats,
+    price: float,
+    n_listed: int,
+) -> tuple[Indices, Floats, Floats]:
+    """Return the cheapest other partners of rows `first` to `last` − 1, their costs, and the least cost not listed."""
+    listed = np.full((last - first, n_listed), NOBODY)
+    costs = np.full((last - first, n_listed), np.inf)
+    cuts = np.full(last - first, np.inf)
+    sums, touched, by_share = make_scratch(index)
+    for i in range(first, last):
+        mine, theirs = costs[i - first], listed[i - first]
+        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            j = touched[k]
+            cost = _cost(u[i], v[j], price, sums[j])
+            sums[j] = 0.0
+            if j == row_partner[i] or cost >= cuts[i - first]:
+                continue
+            # Into its place among the cheapest; whoever falls out at the end is the cheapest that is not listed.
+            place = n_listed
+            while place > 0 and mine[place - 1] > cost:
+                place -= 1
+            cuts[i - first] = min(cuts[i - first], mine[-1] if place < n_listed else cost)
+            for e in range(n_listed - 1, place, -1):
+                mine[e], theirs[e] = mine[e - 1], theirs[e - 1]
+            if place < n_listed:
+                mine[place], theirs[place] = cost, j
+    return listed, costs, cuts
+
+
+@inner
+def _others(
+    i: int, limit: float, rows: Rows, index: Index, kind: int, graph: _Residual, found: _Found, scratch: _Scratch
+) -> int:
+    """Find the other partners of row `i` that cost less than `limit`: how many, and which, in `found`."""
+    columns, costs = found
+    n_found = 0
+    if graph.cuts[i] >= limit:
+        while n_found < graph.listed.shape[1] and graph.costs[i, n_found] < limit:
+            columns[n_found], costs[n_found] = graph.listed[i, n_found], graph.costs[i, n_found]
+            n_found += 1
+        return n_found
+    sums, touched, by_share = scratch
+    for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+        j = touched[k]
+        cost = _cost(graph.u[i], graph.v[j], graph.price, sums[j])
+        sums[j] = 0.0
+        if cost < limit and j != graph.row_partner[i]:
+            columns[n_found], costs[n_found] = j, cost
+            n_found += 1
+    return n_found
+
+
+@inner
+def _at_least(column: int, goal: int, start: int, graph: _Residual) -> float:
+    """Return what the way from a column to the goal costs at least, by the triangle inequality over the hub."""
+    here = graph.column_partner[column]
+    if here == NOBODY:
+        return math.inf  # whoever is alone has nobody to look for another
+    bound: float = max(0.0, graph.from_hub[goal] - graph.from_hub[column], graph.to_hub[here] - graph.to_hub[start])
+    return bound
+
+
+@kernel
+def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
+    first: int, last: int, rows: Rows, index: Index, kind: int, graph: _Residual
+) -> Floats:
+    """Return the shortest way from each row's user to its partner, nearest to the goal first (A*).
+
+    A way through the hub is known from the start, and how far everybody is from the hub says how far they are at least
+    from each other: most searches end after a few steps.
+    """
+    result = np.zeros(last - first)
+    distance = np.full(len(graph.v), np.inf)
+    scratch = make_scratch(index)
+    columns, costs = np.empty(max(len(graph.v), graph.listed.shape[1]), np.int64), np.empty(len(graph.v) + N_LISTED)
+    for start in range(first, last):
+        goal = graph.row_partner[start]
+        if goal == NOBODY:
+            continue
+        best = graph.to_hub[start] + graph.from_hub[goal]
+        reached = [goal]
+        queue = [(0.0, 0.0, goal)]  # its partner is the first who must look for another
+        n_steps = 0
+        while queue:
+            at_least, d, j = heapq.heappop(queue)
+            if at_least >= best:
+                break
+            if n_steps == MOST_STEPS:
+                best = at_least
+                break
+            if d > distance[j]:
+                continue
+            n_steps += 1
+            n_others = _others(graph.column_partner[j], best - d, rows, index, kind, graph, (columns, costs), scratch)
+            for k in range(n_others):
+                other, new = columns[k], d + costs[k]
+                if other == goal:
+                    best = min(best, new)
+                elif new < distance[other]:
+                    at_least = new + _at_least(other, goal, start, graph)
+                    if at_least < best:
+                        distance[other] = new
+                        reached.append(other)
+                        heapq.heappush(queue, (at_least, new, other))
+        result[start - first] = best
+        for j in reached:
+            distance[j] = np.inf
+    return result

@@ -9,11 +9,11 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_number, require_option, require_seed
 from habitprint.histograms import Histograms, align
-from habitprint.matching.approximate import solve_approximately
 from habitprint.matching.joint import solve_joint
+from habitprint.matching.matching import Direction, Matching, Method
+from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest
-from habitprint.matching.result import Direction, Matching, Method
-from habitprint.matching.sides import make_side, pair_up
+from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
 from habitprint.weights import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
 
@@ -97,9 +97,7 @@ def match(
         known=known.users.gather(found.columns[sort]).alias("known"),
         weights=to_weights(found.gains[sort], chosen),
         gains=found.gains[sort],
-        released_potential=found.released_potential,
-        known_potential=found.known_potential,
-        price=found.price,
+        proof=found.proof,
         n_nearest=None if found.n_nearest is None else found.n_nearest[sort],
         n_released=released.n_users,
         n_known=known.n_users,
@@ -114,14 +112,12 @@ def match(
 
 @dataclass(frozen=True)
 class _Found:
-    """Pairs and proof, by position in ascending order of ids."""
+    """Pairs by position in ascending order of ids, with the proof of joint ones."""
 
     rows: Indices
     columns: Indices
     gains: Floats
-    released_potential: Floats | None = None
-    known_potential: Floats | None = None
-    price: float | None = None
+    proof: Proof | None = None
     n_nearest: Indices | None = None
 
 
@@ -135,13 +131,10 @@ def _jointly(
     max_memory: float,
     progress: Progress,
 ) -> _Found:
-    sides = make_side(released, weight, streams[0]), make_side(known, weight, streams[1])
+    nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
     size = size or min(released.n_users, known.n_users)
-    if epsilon is None:
-        solution = solve_joint(*sides, weight, size, max_memory=max_memory, progress=progress)
-    else:
-        solution = solve_approximately(*sides, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
-    rows, columns = pair_up(*sides, solution.rows, solution.columns, solution.flows)
+    solution = solve_joint(*nodes, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+    rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)
     rows = np.concatenate([rows, _left_over(rows, released.n_users, streams[0])[:n_guesses]])
@@ -151,9 +144,11 @@ def _jointly(
         rows=rows,
         columns=columns,
         gains=pair_gains(*shares, rows, columns, weight),
-        released_potential=sides[0].to_users(solution.row_potential),
-        known_potential=sides[1].to_users(solution.column_potential),
-        price=solution.price,
+        proof=Proof(
+            nodes[0].to_users(solution.row_potential),
+            nodes[1].to_users(solution.column_potential),
+            solution.price,
+        ),
     )
 
 
@@ -179,13 +174,16 @@ def _one_by_one(
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
-def check_sides(released: Histograms, known: Histograms) -> None:
+def check_sides(released: object, known: object) -> None:
     """Raise `InputError` unless both sides are histograms.
 
     Examples
     --------
-    >>> habits = Histograms.from_strings({1: "x"})
-    >>> check_sides(habits, habits)
+    >>> check_sides(Histograms.from_strings({1: "x"}), "known.csv")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: known is a str, not Histograms
+      why: matching compares the histograms of users
+      fix: make them with Histograms.from_table(table) or read_histograms(path)
     """
     for side, value in (("released", released), ("known", known)):
         if not isinstance(value, Histograms):
@@ -270,7 +268,7 @@ def seed_streams(seed: int) -> list[np.random.Generator]:
 
     Examples
     --------
-    >>> len(seed_streams(7))
+    >>> len({int(stream.integers(2**32)) for stream in seed_streams(7)})
     3
     """
     require_seed(seed)

@@ -56,7 +56,7 @@ def find_nearest(
     draws = random.random(n_rows)
 
     def run(first: int, last: int) -> None:
-        _nearest(first, last, rows, index, weight.place_gain, draws, found.columns, found.gains, found.n_nearest)
+        _nearest(first, last, rows, index, weight.branch, draws, found.columns, found.gains, found.n_nearest)
 
     for _ in run_blocks(run, work_of_rows(rows, index), "nearest", progress):
         pass

@@ -9,11 +9,11 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
-from habitprint.matching.joint import solve_joint
 from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, check_sides, match, seed_streams
+from habitprint.matching.matching import Matching
+from habitprint.matching.nodes import make_nodes
 from habitprint.matching.one_by_one import TIE
-from habitprint.matching.result import Matching
-from habitprint.matching.sides import make_side
+from habitprint.matching.solver import solve
 from habitprint.progress import Progress, silent
 from habitprint.weights import WeightName, find_weight, to_weights
 
@@ -147,9 +147,9 @@ def matching_path(
     streams = seed_streams(seed)
     room = bytes_allowed(max_memory)
     ours, theirs = align(released.in_order(), known.in_order())
-    sides = make_side(ours, chosen, streams[0]), make_side(theirs, chosen, streams[1])
+    nodes = make_nodes(ours, chosen, streams[0]), make_nodes(theirs, chosen, streams[1])
     largest = min(released.n_users, known.n_users)
-    solution = solve_joint(*sides, chosen, largest, max_memory=room, progress=progress)
+    solution = solve(*nodes, chosen, largest, max_memory=room, progress=progress)
     if len(solution.rows) == 0:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     price = np.zeros(largest)

@@ -1,8 +1,9 @@
 """Score pairs: what pairing a released with a known user costs."""
 
 from habitprint.weights.definitions import WEIGHTS, Weight, WeightName, find_weight
-from habitprint.weights.pairs import (
+from habitprint.weights.gains import (
     pair_gains,
+    place_gains,
     positive_gains,
     scaled_shares,
     to_weights,
@@ -15,6 +16,7 @@ __all__ = [
     "WeightName",
     "find_weight",
     "pair_gains",
+    "place_gains",
     "positive_gains",
     "scaled_shares",
     "to_weights",

@@ -3,6 +3,9 @@
 Every one of them is ``ceiling − Σ over shared places of g(p, q)`` with ``g > 0``: two users who share no place
 have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be looked at. The sum
 is called the *gain* of the pair.
+
+A weight is stated here twice, as what it is between two users and as its g, and compiled once more in `kernel`: the
+three judge each other. A new one is a `Weight` below, a branch of `kernel.place_gain`, and both in the tests.
 """
 
 import math
@@ -17,7 +20,7 @@ from habitprint.errors import InputError
 
 WeightName = Literal["jensen-shannon", "l1", "cosine", "dot"]
 
-# Which g the kernel uses. Plain integers: compiled code that takes functions cannot be cached on disk.
+# Branches of the kernel's g. Plain integers: compiled code that takes functions cannot be cached on disk.
 LOGARITHM, MINIMUM, PRODUCT = 0, 1, 2
 
 
@@ -36,21 +39,25 @@ class Weight:
     floor
         The lowest weight there can be.
     place_gain
-        Which g(p, q) a shared place adds to the gain: `LOGARITHM`, `MINIMUM` or `PRODUCT`.
+        g: what shared places add to the gain, from two arrays of positive shares; an array of the same length.
+    branch
+        The same g in the kernel: `LOGARITHM`, `MINIMUM` or `PRODUCT`.
     unit_length
         Whether g takes shares divided by their Euclidean length instead of plain shares.
 
     Examples
     --------
-    >>> WEIGHTS["l1"].between(np.array([0.5, 0.5]), np.array([1.0, 0.0]))
-    1.0
+    >>> l1, p, q = WEIGHTS["l1"], np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    >>> l1.between(p, q), l1.ceiling - l1.place_gain(p[:1], q[:1]).sum()
+    (1.0, np.float64(1.0))
     """
 
     name: WeightName
     between: Callable[[Floats, Floats], float]
     ceiling: float
     floor: float
-    place_gain: int
+    place_gain: Callable[[Floats, Floats], Floats]
+    branch: int
     unit_length: bool = False
 
 
@@ -113,13 +120,46 @@ def dot(p: Floats, q: Floats) -> float:
     return -float(p @ q)
 
 
+def logarithm(p: Floats, q: Floats) -> Floats:
+    """Return (p+q) ln(p+q) − p ln p − q ln q, written so that nothing cancels: g of Jensen-Shannon.
+
+    Examples
+    --------
+    >>> logarithm(np.array([1.0]), np.array([1.0])) == 2 * math.log(2)
+    array([ True])
+    """
+    return p * np.log1p(q / p) + q * np.log1p(p / q)
+
+
+def minimum(p: Floats, q: Floats) -> Floats:
+    """Return 2 min(p, q): g of l1.
+
+    Examples
+    --------
+    >>> minimum(np.array([0.25]), np.array([0.5]))
+    array([0.5])
+    """
+    return 2 * np.minimum(p, q)
+
+
+def product(p: Floats, q: Floats) -> Floats:
+    """Return p q: g of the dot product, and on shares of unit length that of the cosine.
+
+    Examples
+    --------
+    >>> product(np.array([0.25]), np.array([0.5]))
+    array([0.125])
+    """
+    return p * q
+
+
 WEIGHTS: Mapping[str, Weight] = {
     weight.name: weight
     for weight in (
-        Weight("jensen-shannon", jensen_shannon, 2 * math.log(2), 0.0, LOGARITHM),
-        Weight("l1", l1, 2.0, 0.0, MINIMUM),
-        Weight("cosine", cosine, 1.0, 0.0, PRODUCT, unit_length=True),
-        Weight("dot", dot, 0.0, -1.0, PRODUCT),
+        Weight("jensen-shannon", jensen_shannon, 2 * math.log(2), 0.0, logarithm, LOGARITHM),
+        Weight("l1", l1, 2.0, 0.0, minimum, MINIMUM),
+        Weight("cosine", cosine, 1.0, 0.0, product, PRODUCT, unit_length=True),
+        Weight("dot", dot, 0.0, -1.0, product, PRODUCT),
     )
 }
 

@@ -1,4 +1,4 @@
-"""The gain of pairs of users, compiled: `reference` with the same names, on an inverted index.
+"""The gain of pairs of users, compiled, on an inverted index.
 
 A released user's gains are summed into a row of scratch, place by place in ascending order, so that a gain is the same
 to the last bit wherever it is computed, whatever the blocks and threads.
@@ -31,7 +31,7 @@ def _log_of_sum(small: float, large: float) -> float:
 
 @kernel
 def place_gain(kind: int, p: float, q: float, log_p: float, log_q: float) -> float:
-    """Return what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
+    """Return g, what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Who is paired with whom so far, compiled: units of flow on arcs between rows and columns."""
 
 from habitprint.compiled import inner
-from habitprint.matching.queue import NONE
-from habitprint.matching.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, TOTAL_GAIN, State
+from habitprint.matching.solver.queue import NONE
+from habitprint.matching.solver.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, TOTAL_GAIN, State
 
 
 @inner

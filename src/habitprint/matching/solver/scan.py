@@ -10,9 +10,9 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.compiled import inner
-from habitprint.matching.lists import best_of, block_end, in_blocks
-from habitprint.matching.queue import NONE, Queue, schedule
-from habitprint.matching.state import (
+from habitprint.matching.solver.lists import best_of, block_end, in_blocks
+from habitprint.matching.solver.queue import NONE, Queue, schedule
+from habitprint.matching.solver.state import (
     CLOCK,
     HIGHEST,
     LONG_END,

@@ -21,10 +21,10 @@ and its pair with column j becomes tight at time key + v − g. Potentials v nev
 import numpy as np
 
 from habitprint.compiled import inner, kernel
-from habitprint.matching.flow import augment
-from habitprint.matching.queue import NONE, drop_first, schedule
-from habitprint.matching.scan import free_long_list, look_ahead, refill
-from habitprint.matching.state import (
+from habitprint.matching.solver.flow import augment
+from habitprint.matching.solver.queue import NONE, drop_first, schedule
+from habitprint.matching.solver.scan import free_long_list, look_ahead, refill
+from habitprint.matching.solver.state import (
     CLOCK,
     EPSILON,
     FREE_WAITER,
@@ -38,7 +38,7 @@ from habitprint.matching.state import (
     Scratch,
     State,
 )
-from habitprint.matching.waiting import first_waiter, stop_waiting, wait
+from habitprint.matching.solver.waiting import first_waiter, stop_waiting, wait
 
 DONE, PAUSED, MORE_WAITERS, LONGER_LISTS = 0, 1, 2, 3  # why `advance` came back
 

@@ -11,27 +11,12 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 
-NOT_CLOSE = 100_000.0  # the proximity distance of chains without a close state
-FIRST_RANK = 10.0  # what two close states of the first rank add to the proximity score
-FAR = 2_000.0  # metres: stat-prox asks for proximity only beyond this stationary distance
-
 
 def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:
     """Return the number of the stay that each point belongs to, −1 where it belongs to none (DT-cluster).
 
     A stay grows while no two of its points are more than `max_diameter` apart. A point that does not fit ends it: it is
     kept if it lasted at least `min_stay`; otherwise it loses its oldest points until the new one fits.
-
-    Parameters
-    ----------
-    points, times
-        One user's points in space in the order of time, and the times, in the unit of `min_stay`.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0, 0, 0], [900, 0, 0], [910, 0, 0], [900, 0, 0], [0, 0, 0]])
-    >>> find_stays(points, np.array([0, 60, 120, 180, 240]), max_diameter=50.0, min_stay=120).tolist()
-    [-1, 0, 0, 0, -1]
     """
     stays = np.full(len(points), -1, np.int64)
     n_stays = 0
@@ -54,12 +39,6 @@ def find_clusters(points: Floats, radius: float, min_points: int) -> Indices:
 
     The neighbourhood of a point, itself included, is a cluster if it has at least `min_points` points; it is joined
     with every cluster that it shares a point with. Clusters are numbered in the order of their first points.
-
-    Examples
-    --------
-    >>> points = np.array([[0.0, 0, 0], [90, 0, 0], [180, 0, 0], [500, 0, 0]])
-    >>> find_clusters(points, radius=100.0, min_points=3).tolist()
-    [0, 0, 0, -1]
     """
     clusters: list[set[int]] = []
     for p in points:
@@ -79,11 +58,6 @@ def transition_matrix(labels: Sequence[int], n_states: int) -> Floats:
     """Return how often each state follows each, divided by row, for the states of consecutive points.
 
     A state that is left by nobody, because its only point is the last, stays where it is.
-
-    Examples
-    --------
-    >>> transition_matrix([0, 0, 1, 0], 2).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
     """
     matrix = np.zeros((n_states, n_states))
     for k in range(len(labels) - 1):
@@ -102,18 +76,6 @@ def stationary(ground: Floats, importance_a: Floats, importance_b: Floats) -> fl
 
     From A to B it is Σ_i π_A(i) · min_j ground(i, j): how far it is, on average, from where A is to the nearest state
     of B. To or from a chain without any state it is infinite.
-
-    Parameters
-    ----------
-    ground
-        Metres between the states of A and those of B.
-    importance_a, importance_b
-        Their π: shares of points.
-
-    Examples
-    --------
-    >>> stationary(np.array([[0.0, 300.0]]), np.array([1.0]), np.array([0.5, 0.5]))
-    75.0
     """
     n_a, n_b = ground.shape
     if n_a == 0 or n_b == 0:
@@ -127,32 +89,21 @@ def proximity(ground: Floats, near: float) -> float:
     """Return the proximity distance of two chains: one over a score of the ranks at which their states are close.
 
     The states of both, most important first, are compared rank by rank. If they are closer than `near`, the first rank
-    adds 10 to the score, each further one half of the one before, but at least 1.
-
-    Examples
-    --------
-    >>> proximity(np.array([[0.0, 900.0], [900.0, 50.0]]), near=100.0) == 1 / 15
-    True
+    adds 10 to the score, each further one half of the one before, but at least 1. Without a close state it is 100,000.
     """
     n_a, n_b = ground.shape
     if n_a == 0 or n_b == 0:
         return math.inf
-    score, rank = 0.0, FIRST_RANK
+    score, rank = 0.0, 10.0
     for i in range(min(n_a, n_b)):
         if ground[i, i] < near:
             score += rank
         rank = max(rank / 2, 1.0)
-    return 1 / score if score > 0 else NOT_CLOSE
+    return 1 / score if score > 0 else 100_000.0
 
 
 def stat_prox(ground: Floats, importance_a: Floats, importance_b: Floats, near: float) -> float:
-    """Return the proximity distance for chains that are far apart but have close states, else the stationary one.
-
-    Examples
-    --------
-    >>> stat_prox(np.array([[0.0]]), np.array([1.0]), np.array([1.0]), near=100.0)
-    0.0
-    """
+    """Return the proximity distance for chains more than 2 km apart that have close states, else the stationary one."""
     by_place = stationary(ground, importance_a, importance_b)
     by_rank = proximity(ground, near)
-    return by_rank if by_rank < NOT_CLOSE and by_place > FAR else by_place
+    return by_rank if by_rank < 100_000.0 and by_place > 2_000.0 else by_place

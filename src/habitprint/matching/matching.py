@@ -11,9 +11,9 @@ from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
-from habitprint.matching import certificate
+from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
-from habitprint.weights import WeightName, find_weight, reference, scaled_shares
+from habitprint.weights import WeightName, find_weight, place_gains, scaled_shares
 
 Method = Literal["joint", "approximate", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]
@@ -31,9 +31,8 @@ class Matching:
         The ids of the pairs, each of length `size`.
     weights, gains
         The weight of each pair, and ceiling − weight before rounding is clipped.
-    released_potential, known_potential, price
-        The proof of a joint matching: potentials in ascending order of *all* user ids of their side, and the price
-        of a pair (0 unless `size` is binding). None for one-by-one, which proves nothing.
+    proof
+        What bounds the gain of any matching of that size; None for one-by-one, which proves nothing.
     n_nearest
         For one-by-one: how many users were equally near for each pair. None for joint.
     n_released, n_known
@@ -57,9 +56,7 @@ class Matching:
     known: pl.Series
     weights: Floats
     gains: Floats
-    released_potential: Floats | None
-    known_potential: Floats | None
-    price: float | None
+    proof: Proof | None
     n_nearest: Indices | None
     n_released: int
     n_known: int
@@ -71,13 +68,13 @@ class Matching:
     seed: int
 
     def __post_init__(self) -> None:
-        for array in (self.weights, self.gains, self.released_potential, self.known_potential, self.n_nearest):
+        for array in (self.weights, self.gains, self.n_nearest):
             if array is not None:
                 array.setflags(write=False)
 
     def __repr__(self) -> str:
-        proof = "no proof" if self.gap is None else f"gap {self.gap:.2g}"
-        return f"Matching({self.size} pair{'' if self.size == 1 else 's'}, {self.method}, {self.weight_name}, {proof})"
+        proven = "no proof" if self.gap is None else f"gap {self.gap:.2g}"
+        return f"Matching({self.size} pair{'' if self.size == 1 else 's'}, {self.method}, {self.weight_name}, {proven})"
 
     @property
     def total_weight(self) -> float:
@@ -100,21 +97,34 @@ class Matching:
         return int(np.count_nonzero(self.is_guess))
 
     @property
+    def released_potential(self) -> Floats | None:
+        """Return u of the proof, for all released users in ascending order of ids; None without a proof."""
+        return None if self.proof is None else self.proof.released_potential
+
+    @property
+    def known_potential(self) -> Floats | None:
+        """Return v of the proof, for all known users in ascending order of ids; None without a proof."""
+        return None if self.proof is None else self.proof.known_potential
+
+    @property
+    def price(self) -> float | None:
+        """Return the price of a pair in the proof (0 unless `size` is binding); None without a proof."""
+        return None if self.proof is None else self.proof.price
+
+    @property
     def bound(self) -> float | None:
         """Return what no matching of this size can gain more than; None without a proof."""
-        if self.released_potential is None or self.known_potential is None or self.price is None:
-            return None
-        return certificate.bound(self.released_potential, self.known_potential, self.price, self.size)
+        return None if self.proof is None else self.proof.bound(self.size)
 
     @property
     def gap(self) -> float | None:
         """Return 1 − total gain / bound: 0 for an optimum; None without a proof."""
-        return None if self.bound is None else certificate.gap(self.total_gain, self.bound)
+        return None if self.proof is None else self.proof.gap(self.total_gain, self.size)
 
     @property
     def is_exact(self) -> bool:
         """Return whether the pairs are proven optimal: a gap of at most 1e-10."""
-        return self.gap is not None and self.gap <= certificate.EXACT
+        return self.gap is not None and self.gap <= EXACT
 
     def to_table(self) -> pl.DataFrame:
         """Return the pairs as a table ``released, known, weight, gain, is_guess``.
@@ -138,7 +148,7 @@ class Matching:
     def verify(self, released: Histograms, known: Histograms, progress: Progress = silent) -> float:
         """Recompute the gap from the histograms and the potentials alone, trusting nothing else.
 
-        The gain of the pairs is computed in numpy, from the identity of the weights. Every pair of the complete graph
+        The gain of the pairs is computed in numpy, from the definition of the weight. Every pair of the complete graph
         is checked from the known side (the solver works from the released side); where one is not covered, its
         released potential is raised first, which worsens the bound.
 
@@ -159,14 +169,13 @@ class Matching:
         >>> hp.match(released, known).verify(released, known) <= 1e-10
         True
         """
-        if self.released_potential is None or self.known_potential is None or self.price is None:
+        if self.proof is None:
             raise InputError(
                 f"a {self.method} matching has no proof to verify",
                 why="each user is matched on its own, which optimises no total",
                 fix="use method='joint' or 'approximate'",
             )
-        proof = np.concatenate([self.released_potential, self.known_potential, [self.price]])
-        if not np.isfinite(proof).all():
+        if not self.proof.is_finite:
             raise InputError(
                 "the potentials or the price are not all finite numbers",
                 why="such a proof bounds nothing",
@@ -182,12 +191,9 @@ class Matching:
             )
         weight = find_weight(self.weight_name)
         shares = scaled_shares(released, weight), scaled_shares(known, weight)
-        total_gain = math.fsum(reference.pair_gains(shares[0][rows], shares[1][columns], weight.place_gain))
-        known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
-        potentials = self.released_potential, known_potential
-        released_potential = certificate.raise_to_cover(*shares, weight, potentials, price, progress)
-        upper = certificate.bound(released_potential, known_potential, price, self.size)
-        return certificate.gap(total_gain, upper)
+        by_place = place_gains(shares[0][rows], shares[1][columns], weight)
+        total_gain = math.fsum(by_place @ np.ones(by_place.shape[1]))
+        return self.proof.raised_to_cover(*shares, weight, progress).gap(total_gain, self.size)
 
     def rows_in(self, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
         """Return the rows of the paired users, refusing histograms other than the ones that were matched.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.matching.queue import NONE, Queue
+from habitprint.matching.solver.queue import NONE, Queue
 from habitprint.weights.index import Index, Rows
 
 Records = npt.NDArray[Any]  # of one of the types below

@@ -1,4 +1,4 @@
-"""The two sides of a matching: users with equal shares as one node, in an order that only the seed decides."""
+"""The nodes of a matching: users with equal shares are one, in an order that only the seed decides."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from habitprint.weights import Weight, scaled_shares
 
 
 @dataclass(frozen=True)
-class Side:
+class Nodes:
     """Hold the nodes of one side: classes of users with equal shares.
 
     Parameters
@@ -40,8 +40,8 @@ class Side:
         --------
         >>> from habitprint.weights import find_weight
         >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
-        >>> side = make_side(habits, find_weight("l1"), np.random.default_rng(0))
-        >>> side.to_users(side.shares.sum(axis=1)).tolist()
+        >>> nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
+        >>> nodes.to_users(nodes.shares.sum(axis=1)).tolist()
         [1.0, 1.0, 1.0]
         """
         result = np.empty(len(self.members))
@@ -49,7 +49,7 @@ class Side:
         return result
 
 
-def make_side(histograms: Histograms, weight: Weight, random: np.random.Generator) -> Side:
+def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generator) -> Nodes:
     """Make the nodes of one side, in random order.
 
     Where several matchings are equally good, the solver takes what comes first. So the order must say nothing: it is
@@ -60,7 +60,7 @@ def make_side(histograms: Histograms, weight: Weight, random: np.random.Generato
     --------
     >>> from habitprint.weights import find_weight
     >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
-    >>> make_side(habits, find_weight("l1"), np.random.default_rng(0)).n_members.tolist()
+    >>> make_nodes(habits, find_weight("l1"), np.random.default_rng(0)).n_members.tolist()
     [1, 2]
     """
     shares = scaled_shares(histograms, weight)
@@ -78,7 +78,7 @@ def make_side(histograms: Histograms, weight: Weight, random: np.random.Generato
 
     members = np.lexsort((user_rank, class_rank[classes]))
     starts = np.concatenate([[0], np.bincount(class_rank[classes]).cumsum()])
-    return Side(shares[leader[order]], members, starts)
+    return Nodes(shares[leader[order]], members, starts)
 
 
 def _main_places(shares: SparseMatrix) -> Indices:
@@ -91,27 +91,27 @@ def _main_places(shares: SparseMatrix) -> Indices:
     return main
 
 
-def pair_up(released: Side, known: Side, rows: Indices, columns: Indices, flows: Indices) -> tuple[Indices, Indices]:
+def pair_up(released: Nodes, known: Nodes, rows: Indices, columns: Indices, flows: Indices) -> tuple[Indices, Indices]:
     """Return pairs of users for pairs of nodes, `flows` of each: members are used in their (random) order.
 
     Examples
     --------
     >>> from habitprint.weights import find_weight
     >>> habits = Histograms.from_strings({1: "ab", 2: "ab", 3: "ab"})
-    >>> side = make_side(habits, find_weight("l1"), np.random.default_rng(0))
-    >>> [len(users) for users in pair_up(side, side, np.array([0]), np.array([0]), np.array([2]))]
+    >>> nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
+    >>> [len(users) for users in pair_up(nodes, nodes, np.array([0]), np.array([0]), np.array([2]))]
     [2, 2]
     """
     order = np.lexsort((columns, rows))
-    row_units, column_units = (np.repeat(nodes[order], flows[order]) for nodes in (rows, columns))
+    row_units, column_units = (np.repeat(numbers[order], flows[order]) for numbers in (rows, columns))
     return _use_members(released, row_units), _use_members(known, column_units)
 
 
-def _use_members(side: Side, units: Indices) -> Indices:
+def _use_members(nodes: Nodes, units: Indices) -> Indices:
     """Return a member for each unit of a node: the first one, then the second, and so on."""
     order = np.argsort(units, kind="stable")
     grouped = units[order]
     nth = np.arange(len(units)) - np.searchsorted(grouped, grouped)
     users = np.empty(len(units), np.int64)
-    users[order] = side.members[side.starts[grouped] + nth]
+    users[order] = nodes.members[nodes.starts[grouped] + nth]
     return users

@@ -47,7 +47,7 @@ def gain_blocks(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> 
     rows, index = make_rows(released), make_index(known)
 
     def run(first: int, last: int) -> SparseMatrix:
-        starts, users, gains = kernel.gains(first, last, rows, index, weight.place_gain)
+        starts, users, gains = kernel.gains(first, last, rows, index, weight.branch)
         block = sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
         block.sort_indices()
         return block
@@ -78,8 +78,26 @@ def pair_gains(released: SparseMatrix, known: SparseMatrix, rows: Indices, colum
     [2.0, 1.0]
     """
     sides = make_rows(released), make_rows(known)
-    result: Floats = kernel.pair_gains(rows.astype(np.int64), columns.astype(np.int64), *sides, weight.place_gain)
+    result: Floats = kernel.pair_gains(rows.astype(np.int64), columns.astype(np.int64), *sides, weight.branch)
     return result
+
+
+def place_gains(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> SparseMatrix:
+    """Return what each place adds to the gain of row k of one side with row k of the other, shape (n, K).
+
+    From the definition, in numpy: no kernel is asked.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "aab", 2: "abc"})
+    >>> place_gains(habits.shares[[0]], habits.shares[[1]], find_weight("l1")).toarray().round(3)
+    array([[0.667, 0.667, 0.   ]])
+    """
+    p = released.multiply(known.astype(np.bool_)).tocsr()
+    q = known.multiply(released.astype(np.bool_)).tocsr()
+    for side in (p, q):  # the same places in the same order: those that both rows have
+        side.sort_indices()
+    return sparse.csr_array((weight.place_gain(p.data, q.data), p.indices, p.indptr), shape=p.shape)
 
 
 def to_weights(gains: Floats, weight: Weight) -> Floats:

@@ -1,0 +1,259 @@
+"""From nodes to the best pairs of nodes: the first state, the kernel until it is done, and the proof."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from habitprint.arrays import Floats, Indices
+from habitprint.blocks import run_blocks
+from habitprint.errors import InputError
+from habitprint.matching.nodes import Nodes
+from habitprint.matching.solver import kernel, lists
+from habitprint.matching.solver import state as st
+from habitprint.matching.solver.queue import NONE, make_queue
+from habitprint.matching.solver.waiting import drop_void_waiters
+from habitprint.progress import Progress, silent
+from habitprint.weights import Weight
+from habitprint.weights.index import make_index, make_rows, work_of_rows
+
+SHORT = 24  # pairs in the sorted list of a row
+RESERVE = 256  # pairs to make lists from before all are computed again
+LEAST_RESERVE = 64
+PAUSE = 15_000_000  # work between two looks at the clock: a fraction of a second
+FIRST_LONG = 1 << 16  # room in the pool of long lists; it doubles when full
+FIRST_WAITERS = 1 << 14  # the same for waiters
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Hold an optimal matching of the nodes of two sides, and the potentials that prove it.
+
+    Parameters
+    ----------
+    rows, columns, flows
+        So many pairs between the users of two nodes. There may be fewer than were asked for, where no more users
+        share a place.
+    row_potential, column_potential, price
+        The proof: they cover every pair of nodes.
+    step_prices, step_flows
+        How the matching grew: at which price how many pairs were added.
+    """
+
+    rows: Indices
+    columns: Indices
+    flows: Indices
+    row_potential: Floats
+    column_potential: Floats
+    price: float
+    step_prices: Floats
+    step_flows: Indices
+
+
+def solve(
+    released: Nodes,
+    known: Nodes,
+    weight: Weight,
+    size: int,
+    *,
+    epsilon: float = 0.0,
+    max_memory: float = 4e9,
+    progress: Progress = silent,
+) -> Solution:
+    """Find `size` pairs with the largest total gain, exactly: the paper's (A1) and (A2) in one.
+
+    Minimising the total weight of `size` pairs is maximising their total gain, since weight = ceiling − gain. Pairs
+    without a gain may fill up any matching at no loss, which is why fewer pairs than `size` may come back.
+
+    Parameters
+    ----------
+    released, known
+        The nodes of both sides.
+    size
+        The number of pairs wanted, 1 ≤ size ≤ min(N, N′).
+    epsilon
+        Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
+    max_memory
+        Bytes that the solver may use.
+
+    Examples
+    --------
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.matching.nodes import make_nodes
+    >>> from habitprint.weights import find_weight
+    >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
+    >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
+    >>> solution = solve(nodes, nodes, weight, 2)
+    >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
+    ([1, 1], 4.0)
+    """
+    problem = st.Problem(make_rows(released.shares), make_index(known.shares), weight.branch)
+    work = work_of_rows(problem.released, problem.known)
+    state = first_state(problem, released, known, size, max_memory, work, progress)
+    state.clock[st.EPSILON] = epsilon
+    state = _run(state, problem, size, max_memory, progress)
+
+    price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
+    column_potential = np.maximum(state.columns["potential"], 0.0)
+    if state.counters[st.N_WANTED] == 0 and size == min(len(released.members), len(known.members)):
+        # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
+        # the rows follow from the rest in any case.
+        if state.counters[st.N_FREE] > 0:
+            column_potential += price
+        price = 0.0
+    row_potential = _prove(problem, column_potential, price, work, progress)
+    used = state.arcs[state.arcs["flow"] > 0]
+    n_steps = int(state.counters[st.N_STEPS])
+    return Solution(
+        rows=used["row"],
+        columns=used["column"],
+        flows=used["flow"],
+        row_potential=row_potential,
+        column_potential=column_potential,
+        price=price,
+        step_prices=state.step_price[:n_steps],
+        step_flows=state.step_flow[:n_steps],
+    )
+
+
+def first_state(
+    problem: st.Problem,
+    released: Nodes,
+    known: Nodes,
+    size: int,
+    max_memory: float,
+    work: Floats,
+    progress: Progress = silent,
+) -> st.State:
+    """Return the empty matching, with the lists of all rows filled.
+
+    Examples
+    --------
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.matching.nodes import make_nodes
+    >>> from habitprint.weights import find_weight
+    >>> weight = find_weight("l1")
+    >>> nodes = make_nodes(Histograms.from_strings({1: "a", 2: "b"}), weight, np.random.default_rng(0))
+    >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), weight.branch)
+    >>> first_state(problem, nodes, nodes, 2, 1e9, np.ones(2)).short["gain"][:, 0].tolist()
+    [2.0, 2.0]
+    """
+    n_rows, n_columns = released.shares.shape[0], known.shares.shape[0]
+    n_units = min(len(released.members), len(known.members))
+    n_waiters = FIRST_WAITERS
+    state = st.State(
+        rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
+        columns=st.records(n_columns, st.COLUMN, tree=NONE),
+        ends=st.records(n_columns, st.END, n_free=known.n_members, parent=NONE, first_arc=NONE, waiting=NONE),
+        arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
+        waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
+        short=np.zeros((n_rows, SHORT), st.OFFER),
+        long=np.zeros(FIRST_LONG, st.OFFER),
+        long_free=np.full(64, NONE),
+        reserve_columns=np.zeros((0, 0), np.int32),
+        reserve_gains=np.zeros((0, 0)),
+        reserve_bounds=np.zeros((0, 0)),
+        queue=make_queue(n_rows + n_columns),
+        step_price=np.empty(n_units + 1),
+        step_flow=np.empty(n_units + 1, np.int64),
+        counters=np.zeros(10, np.int64),
+        clock=np.zeros(4),
+    )
+    n_reserve = _affordable_reserve(state, problem, n_rows, max_memory)
+    state = state._replace(
+        reserve_columns=np.empty((n_rows, n_reserve), np.int32),
+        reserve_gains=np.empty((n_rows, n_reserve)),
+        reserve_bounds=np.empty((n_rows, lists.n_blocks(n_reserve))),
+    )
+    state.counters[st.N_FREE] = len(released.members)
+    state.counters[st.N_WANTED] = size
+
+    def fill(first: int, last: int) -> int:
+        scratch = st.make_scratch(problem.known)
+        n: int = lists.first_lists(
+            first,
+            last,
+            problem,
+            state.rows,
+            state.short,
+            state.reserve_columns,
+            state.reserve_gains,
+            state.reserve_bounds,
+            scratch,
+        )
+        return n
+
+    for _ in run_blocks(fill, work, "gains", progress):
+        pass
+    has_pairs = state.rows["n_short"] > 0
+    state.clock[st.HIGHEST] = state.short["offer"][has_pairs, 0].max(initial=0.0)
+    return state
+
+
+def memory_of(*arrays: object) -> int:
+    """Return the bytes of all arrays, within tuples too.
+
+    Examples
+    --------
+    >>> memory_of(np.zeros(2), (np.zeros(1), 7))
+    24
+    """
+    return sum(
+        memory_of(*item) if isinstance(item, tuple) else item.nbytes if isinstance(item, np.ndarray) else 0
+        for item in arrays
+    )
+
+
+def _affordable_reserve(state: st.State, problem: st.Problem, n_rows: int, max_memory: float) -> int:
+    """Return how many pairs of each row can be kept in reserve within the memory."""
+    room = max_memory - 1.5 * memory_of(state, problem)
+    affordable = int(room / (12 * n_rows))
+    if affordable < LEAST_RESERVE:
+        _check_memory(max_memory - room + 12 * n_rows * LEAST_RESERVE, max_memory)
+    return min(affordable, RESERVE, problem.known.n_users)
+
+
+def _check_memory(needed: float, max_memory: float) -> None:
+    if needed > max_memory:
+        raise InputError(
+            f"the matching needs more than {max_memory / 1e9:.3g} GB of memory: at least {needed / 1e9:.3g} GB",
+            why="it keeps the best pairs of each user and cannot do with fewer",
+            fix="allow more with max_memory (--max-memory on the command line), or match fewer users",
+        )
+
+
+def _run(state: st.State, problem: st.Problem, size: int, max_memory: float, progress: Progress) -> st.State:
+    scratch = st.make_scratch(problem.known)
+    outcome = kernel.PAUSED
+    while outcome != kernel.DONE:
+        outcome = kernel.advance(state, problem, scratch, PAUSE)
+        if outcome == kernel.MORE_WAITERS:
+            drop_void_waiters(state, np.empty(len(state.waiters), np.int64))
+            if state.counters[st.N_WAITERS] > len(state.waiters) / 2:
+                state = st.with_more_waiters(state)
+        elif outcome == kernel.LONGER_LISTS:
+            state = st.with_longer_lists(state)
+        _check_memory(memory_of(state, problem, scratch), max_memory)
+        n_matched = size - int(state.counters[st.N_WANTED])
+        progress("matching", n_matched, size, f"gap {_gap_so_far(state, size - n_matched):.1g}")
+    return state
+
+
+def _gap_so_far(state: st.State, n_missing: int) -> float:
+    """Return the share of the gain that is still missing, at the most: no pair to come adds more than the price."""
+    total = float(state.clock[st.TOTAL_GAIN])
+    to_come = n_missing * float(state.clock[st.HIGHEST] - state.clock[st.CLOCK])
+    return to_come / (total + to_come) if to_come > 0 else 0.0
+
+
+def _prove(problem: st.Problem, column_potential: Floats, price: float, work: Floats, progress: Progress) -> Floats:
+    """Return the least row potentials that cover every pair, computed from all pairs once more."""
+    row_potential = np.empty(len(work))
+
+    def cover(first: int, last: int) -> int:
+        scratch = st.make_scratch(problem.known)
+        n: int = lists.least_potentials(first, last, problem, column_potential, price, row_potential, scratch)
+        return n
+
+    for _ in run_blocks(cover, work, "proof", progress):
+        pass
+    return row_potential
