@@ -7,8 +7,8 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import importlib as _importlib
+import typing as _typing
 
 from habitprint import datasets, markov
 from habitprint.audit.audit import Audit, audit
@@ -83,7 +83,7 @@ from habitprint.periods import (
 from habitprint.rates import Rate, wilson_interval
 from habitprint.weights import WEIGHTS, Weight, weights
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from habitprint.charts import plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_report
 else:
@@ -92,11 +92,16 @@ else:
         **dict.fromkeys(("render_report", "write_audit", "write_report"), "report"),
     }
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         """Import what draws on first use: altair takes a second to load, and most work needs no picture."""
         if name in _DRAWN:
-            return getattr(import_module(f"habitprint.{_DRAWN[name]}"), name)
+            return getattr(_importlib.import_module(f"habitprint.{_DRAWN[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names, and no module that happens to be loaded."""
+    return __all__
 
 
 __version__ = "0.1.0"

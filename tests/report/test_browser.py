@@ -9,6 +9,8 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+import habitprint as hp
+
 pytestmark = pytest.mark.slow
 
 Scheme = Literal["light", "dark"]
@@ -119,14 +121,13 @@ def test_pictures_follow_the_colour_scheme(desk: Visit) -> None:
     assert colours() == light  # paper is always light
 
 
-def test_tooltips_show_what_a_dot_means(anywhere: Visit, facts: dict[str, Any]) -> None:
+def test_tooltips_show_what_a_dot_means(anywhere: Visit, found: hp.Audit) -> None:
     dot = anywhere.page.locator("#frontier-picture svg .mark-symbol path").first
     dot.scroll_into_view_if_needed()
     dot.hover(force=True)  # another dot may lie on it
     tooltip = anywhere.page.locator("#vg-tooltip-element")
     expect(tooltip).to_be_visible()
-    labels = [trial["label"] for trial in facts["protections"]["trials"]]
-    assert any(label in tooltip.inner_text() for label in labels)
+    assert any(trial.label in tooltip.inner_text() for trial in found.protections.trials)
     assert "95% interval" in tooltip.inner_text()
 
 
