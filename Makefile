@@ -1,6 +1,7 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
+# make fuzz   asks every law of the tests about fresh examples
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
 # make picture  draws docs/demo.svg anew
@@ -15,7 +16,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weights matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint format browser gallery bench picture clean
+.PHONY: help setup demo test check fuzz lint format browser gallery bench picture clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -50,6 +51,9 @@ test: $(READY) lint browser
 
 check: $(READY) lint
 	$(BIN)/python -m pytest --numprocesses 2 -m "not slow" --hypothesis-profile quick
+
+fuzz: $(READY)
+	$(BIN)/python -m pytest --numprocesses 2 -m hypothesis --hypothesis-profile fuzz
 
 lint: $(READY)
 	$(BIN)/ruff check

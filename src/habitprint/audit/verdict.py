@@ -244,8 +244,8 @@ def _about_protections(case: _Case) -> str:
         loss = "" if found.advised.loss is None else f", at an information loss of {found.advised.loss:.2f}"
         too = "" if goal.surest_target is None else ", and the surest claims within their target,"
         return (
-            f"{kept}. The cheapest that holds against every attack{too} is “{found.advised.label}”: up to "
-            f"{percent(found.advised.risk.high)} identified{loss} (0: nothing is lost, 1: all look the same)."
+            f"{kept}. The cheapest that holds against every attack that was made{too} is “{found.advised.label}”: "
+            f"up to {percent(found.advised.risk.high)} identified{loss} (0: nothing is lost, 1: all look the same)."
         )
     return f"{kept}, but {_why_none_holds(goal, within)}."
 
