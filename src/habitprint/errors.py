@@ -50,7 +50,11 @@ def require_option(name: str, value: object, allowed: Iterable[str]) -> None:
 
     Examples
     --------
-    >>> require_option("method", "joint", ["joint", "one-by-one"])
+    >>> require_option("method", "joined", ["joint", "one-by-one"])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: there is no method 'joined'
+      why: method is one of joint, one-by-one
+      fix: use one of these, spelled like this
     """
     choices = list(allowed)
     if value not in choices:
@@ -93,19 +97,34 @@ def require_number(name: str, value: object, *, why: str, fix: str, above: float
         raise InputError(f"{name} {value!r} is not a number {limits}", why=why, fix=fix)
 
 
+def require_whole(name: str, value: object, least: int, why: str, fix: str) -> None:
+    """Raise `InputError` unless a value is a whole number of at least so much.
+
+    Examples
+    --------
+    >>> require_whole("k", 3, 1, why="a group has people in it", fix="use 10, say")
+    >>> require_whole("k", 2.5, 1, why="a group has people in it", fix="use 10, say")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: k 2.5 is not a whole number of 1 or more
+      why: a group has people in it
+      fix: use 10, say
+    """
+    if not is_whole(value) or value < least:
+        raise InputError(f"{name} {value!r} is not a whole number of {least} or more", why=why, fix=fix)
+
+
 def require_seed(seed: object) -> None:
     """Raise `InputError` unless a seed is a whole number of zero or more.
 
     Examples
     --------
-    >>> require_seed(7)
+    >>> require_seed(-1)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: seed -1 is not a whole number of 0 or more
+      why: it makes random choices repeatable
+      fix: use 0, 1, 2, …
     """
-    if not is_whole(seed) or seed < 0:
-        raise InputError(
-            f"seed {seed!r} is not a whole number of zero or more",
-            why="it makes random choices repeatable",
-            fix="use 0, 1, 2, …",
-        )
+    require_whole("seed", seed, 0, why="it makes random choices repeatable", fix="use 0, 1, 2, …")
 
 
 def first_few(items: Iterable[object], limit: int = 5) -> str:
@@ -121,3 +140,14 @@ def first_few(items: Iterable[object], limit: int = 5) -> str:
     shown = list(items)
     text = ", ".join(repr(item) for item in shown[:limit])
     return text if len(shown) <= limit else f"{text}, … ({len(shown)} in all)"
+
+
+def first_line(error: BaseException) -> str:
+    r"""Return the first line of what somebody else's error says, or its name if it says nothing.
+
+    Examples
+    --------
+    >>> first_line(ValueError("no such column\n\nResolved plan: …")), first_line(OSError())
+    ('no such column', 'OSError')
+    """
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
