@@ -32,7 +32,7 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
 
 
 def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_frame: pl.DataFrame, path: Path) -> None:
+    def fail(_frame: pl.DataFrame, path: Path, _label: str | None) -> None:
         path.write_text("half")
         raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from habitprint.errors import InputError, is_whole
 from habitprint.events import Events
-from habitprint.events.table import require_events
+from habitprint.events.events import require_events
 from habitprint.mappings import PlaceMapping
 
 METRES_PER_DEGREE = radians(1) * 6_371_008.8  # of latitude, on a sphere with the Earth's mean radius

@@ -10,10 +10,9 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events
-from habitprint.events.stream import collect
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.tables import read_table, require_columns, to_frame
+from habitprint.tables import collect, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
 NOT_MAPPED = "the place is not in the mapping"

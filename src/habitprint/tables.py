@@ -2,15 +2,16 @@
 
 import difflib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from habitprint.errors import InputError
+from habitprint.errors import InputError, first_line
 from habitprint.files import check_target, write_whole
 
+LABEL = "habitprint.source"  # in the metadata of a Parquet file
 READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
     # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
     # Lines with nothing in them, as editors leave them at the end, say nothing.
@@ -23,9 +24,9 @@ ADVICE = {
     ".csv": "look at its first lines: a CSV table has a header line, commas between columns, and is saved as UTF-8",
     ".parquet": "check that the file is complete, for example by copying it again",
 }
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
-    ".csv": lambda frame, path: frame.write_csv(path),
-    ".parquet": lambda frame, path: frame.write_parquet(path),
+WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
+    ".csv": lambda frame, path, _label: frame.write_csv(path),
+    ".parquet": lambda frame, path, label: frame.write_parquet(path, metadata={LABEL: label} if label else None),
 }
 
 
@@ -55,19 +56,21 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     try:
         return read(path)
     except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).strip().splitlines()
         raise InputError(
-            f"cannot read {path}: {reason[0] if reason else type(error).__name__}",
+            f"cannot read {path}: {first_line(error)}",
             why=f"its content is not that of a {path.suffix.lower()} table, or it may not be opened",
             fix=ADVICE[path.suffix.lower()],
         ) from error
 
 
-def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+def write_table(
+    frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False, label: str | None = None
+) -> None:
     """Write a table to a CSV or Parquet file, in one piece or not at all.
 
     The table is written to a temporary file beside `path` and moved into place once complete. A file that is
-    there already is kept unless `overwrite` is true.
+    there already is kept unless `overwrite` is true. With a label, a Parquet file also says where the data comes from
+    (a CSV file cannot), so that nobody takes a twin for real people.
 
     Examples
     --------
@@ -80,7 +83,27 @@ def write_table(frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite:
     path = Path(path)
     check_writable(path, overwrite=overwrite)
     write = WRITERS[known_ending(path, "write")]
-    write_whole(path, lambda target: write(frame, target), overwrite=overwrite)
+    write_whole(path, lambda target: write(frame, target, label), overwrite=overwrite)
+
+
+def find_label(files: Iterable[Path]) -> str | None:
+    """Return what Parquet files say about where their data comes from; None where they say nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "x.parquet"
+    ...     write_table(pl.DataFrame({"user": [1]}), file, label="made up")
+    ...     find_label([file, Path("calls.csv")])
+    'made up'
+    """
+    labels = [
+        label
+        for file in files
+        if file.suffix.lower() == ".parquet" and (label := pl.read_parquet_metadata(file).get(LABEL))
+    ]
+    return "; ".join(dict.fromkeys(labels)) or None
 
 
 def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -149,33 +172,84 @@ def _as_floats(column: Any) -> Any:
     return column
 
 
-def require_columns(frame: pl.DataFrame, columns: Sequence[str], *, source: str) -> None:
-    """Raise `InputError` unless the frame has all the columns; suggest what may have been meant.
+def require_columns(
+    frame: pl.DataFrame | pl.LazyFrame,
+    columns: Sequence[str],
+    *,
+    source: str,
+    advise: Callable[[Mapping[str, str | None]], str] | None = None,
+) -> None:
+    """Raise `InputError` unless the frame has all the columns, each of them once; suggest what may have been meant.
+
+    Parameters
+    ----------
+    frame, columns
+        Where they should be, and their names.
+    source
+        What the frame is called in messages.
+    advise
+        Says what to do, from the missing columns with the names that look most like theirs (None where none does);
+        by default, to rename them.
 
     Examples
     --------
-    >>> require_columns(pl.DataFrame({"user": [1]}), ["user"], source="the table")
+    >>> require_columns(pl.DataFrame({"use": [1]}), ["user"], source="the table")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: the table has no column 'user'
+      why: it needs the columns user; it has 'use'
+      fix: rename 'use' to 'user'
     """
-    missing = [column for column in columns if column not in frame.columns]
-    twice = [column for column in columns if f"{column}_duplicated_0" in frame.columns]
+    names = frame.collect_schema().names()
+    twice = [column for column in columns if f"{column}_duplicated_0" in names]
     if twice:
         raise InputError(
             f"{source} has several columns {', '.join(map(repr, twice))}",
             why="it is not said which of them counts",
             fix="keep one of them",
         )
+    missing = [column for column in columns if column not in names]
     if not missing:
         return
-    found = ", ".join(map(repr, frame.columns)) or "none"
-    hints = [
-        f"rename '{near[0]}' to '{column}'"
-        for column in missing
-        if (near := difflib.get_close_matches(column, frame.columns, n=1, cutoff=0.6))
-    ]
-    if len(frame.columns) == 1 and any(mark in frame.columns[0] for mark in ";\t|"):
-        hints = ["separate the columns by commas"]
+    if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
+        raise InputError(
+            f"{source} has a single column, {names[0]!r}",
+            why="columns are separated by commas in .csv, and by tabs in .tsv (of events)",
+            fix="separate the columns by commas, or give the file the ending that it should have",
+        )
+    meant: dict[str, str | None] = {}
+    for column in missing:
+        meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
     raise InputError(
-        f"{source} has no column {' and no column '.join(repr(column) for column in missing)}",
-        why=f"it needs the columns {', '.join(columns)}; it has {found}",
-        fix="; ".join(hints) or "rename the columns (in Python, from_table also takes other names)",
+        f"{source} has no column {' and no column '.join(map(repr, missing))}",
+        why=f"it needs the columns {', '.join(columns)}; it has {', '.join(map(repr, names)) or 'none'}",
+        fix=(advise or _rename)(meant),
     )
+
+
+def _nearest(column: str, names: list[str]) -> str | None:
+    """Return the name that looks most like a column that is not there, if one does."""
+    near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
+    return next((name for name in names if near and name.lower() == near[0]), None)
+
+
+def _rename(meant: Mapping[str, str | None]) -> str:
+    hints = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
+    return "; ".join(hints) or "rename the columns (in Python, from_table also takes other names)"
+
+
+def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:
+    """Compute lazy frames together, in a stream; a file that breaks off in the middle is the input's fault.
+
+    Examples
+    --------
+    >>> collect([pl.LazyFrame({"n": [1, 2]}).select(pl.col("n").sum())], "a frame")[0].item()
+    3
+    """
+    try:
+        return pl.collect_all(frames, engine="streaming")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(
+            f"{source} cannot be read to its end: {first_line(error)}",
+            why="a file is broken, or changed while it was read",
+            fix="check that the files are complete and all have the same columns",
+        ) from error

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.events.labels import write_labelled
+from habitprint.tables import write_table
 
 ROWS = [
     ("Jill", "2012-04-09 08:30:00", "dorm"),
@@ -249,8 +249,8 @@ def test_parquet_files_may_have_more_columns_than_the_first(tmp_path: Path) -> N
 
 
 def test_where_data_comes_from_is_kept_with_a_parquet_file(tmp_path: Path) -> None:
-    write_labelled(FRAME, tmp_path / "twin.parquet", "made up")
-    write_labelled(FRAME, tmp_path / "twin.csv", "made up")
+    for name in ("twin.parquet", "twin.csv"):
+        write_table(FRAME, tmp_path / name, label="made up")
     assert hp.read_events(tmp_path / "twin.parquet").source.endswith("twin.parquet (made up)")
     assert hp.read_events(tmp_path / "twin.csv").source.endswith("twin.csv")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.periods import Period
-from habitprint.periods.packing import Packing
+from habitprint.periods.tally import Packing
 
 MONDAY = date(2012, 4, 9)
 moments = st.datetimes(datetime(2012, 3, 20), datetime(2012, 5, 10))  # noqa: DTZ001 - clocks without a zone
@@ -268,7 +268,7 @@ def test_periods_that_make_no_sense_are_refused(make: Any, fault: str) -> None:
 
 @pytest.mark.parametrize("active", [0, -1, 1.5, "2"])
 def test_active_is_a_number_of_events(active: Any) -> None:
-    with pytest.raises(hp.InputError, match="active="):
+    with pytest.raises(hp.InputError, match="is not a whole number of 1 or more"):
         hp.split(hp.events_from_frame(table_of(events_of(1, 1))), hp.ConsecutiveWeeks(MONDAY), active=active)
 
 

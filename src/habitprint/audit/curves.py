@@ -12,14 +12,14 @@ from habitprint.audit.attacks import Attempt, attack
 from habitprint.audit.candidates import Coarser, CoarserKind
 from habitprint.audit.data import CountedEvents, Prepared
 from habitprint.audit.two_tables import TwoTables
-from habitprint.events.table import collect
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
 from habitprint.periods import HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import local_days
-from habitprint.periods.values import KNOWN, RELEASED
+from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
+from habitprint.tables import collect
 from habitprint.words import counted
 
 STAGE = "what the risk depends on"

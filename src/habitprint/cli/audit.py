@@ -48,7 +48,7 @@ from habitprint.cli.options import DuplicatesOption, JsonOption, TruthOption, re
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.events import Events
-from habitprint.events.files import find_files
+from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms, read_histograms

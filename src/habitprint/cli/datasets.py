@@ -14,8 +14,7 @@ from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.datasets import calls_twin, web_twin
 from habitprint.errors import InputError
-from habitprint.events.labels import write_labelled
-from habitprint.tables import check_writable
+from habitprint.tables import check_writable, write_table
 
 Twin = Literal["cdr", "web"]
 LISTED = [
@@ -82,7 +81,7 @@ def make(
             tables, source = [visits.events], visits.source
         progress("writing", 1, 2)
         for table, path in zip(tables, targets, strict=False):
-            write_labelled(table, path, source, overwrite=force)
+            write_table(table, path, overwrite=force, label=source)
     events = tables[0]
     if as_json:
         facts = {"source": source, "n_events": events.height, "n_users": events["user"].n_unique(), "out": str(out)}

@@ -18,7 +18,6 @@ from habitprint.events import (
     read_events,
     resolve_shared,
 )
-from habitprint.events.stream import collect
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
 from habitprint.periods import (
@@ -30,6 +29,7 @@ from habitprint.periods import (
     Period,
 )
 from habitprint.periods.dates import DAYS, DayName
+from habitprint.tables import collect
 
 Shared = Literal["keep", "merge", "drop"]
 

@@ -41,12 +41,11 @@ from habitprint.cli.event_options import (
 from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
-from habitprint.events.files import find_files
-from habitprint.events.labels import find_label, write_labelled
+from habitprint.events.read import find_files
 from habitprint.periods import Split
 from habitprint.periods import split as split_events
 from habitprint.periods.split import CountedAs
-from habitprint.tables import check_writable, read_table, require_columns
+from habitprint.tables import check_writable, find_label, read_table, require_columns, write_table
 
 
 def split(
@@ -106,7 +105,7 @@ def split(
         parts = split_events(events, period, users=_read_cohort(users), active=active, count=count, progress=progress)
         label = find_label(find_files(files))
         for histograms, out in zip(parts, (released_out, known_out), strict=True):
-            write_labelled(histograms.to_table(), out, label, overwrite=force)
+            write_table(histograms.to_table(), out, overwrite=force, label=label)
     if as_json:
         typer.echo(json.dumps(_summary(parts, released_out, known_out), ensure_ascii=False))
     else:

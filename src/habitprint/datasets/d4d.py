@@ -8,13 +8,12 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows
-from habitprint.events.columns import SURPLUS
-from habitprint.events.frames import to_events
-from habitprint.events.openers import EMPTY, TOO_LONG
-from habitprint.events.stream import collect
-from habitprint.events.table import Reason
+from habitprint.events.events import Reason
+from habitprint.events.frame import SURPLUS, Reading, to_events
+from habitprint.events.read import EMPTY, TOO_LONG
 from habitprint.ids import to_ids
 from habitprint.mappings import PlaceMapping
+from habitprint.tables import collect
 
 TIME_ZONE = "Africa/Abidjan"
 TIME_FORMAT = "%Y-%m-%d %H:%M:%S"
@@ -137,10 +136,8 @@ def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
         (is_too_long, TOO_LONG),
         *((pl.col(f"odd_{name}"), Reason(f"the {name} is not a whole number", is_fault=True)) for name in IDS),
     )
-    wanted = {name: name for name in CALLS}
-    return to_events(calls, wanted, TIME_ZONE, TIME_FORMAT, on_bad_rows, path.name, against).leave_out(
-        pl.col("place") == UNKNOWN, unknown
-    )
+    reading = Reading(time_zone=TIME_ZONE, time_format=TIME_FORMAT, on_bad_rows=on_bad_rows)
+    return to_events(calls, reading, path.name, against).leave_out(pl.col("place") == UNKNOWN, unknown)
 
 
 def _positions(path: Path) -> pl.DataFrame:

@@ -10,7 +10,7 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, read_events
-from habitprint.events.files import find_files
+from habitprint.events.read import find_files
 from habitprint.tables import read_table, require_columns, to_frame
 
 User = Literal["guid", "number"]

@@ -1,11 +1,11 @@
 """Tables of events: who was where and when."""
 
 from habitprint.events.check import EventsCheck, check_events
-from habitprint.events.combine import by_hours, by_weekday, until_next
-from habitprint.events.files import read_events
-from habitprint.events.frames import events_from_frame
-from habitprint.events.sharing import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
-from habitprint.events.table import Events, OnBadRows, Reason
+from habitprint.events.events import Events, OnBadRows, Reason
+from habitprint.events.frame import events_from_frame
+from habitprint.events.places import by_hours, by_weekday, until_next
+from habitprint.events.read import read_events
+from habitprint.events.shared import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
 
 __all__ = [
     "Events",

@@ -7,11 +7,10 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from habitprint.errors import InputError
-from habitprint.events.sharing import SharedHistories, find_shared, row_columns
-from habitprint.events.stream import collect
-from habitprint.events.table import Events, in_words, require_events
+from habitprint.events.events import Events, require_events
+from habitprint.events.shared import SharedHistories, find_shared, row_columns
 from habitprint.progress import Progress, silent
+from habitprint.tables import collect
 
 
 @dataclass(frozen=True)
@@ -73,39 +72,27 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     """
     require_events(events)
     progress("counting rows", 0, 3)
-    (by_reason,) = collect([events.frame.group_by("reason").agg(n=pl.len())], events.source)
-    n_by_reason: dict[int, int] = dict(by_reason.rows())
-    n_used = n_by_reason.get(0, 0)
-    unused = {
-        reason.text: n_by_reason[number]
-        for number, reason in enumerate(events.reasons, start=1)
-        if n_by_reason.get(number)
-    }
-    if n_used == 0:
-        raise InputError(
-            f"{events.source} has no row that can be used",
-            why=in_words(unused) or "it is empty",
-            fix="check that the columns are named right",
-        )
+    counts = events.count_rows()
+    events.refuse_no_rows(counts)
     progress("counting users and places", 1, 3)
     columns = [column for column in ("user", "place") if column in events.columns]
     distinct = [events.usable.select(column).unique().select(pl.len()) for column in columns]
     ends = events.usable.select(first=pl.col("time").min(), last=pl.col("time").max())
-    *counts, span = collect([*distinct, ends], events.source)
+    *numbers, span = collect([*distinct, ends], events.source)
     first, last = span.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
     progress("looking for shared histories", 2, 3)
     return EventsCheck(
         source=events.source,
         time_zone=events.time_zone,
-        n_rows=sum(n_by_reason.values()),
-        n_used=n_used,
-        unused=unused,
-        n_users=int(counts[0].item()),
-        n_places=int(counts[1].item()) if len(counts) > 1 else None,
+        n_rows=sum(counts.values()),
+        n_used=counts[0],
+        unused=events.in_reasons(counts),
+        n_users=int(numbers[0].item()),
+        n_places=int(numbers[1].item()) if len(numbers) > 1 else None,
         first=first,
         last=last,
         n_repeats=_count_repeats(events),
-        shared=find_shared(events, n_used),
+        shared=find_shared(events, counts[0]),
     )
 
 

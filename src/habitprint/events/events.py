@@ -1,18 +1,16 @@
-"""What an event table is: who was where and when, read lazily, with the reasons why rows cannot be used."""
+"""What a table of events is: who was where and when, read lazily, with the reasons why rows cannot be used."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal, Self, get_args
+from typing import Literal, Self, get_args
 
 import polars as pl
 
 from habitprint.errors import InputError, require_option
-from habitprint.events.columns import FIRST_TIME, LAST_TIME
-from habitprint.events.stream import collect
-from habitprint.events.times import require_time_zone
+from habitprint.events.times import FIRST_TIME, LAST_TIME, require_time_zone
+from habitprint.tables import collect
 
-__all__ = ["Events", "OnBadRows", "Reason", "collect", "in_words", "require_events"]
 OnBadRows = Literal["fail", "skip"]
 
 
@@ -117,22 +115,67 @@ class Events:
             self, reasons=reasons, frame=self.frame.with_columns(number.otherwise(pl.col("reason")).alias("reason"))
         )
 
-    def count_unused(self, counts: Mapping[int, int]) -> dict[str, int]:
-        """Return the number of unused rows by reason in words, from their number by the number of the reason.
+    def count_rows(self) -> dict[int, int]:
+        """Return the number of rows by the number of the reason that speaks against them, 0 for none.
 
-        Raises `InputError` if there are faults and `on_bad_rows` says that they stop the work.
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.events_from_frame({"user": [1, 2], "time": ["2012-04-09"] * 2, "place": [7, 8]}).count_rows()
+        {0: 2}
+        """
+        (by_reason,) = collect([self.frame.group_by("reason").agg(n=pl.len())], self.source)
+        return dict(by_reason.rows())
+
+    def in_reasons(self, counts: Mapping[int, int]) -> dict[str, int]:
+        """Return the number of unused rows by reason, from their number by the number of the reason.
 
         Examples
         --------
         >>> missing = Reason("the user is missing", is_fault=True)
-        >>> Events(pl.LazyFrame(), (missing,), on_bad_rows="skip").count_unused({1: 3})
+        >>> Events(pl.LazyFrame(), (missing,)).in_reasons({0: 5, 1: 3})
         {'the user is missing': 3}
         """
-        unused = {number: counts.get(number, 0) for number in range(1, len(self.reasons) + 1)}
-        faults = [number for number, n in unused.items() if n and self.reasons[number - 1].is_fault]
+        unused: dict[str, int] = {}
+        for number, reason in enumerate(self.reasons, start=1):
+            if counts.get(number):
+                unused[reason.text] = unused.get(reason.text, 0) + counts[number]
+        return unused
+
+    def count_unused(self, counts: Mapping[int, int]) -> dict[str, int]:
+        """Return the same as `in_reasons`, unless faults are among them and `on_bad_rows` says that they stop the work.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> calls = hp.events_from_frame({"user": [None], "time": ["2012-04-09"], "place": [7]})
+        >>> calls.count_unused(calls.count_rows())
+        Traceback (most recent call last):
+        habitprint.errors.InputError: a frame: 1 rows cannot be used: 1 where the user is missing
+          ...
+        """
+        faults = self.in_reasons({n: counts.get(n, 0) for n, reason in enumerate(self.reasons, 1) if reason.is_fault})
         if faults and self.on_bad_rows == "fail":
-            raise self._cannot_be_used({self.reasons[number - 1].text: unused[number] for number in faults})
-        return {self.reasons[number - 1].text: n for number, n in unused.items() if n}
+            raise self._cannot_be_used(faults)
+        return self.in_reasons(counts)
+
+    def refuse_no_rows(self, counts: Mapping[int, int]) -> None:
+        """Raise `InputError` if there is no row that can be used.
+
+        Examples
+        --------
+        >>> Events(pl.LazyFrame(), source="calls.csv").refuse_no_rows({})
+        Traceback (most recent call last):
+        habitprint.errors.InputError: calls.csv has no row that can be used
+          why: it is empty
+          fix: check that the columns are named right
+        """
+        if not counts.get(0):
+            raise InputError(
+                f"{self.source} has no row that can be used",
+                why=in_words(self.in_reasons(counts)) or "it is empty",
+                fix="check that the columns are named right",
+            )
 
     def refuse_unusable(self) -> None:
         """Raise `InputError` if there are faults that stop the work, or no row that can be used.
@@ -140,17 +183,16 @@ class Events:
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]}).refuse_unusable()
+        >>> none = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [None]}, on_bad_rows="skip")
+        >>> none.refuse_unusable()
+        Traceback (most recent call last):
+        habitprint.errors.InputError: a frame has no row that can be used
+          why: 1 where the place is missing
+          fix: check that the columns are named right
         """
-        (by_reason,) = collect([self.frame.group_by("reason").agg(n=pl.len())], self.source)
-        counts: dict[int, int] = dict(by_reason.rows())
-        unused = self.count_unused(counts)
-        if not counts.get(0):
-            raise InputError(
-                f"{self.source} has no row that can be used",
-                why=in_words(unused) or "it is empty",
-                fix="check that the columns are named right",
-            )
+        counts = self.count_rows()
+        self.count_unused(counts)
+        self.refuse_no_rows(counts)
 
     def _cannot_be_used(self, faults: dict[str, int]) -> InputError:
         is_fault = pl.col("reason").is_in([n for n, reason in enumerate(self.reasons, 1) if reason.is_fault])
@@ -177,7 +219,7 @@ def in_words(unused: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} where {text}" for text, n in unused.items())
 
 
-def _told(row: Mapping[str, Any]) -> str:
+def _told(row: Mapping[str, object]) -> str:
     """Return what can be said of a row."""
     known = [
         f"{name} {value:%Y-%m-%d %H:%M:%S} UTC" if isinstance(value, datetime) else f"{name} {value!r}"
@@ -192,11 +234,37 @@ def require_events(value: object) -> None:
 
     Examples
     --------
-    >>> require_events(Events(pl.LazyFrame(), ()))
+    >>> require_events([("Jill", "dorm")])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: a list is not a table of events
+      why: events have a user, a time and a place, under these names and checked
+      fix: make them with hp.read_events(path, …) or hp.events_from_frame(frame, …)
     """
     if not isinstance(value, Events):
         raise InputError(
             f"a {type(value).__name__} is not a table of events",
             why="events have a user, a time and a place, under these names and checked",
             fix="make them with hp.read_events(path, …) or hp.events_from_frame(frame, …)",
+        )
+
+
+def require_places(events: Events, why: str = "a histogram counts visits to places") -> None:
+    """Raise `InputError` unless events are at places; positions are not enough.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> walk = {"user": [1], "time": ["2012-04-09"], "lat": [39.98], "lon": [116.3]}
+    >>> require_places(hp.events_from_frame(walk, lat="lat", lon="lon"))
+    Traceback (most recent call last):
+    habitprint.errors.InputError: a frame has positions, but no places
+      why: a histogram counts visits to places
+      fix: lay a grid over it: hp.Grid(1000, box).place(events) (on the command line: --side 1000)
+    """
+    require_events(events)
+    if "place" not in events.columns:
+        raise InputError(
+            f"{events.source} has positions, but no places",
+            why=why,
+            fix="lay a grid over it: hp.Grid(1000, box).place(events) (on the command line: --side 1000)",
         )

@@ -1,15 +1,61 @@
-"""How a frame becomes a table of events."""
+"""How a frame becomes a table of events: which columns are meant, what their values may be, what is wrong with them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from habitprint.events.columns import find_faults, require_named, to_id, to_number, where_columns
-from habitprint.events.stream import collect
-from habitprint.events.table import Events, OnBadRows, Reason
-from habitprint.events.times import require_time_zone, time_text, to_instants
-from habitprint.tables import to_frame
+from habitprint.errors import InputError
+from habitprint.events.events import Events, OnBadRows, Reason
+from habitprint.events.times import FIRST_TIME, LAST_TIME, require_time_zone, time_text, to_instants
+from habitprint.tables import collect, require_columns, to_frame
+
+SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
+BLANK = "nothing in the line"  # a column that says so
+NO_ID = {role: f"the {role} is neither text nor an integer" for role in ("user", "place")}  # columns that say so
+OURS = frozenset({SURPLUS, BLANK, *NO_ID.values()})
+LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
+LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
+OUT_OF_RANGE = "the time is out of range (wrong unit?)"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Hold how a table is to be read as events: what `events_from_frame` and `read_events` are told about it.
+
+    Examples
+    --------
+    >>> Reading(user="caller", lat="y", lon="x").columns
+    {'user': 'caller', 'time': 'time', 'lat': 'y', 'lon': 'x'}
+    """
+
+    user: str = "user"
+    time: str = "time"
+    place: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+    seconds: str | None = None
+    time_zone: str = "UTC"
+    time_format: str | Sequence[str] | None = None
+    on_bad_rows: OnBadRows = "fail"
+
+    def __post_init__(self) -> None:
+        require_time_zone(self.time_zone)
+        n_given = sum(column is not None for column in (self.lat, self.lon))
+        if n_given == 1 or (n_given and self.place is not None):
+            raise InputError(
+                "an event has either a place or a position with latitude and longitude",
+                why="of several, it is not said which one counts",
+                fix="give place=…, or both lat=… and lon=… (on the command line --place, or --lat and --lon)",
+            )
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return the name of the column for each part of an event."""
+        place = self.place or ("place" if self.lat is None else None)
+        parts = {"user": self.user, "time": self.time, "place": place, "lat": self.lat, "lon": self.lon}
+        return {part: column for part, column in (parts | {"seconds": self.seconds}).items() if column}
 
 
 def events_from_frame(
@@ -54,43 +100,35 @@ def events_from_frame(
     ['Jill']
     """
     frame = table if isinstance(table, pl.LazyFrame) else to_frame(table).lazy()
-    where = where_columns(place, lat, lon)
-    wanted = {"user": user, "time": time, **where} | ({"seconds": seconds} if seconds else {})
-    return to_events(frame, wanted, time_zone, time_format, on_bad_rows, source)
+    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
+    return to_events(frame, reading, source)
 
 
 def to_events(
-    frame: pl.LazyFrame,
-    wanted: Mapping[str, str],
-    time_zone: str,
-    time_format: str | Sequence[str] | None,
-    on_bad_rows: OnBadRows,
-    source: str,
-    before: Sequence[tuple[pl.Expr, Reason]] = (),
+    frame: pl.LazyFrame, reading: Reading, source: str, before: Sequence[tuple[pl.Expr, Reason]] = ()
 ) -> Events:
-    """Make events from the wanted columns of a frame; `before` speaks against rows as they were in it.
+    """Make events from the columns of a frame; `before` speaks against rows as they were in it.
 
     Examples
     --------
     >>> frame = pl.LazyFrame({"who": [1], "when": ["2012-04-09"], "where": [7]})
-    >>> wanted = {"user": "who", "time": "when", "place": "where"}
-    >>> to_events(frame, wanted, "UTC", None, "fail", "calls")
+    >>> to_events(frame, Reading(user="who", time="when", place="where"), "calls")
     Events(calls: user, time, place; days in UTC)
     """
-    require_time_zone(time_zone)
     try:
         schema = frame.collect_schema()
     except (OSError, pl.exceptions.PolarsError):
         collect([frame.head(0)], source)  # which says what is wrong
         raise
-    require_named(schema, wanted, source)
+    wanted = reading.columns
+    _require_columns(frame, wanted, source)
     columns = {
         name: (to_id if name in {"user", "place"} else to_number)(schema, column)
         for name, column in wanted.items()
         if name != "time"
     }
-    time = wanted["time"]
-    columns["time"] = to_instants(frame, time, schema[time], time_format, time_zone, source)
+    time = reading.time
+    columns["time"] = to_instants(frame, time, schema[time], reading.time_format, reading.time_zone, source)
     is_text = not (schema[time].is_temporal() or schema[time].is_numeric())
     is_time_missing = (time_text(time) if is_text else pl.col(time)).is_null()
     against = [*before, (is_time_missing, Reason("the time is missing", is_fault=True))]
@@ -98,8 +136,102 @@ def to_events(
     for number, (condition, _) in reversed(list(enumerate(against, start=1))):
         reason = pl.when(condition).then(pl.lit(number, pl.UInt8)).otherwise(reason)
     selected = frame.select(*(columns[name].alias(name) for name in wanted), reason=reason)
-    events = Events(selected, tuple(reason for _, reason in against), time_zone, source, on_bad_rows)
+    events = Events(selected, tuple(reason for _, reason in against), reading.time_zone, source, reading.on_bad_rows)
     kinds = selected.collect_schema()
     for condition, text in find_faults(wanted, [name for name in wanted if kinds[name] == pl.String]):
         events = events.refuse(condition, text)
     return events
+
+
+def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str) -> None:
+    """Raise `InputError` unless the columns exist; suggest what may have been meant, as it is said here."""
+    theirs = frame.drop(OURS, strict=False)
+    names = theirs.collect_schema().names()
+    lat, lon = (next((name for name in names if name.lower() in usual), None) for usual in (LATITUDES, LONGITUDES))
+    if lat and lon and [part for part, column in wanted.items() if column not in names] == ["place"]:
+        raise InputError(
+            f"{source} has no column {wanted['place']!r}, but positions",
+            why=f"it has the columns {', '.join(map(repr, names))}",
+            fix=f"name them: lat='{lat}', lon='{lon}' (on the command line: --lat {lat} --lon {lon} --side METRES)",
+        )
+
+    def advise(meant: Mapping[str, str | None]) -> str:
+        parts = {part: meant[column] for part, column in wanted.items() if column in meant}
+        near = " and ".join(f"'{name}'" for name in parts.values() if name)
+        them = "it" if len(parts) == 1 else "them"
+        in_python = ", ".join(f"{part}='{name or '…'}'" for part, name in parts.items())
+        in_shell = " ".join(f"--{part} {name or '…'}" for part, name in parts.items())
+        question = f"did you mean {near}? " if near else ""
+        return f"{question}Name {them}: {in_python} (on the command line: {in_shell})"
+
+    require_columns(theirs, list(wanted.values()), source=source, advise=advise)
+
+
+def to_id(schema: pl.Schema, column: str) -> pl.Expr:
+    """Return the expression for ids as text or integers; text with nothing in it is no id.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"who": ["Jill", ""]}).select(to_id(pl.Schema({"who": pl.String}), "who"))["who"].to_list()
+    ['Jill', None]
+    """
+    kind, ids = schema[column], pl.col(column)
+    if kind.is_integer():
+        return ids if kind == pl.UInt64 else ids.cast(pl.Int64)
+    if isinstance(kind, (pl.Categorical, pl.Enum, pl.Null)):
+        return ids.cast(pl.String)
+    if kind == pl.String:
+        return pl.when(ids.str.len_bytes() > 0).then(ids)
+    raise InputError(
+        f"column '{column}' holds {kind} values",
+        why="ids of users and places are text or integers",
+        fix=f"convert '{column}' to text or to integers first",
+    )
+
+
+def to_number(schema: pl.Schema, column: str) -> pl.Expr:
+    """Return the expression for numbers; what is none becomes null.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"lat": [" 39.9", "?"]}).select(to_number(pl.Schema({"lat": pl.String}), "lat"))["lat"].to_list()
+    [39.9, None]
+    """
+    kind, values = schema[column], pl.col(column)
+    if kind == pl.String:
+        values = values.str.strip_chars()
+    elif not kind.is_numeric() and kind != pl.Null:
+        raise InputError(
+            f"column '{column}' holds {kind} values, which are not numbers",
+            why="positions and durations are numbers",
+            fix=f"convert '{column}' to numbers first",
+        )
+    return values.cast(pl.Float64, strict=False)
+
+
+def find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator[tuple[pl.Expr, str]]:
+    """Yield what makes a row unusable, in the order in which it is looked for; some ids may be text.
+
+    Examples
+    --------
+    >>> [text for _, text in find_faults(["user", "time", "place"])][:3]
+    ['the time cannot be read', 'the time is out of range (wrong unit?)', 'the user is missing']
+    """
+    yield pl.col("time").is_null(), "the time cannot be read"
+    yield (pl.col("time") < FIRST_TIME) | (pl.col("time") >= LAST_TIME), OUT_OF_RANGE
+    for name in ("user", "place"):
+        if name in columns:
+            yield pl.col(name).is_null(), f"the {name} is missing"
+        if name in text:
+            # What is not UTF-8 was read as this mark, so that ids that differ would become the same.
+            yield pl.col(name).str.contains("\ufffd", literal=True), f"the {name} is not UTF-8 text"
+            yield pl.col(name).str.contains("[\r\n]"), f"the {name} has a line break in it"
+    if "place" not in columns:
+        lat, lon = pl.col("lat"), pl.col("lon")
+        is_given = (lat.is_finite() & lon.is_finite()).fill_null(value=False)
+        yield ~is_given, "the position is missing or no number"
+        yield ~(lat.is_between(-90, 90) & lon.is_between(-180, 180)), "the position is out of range"
+    if "seconds" in columns:
+        is_duration = pl.col("seconds").is_finite() & (pl.col("seconds") >= 0)
+        yield ~is_duration.fill_null(value=False), "the duration is missing, negative or no number"
+        yield pl.col("seconds") > LONGEST, "the duration is over 300 years (wrong unit?)"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import polars as pl
 
 from habitprint.errors import InputError, is_whole, require_number
-from habitprint.events.table import Events, require_events
+from habitprint.events.events import Events, require_events, require_places
 
 HOURS = 24
 DAY_NAMES = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -95,13 +95,7 @@ def until_next(events: Events, longest: float = 3600.0) -> Events:
 
 
 def _local_time(events: Events) -> pl.Expr:
-    require_events(events)
-    if "place" not in events.columns:
-        raise InputError(
-            f"{events.source} has positions, but no places",
-            why="it is places that are split by time",
-            fix="lay a grid over it first: events = hp.Grid(1000, box).place(events)",
-        )
+    require_places(events, why="it is places that are split by time")
     time = pl.col("time")
     return time if events.time_zone == "UTC" else time.dt.convert_time_zone(events.time_zone)
 

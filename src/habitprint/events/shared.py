@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.special import pdtrc
 
 from habitprint.errors import InputError, require_option
-from habitprint.events.stream import collect
-from habitprint.events.table import Events, Reason, require_events
+from habitprint.events.events import Events, Reason, require_events
+from habitprint.tables import collect
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
 MANY = 8  # more users than this at one place at one instant are a crowd
@@ -48,8 +48,9 @@ class SharedHistories:
 
     Examples
     --------
-    >>> SharedHistories(pl.DataFrame({"user": []}), pl.DataFrame({"user": []}), 1.0).n_users
-    0
+    >>> pairs = pl.DataFrame({"user": ["a"], "other": ["b"], "n_shared": [6], "share": [1.0]})
+    >>> SharedHistories(pairs, pl.DataFrame({"user": ["a", "b"], "same_as": ["a", "a"]}), sampled=1.0).n_users
+    2
     """
 
     pairs: pl.DataFrame

@@ -9,13 +9,13 @@ from typing import Any
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import read_events
-from habitprint.events.files import find_files
+from habitprint.events.read import find_files
 from habitprint.experiments.claims import Claim, Leads, Moves
 from habitprint.experiments.sources import Data, Source, files_fingerprint
 from habitprint.experiments.spec import JOINT, MARKOV, METHODS, PROPOSED, Experiment, Part, Setting
 from habitprint.grids import Box
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
-from habitprint.periods.values import Period
+from habitprint.periods.periods import Period
 
 EXAMPLE = """\
 name = "our-users"

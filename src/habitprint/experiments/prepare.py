@@ -20,7 +20,7 @@ from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.periods import OnDays, split
 from habitprint.periods.dates import DayName
-from habitprint.periods.values import KNOWN, RELEASED
+from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.ties import share_classes
 

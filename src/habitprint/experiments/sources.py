@@ -19,7 +19,7 @@ from habitprint.experiments.spec import DataName
 from habitprint.grids import Box
 from habitprint.mappings import PlaceMapping
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
-from habitprint.periods.values import Period
+from habitprint.periods.periods import Period
 
 FORTNIGHT = ConsecutiveWeeks("2012-04-09")
 TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks

@@ -9,7 +9,7 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.release import Release, Step
 from habitprint.periods import OnDays, split
 from habitprint.periods.dates import DAYS, DayName
-from habitprint.periods.values import Period
+from habitprint.periods.periods import Period
 
 
 @dataclass(frozen=True)

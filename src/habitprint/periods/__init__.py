@@ -1,7 +1,6 @@
 """Which part of the events is released, and which is known to the adversary."""
 
-from habitprint.periods.split import Split, split
-from habitprint.periods.values import (
+from habitprint.periods.periods import (
     BusiestWeeks,
     ConsecutiveWeeks,
     DateRanges,
@@ -9,6 +8,7 @@ from habitprint.periods.values import (
     OnDays,
     Period,
 )
+from habitprint.periods.split import Split, split
 
 __all__ = [
     "BusiestWeeks",

@@ -8,8 +8,7 @@ import polars as pl
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
-from habitprint.events.stream import collect
-from habitprint.events.table import require_events
+from habitprint.events.events import require_events
 from habitprint.periods.dates import (
     DAYS,
     DayName,
@@ -20,6 +19,7 @@ from habitprint.periods.dates import (
     local_weeks,
     to_date,
 )
+from habitprint.tables import collect
 
 RELEASED, KNOWN = 0, 1  # the two parts
 

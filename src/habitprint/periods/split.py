@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices
-from habitprint.errors import InputError, first_few, is_whole, require_option
+from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
-from habitprint.events.table import in_words, require_events
+from habitprint.events.events import in_words, require_events, require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
+from habitprint.periods.periods import KNOWN, RELEASED, Period
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
-from habitprint.periods.values import KNOWN, RELEASED, Period
 from habitprint.progress import Progress, silent
 
 CountedAs = Literal["visits", "seconds"]
@@ -146,18 +146,9 @@ def _check(events: Events, period: Period, active: int, count: str) -> None:
             fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.BusiestWeeks or hp.HalvesOfActiveWeeks",
         )
     require_option("count", count, get_args(CountedAs))
-    if not is_whole(active) or active < 1:
-        raise InputError(
-            f"active={active!r} is not a whole number of one or more",
-            why="it is the least number of events of a user in each part",
-            fix="use 1 (the paper's choice) or more",
-        )
-    if "place" not in events.columns:
-        raise InputError(
-            f"{events.source} has positions, but no places",
-            why="a histogram counts visits to places",
-            fix="lay a grid over it: events = hp.Grid(1000, box).place(events) (on the command line: --side 1000)",
-        )
+    why = "it is the least number of events of a user in each part"
+    require_whole("active", active, 1, why, fix="use 1 (the paper's choice) or more")
+    require_places(events)
     if count == "seconds" and "seconds" not in events.columns:
         raise InputError(
             f"{events.source} does not say how long events lasted",
