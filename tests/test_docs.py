@@ -30,7 +30,7 @@ def test_the_sample_of_the_numbers_is_what_is_printed() -> None:
     released, known = hp.datasets.town(200, 40, seed=2)
     matching = hp.match(released, known)
     page = io.StringIO()
-    shown = describe_matching(matching, released, known, 40, hp.evaluate(matching, released, known))
+    shown = describe_matching(matching, released, known, hp.evaluate(matching, released, known))
     Console(file=page, width=100, highlight=False).print(shown)
     text = (ROOT / "docs" / "numbers.md").read_text()
     for line in page.getvalue().splitlines():

@@ -19,6 +19,8 @@ from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.tables import read_table
 
+FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
+
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
@@ -241,6 +243,41 @@ def _over(histograms: Histograms, places: pl.Series) -> Histograms:
     columns = positions(histograms.places, places)[counts.indices]
     moved = sparse.csr_array((counts.data, columns, counts.indptr), shape=(histograms.n_users, places.len()))
     return Histograms(moved, histograms.users, places)
+
+
+def n_shared_places(released: Histograms, known: Histograms) -> int:
+    """Return how many places are on both sides.
+
+    Examples
+    --------
+    >>> n_shared_places(Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "bc"}))
+    1
+    """
+    return int((positions(released.places, known.places) >= 0).sum())
+
+
+def caveats(released: Histograms, known: Histograms) -> list[str]:
+    """Return what a person should know of two sides before believing anything that is concluded from them.
+
+    Examples
+    --------
+    >>> caveats(Histograms.from_strings({1: "abcdef"}), Histograms.from_strings({1: "vwxyza"}))
+    ['Only 1 of 6 places are on both sides. Are they named alike?']
+    """
+    found = []
+    if released.to_table().equals(known.to_table()):
+        found.append("Both tables are the same. An adversary knows another period; this says nothing about him.")
+    n_shared, fewer = n_shared_places(released, known), min(released.n_places, known.n_places)
+    if n_shared == 0:
+        found.append("The two sides have no place in common, so every pair is a guess. Are places named alike?")
+    elif n_shared < FEW_SHARED * fewer:
+        found.append(f"Only {n_shared:,} of {fewer:,} places are on both sides. Are they named alike?")
+    if released.n_places == 1:
+        found.append(
+            "There is one place only: everybody has the same shares, and nobody can be told apart by them. How much "
+            "somebody was counted may still tell."
+        )
+    return found
 
 
 def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:

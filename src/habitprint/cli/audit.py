@@ -1,9 +1,13 @@
 """``habitprint audit``: whether statistics of habits may be released."""
 
 import re
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -12,55 +16,139 @@ from rich.text import Text
 from habitprint.audit.audit import FACTS, MAPPING, REPORT, USERS, Audit
 from habitprint.audit.audit import audit as audit_source
 from habitprint.audit.data import Preparation
-from habitprint.cli.advice import commands_to_protect
+from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
-    ActiveOption,
-    BadRowsOption,
-    BoxOption,
-    ByHoursOption,
-    ByWeekdayOption,
-    ColumnNames,
-    DaysOption,
-    FirstDayOption,
-    HalvesOption,
-    LatColumn,
-    LonColumn,
-    MapOption,
-    PlaceColumn,
-    RangesOption,
-    SecondsColumn,
-    SharedOption,
-    SideOption,
-    Source,
-    TimeColumn,
-    TimeFormatOption,
-    TimeZoneOption,
-    UserColumn,
-    WeeksOption,
-    box_around,
-    resolve,
-    to_box,
-    to_period,
-    with_places,
+    CountOptions,
+    EventOptions,
+    IdColumns,
+    PeriodOptions,
+    PlaceOptions,
+    RowOptions,
 )
-from habitprint.cli.match import AsIsOption, as_the_adversary
-from habitprint.cli.options import DuplicatesOption, JsonOption, TruthOption, read_truth, refuse_inputs
+from habitprint.cli.options import (
+    ADVERSARY,
+    OUTPUT,
+    PROTECTIONS,
+    Given,
+    JsonOption,
+    Options,
+    expanded,
+    refuse_inputs,
+)
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.events import Events
 from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import Histograms
 from habitprint.mappings import read_place_mapping
-from habitprint.periods.split import CountedAs
+from habitprint.periods import Period
+from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import percent
 
-GATE_FAILED = 1
 PERCENT = "such as 5% or 0.05"
 
 
+@dataclass(frozen=True)
+class AdversaryOptions(Options):
+    """Hold whom the adversary knows, and what decides his random choices."""
+
+    overlap: Annotated[
+        str | None,
+        typer.Option(
+            help="The adversary knows only this share of the people, such as 50%.",
+            metavar="RATE",
+            rich_help_panel=ADVERSARY,
+        ),
+    ] = None
+    seed: Annotated[
+        int, typer.Option(min=0, help="Decides all random choices but noise.", rich_help_panel=ADVERSARY)
+    ] = 0
+
+
+@dataclass(frozen=True)
+class ProtectionOptions(Options):
+    """Hold what a protection must reach, and which ones are tried."""
+
+    target: Annotated[
+        str,
+        typer.Option(
+            help=f"The share of people that may be identified, {PERCENT}.",
+            metavar="RATE",
+            rich_help_panel=PROTECTIONS,
+        ),
+    ] = "5%"
+    surest_target: Annotated[
+        str | None,
+        typer.Option(
+            help="How often the surest claims may be right: 5% of all claims, at least 50.",
+            metavar="RATE",
+            rich_help_panel=PROTECTIONS,
+        ),
+    ] = None
+    coarsen: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--coarsen",
+            help="A table with the columns place, to: coarser places to try. May be repeated.",
+            rich_help_panel=PROTECTIONS,
+        ),
+    ] = None
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise/--no-noise",
+            help="Try noise too, if OpenDP is installed; it has no seed.",
+            rich_help_panel=PROTECTIONS,
+        ),
+    ] = True
+
+    @property
+    def mappings(self) -> tuple[str, ...]:
+        """Return the files with coarser places to try."""
+        return tuple(map(str, self.coarsen or ()))
+
+
+@dataclass(frozen=True)
+class OutputOptions(Options):
+    """Hold where the report goes, and when the command fails."""
+
+    out: Annotated[
+        Path,
+        typer.Option(help="The folder for the report; it must not be there, or be empty.", rich_help_panel=OUTPUT),
+    ]
+    fail_above: Annotated[
+        str | None,
+        typer.Option(
+            help="Exit with 1 if the upper end of the 95% interval of the strongest attack on the unprotected data "
+            "exceeds this.",
+            metavar="RATE",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace the files of an earlier audit in that folder.", rich_help_panel=OUTPUT),
+    ] = False
+    as_json: JsonOption = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Hold what is audited, as `habitprint.audit` takes it, and what was done to it before."""
+
+    source: Events | tuple[Histograms, Histograms]
+    preparation: Preparation
+    period: Period | None = None
+    grid: Grid | None = None
+    truth: str | pl.DataFrame = SAME_ID
+    name: str | None = None
+
+
+@expanded
 def audit(
     files: Annotated[
         list[str],
@@ -69,64 +157,16 @@ def audit(
             metavar="EVENTS | RELEASED KNOWN",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder for the report; it must not be there, or be empty.")],
-    target: Annotated[
-        str, typer.Option(help=f"The share of people that may be identified, {PERCENT}.", metavar="RATE")
-    ] = "5%",
-    fail_above: Annotated[
-        str | None,
-        typer.Option(
-            help="Exit with 1 if the upper end of the 95% interval of the strongest attack on the unprotected data "
-            "exceeds this.",
-            metavar="RATE",
-        ),
-    ] = None,
-    surest_target: Annotated[
-        str | None,
-        typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
-    ] = None,
-    overlap: Annotated[
-        str | None,
-        typer.Option(help="The adversary knows only this share of the people, such as 50%.", metavar="RATE"),
-    ] = None,
-    coarser: Annotated[
-        list[Path] | None,
-        typer.Option("--coarsen", help="A table with the columns place, to: coarser places to try. May be repeated."),
-    ] = None,
-    truth: TruthOption = None,
-    user: UserColumn = "user",
-    time: TimeColumn = "time",
-    place: PlaceColumn = None,
-    lat: LatColumn = None,
-    lon: LonColumn = None,
-    seconds: SecondsColumn = None,
-    columns: ColumnNames = None,
-    time_zone: TimeZoneOption = "UTC",
-    time_format: TimeFormatOption = None,
-    on_bad_rows: BadRowsOption = "fail",
-    side: SideOption = None,
-    box: BoxOption = None,
-    mapping: MapOption = None,
-    hours: ByHoursOption = None,
-    weekday: ByWeekdayOption = False,
-    shared: SharedOption = "keep",
-    weeks: WeeksOption = None,
-    ranges: RangesOption = None,
-    halves: HalvesOption = False,
-    days: DaysOption = None,
-    first_day: FirstDayOption = "monday",
-    active: ActiveOption = 1,
-    count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits",
-    duplicates: DuplicatesOption = "error",
-    as_is: AsIsOption = False,
-    noise: Annotated[
-        bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
-    ] = True,
-    seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")
-    ] = False,
-    as_json: JsonOption = False,
+    ids: IdColumns,
+    events: EventOptions,
+    rows: RowOptions,
+    periods: PeriodOptions,
+    counts: CountOptions,
+    places: PlaceOptions,
+    tables: TableOptions,
+    adversary: AdversaryOptions,
+    protections: ProtectionOptions,
+    output: OutputOptions,
 ) -> None:
     """Find out whether statistics of habits may be released.
 
@@ -142,77 +182,100 @@ def audit(
 
     habitprint audit week1.csv week2.csv --target 1% --out audit
     """
-    shares = {
-        "target": to_share(target, "--target"),
-        "fail_above": to_share(fail_above, "--fail-above"),
-        "surest_target": to_share(surest_target, "--surest-target"),
-        "overlap": to_share(overlap, "--overlap"),
-    }
+    target = to_share(protections.target, "--target")
+    fail_above = _optional_share(output.fail_above, "--fail-above")
+    surest_target = _optional_share(protections.surest_target, "--surest-target")
+    overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
-    inputs = [*(find_files(files[0]) if is_events else map(Path, files)), mapping, *(coarser or [])]
-    check_folder(out, overwrite=force)
+    inputs = [*(find_files(files[0]) if is_events else map(Path, files)), places.mapping, *protections.mappings]
+    check_folder(output.out, overwrite=output.force)
     for name in (REPORT, FACTS, USERS, MAPPING):
-        refuse_inputs(out / name, *inputs)
-    for_events: dict[str, Any] = {
-        "--lat": lat, "--lon": lon, "--seconds": seconds, "--columns": columns, "--side": side, "--box": box,
-        "--map": mapping, "--by-hours": hours, "--by-weekday": weekday or None, "--weeks": weeks, "--ranges": ranges,
-        "--halves": halves or None, "--days": days, "--time": _given(time, "time"), "--active": _given(active, 1),
-        "--time-zone": _given(time_zone, "UTC"), "--time-format": time_format, "--count": _given(count, "visits"),
-        "--on-bad-rows": _given(on_bad_rows, "fail"), "--shared": _given(shared, "keep"),
-        "--first-day": _given(first_day, "monday"),
-    }  # fmt: skip
-    options: dict[str, Any] = {"noise": noise, "seed": seed}
-    asked: dict[str, Any] = {"coarsen": tuple(map(str, coarser or []))}
+        refuse_inputs(output.out / name, *inputs)
+    for_events = [given for options in (events, rows, places, periods, counts) for given in options.given]
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        options["coarser"] = [read_place_mapping(path) for path in coarser or []]
-        source: Events | tuple[Histograms, Histograms]
-        copied: list[str] | None = None
+        coarser = [read_place_mapping(file) for file in protections.mappings]
         if is_events:
-            for_tables = {"--truth": truth, "--duplicates": _given(duplicates, "error"), "--as-is": as_is or None}
-            _refuse(for_tables, "events", "a user has the same id in both periods, and all their rows are counted")
-            described = Source(
-                files[0], user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows
-            )
-            source, options["grid"] = _place(resolve(described.open(), shared), side, box, mapping, hours, weekday)
-            if any(option is not None for option in (weeks, ranges, days)) or halves or first_day != "monday":
-                options["period"] = to_period(weeks, ranges, halves=halves, days=days, first_day=first_day)
-            options |= {"active": active, "count": count}
-            asked |= {"by_hours": hours, "by_weekday": weekday, "shared": shared, "first_day": first_day}
-            if side is not None and options["grid"] is None:
-                asked |= {"side": side, "box": box}
+            why = "a user has the same id in both periods, and all their rows are counted"
+            _refuse(tables.given, "events", why)
+            subject = _events(files[0], ids, events, rows, periods, places, protections)
         else:
             _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
-            names = {"user": user, "place": place or "place"}
-            released, known = (read_histograms(file, **names, duplicates=duplicates) for file in files)
-            known, copied = as_the_adversary(Path(files[0]), known, as_is)
-            options["truth"] = read_truth(truth or SAME_ID, released, known)
-            options["name"] = " and ".join(files)
-            source = released, known
-        preparation = Preparation(**asked, copied=tuple(copied or ()))
-        found = audit_source(source, **shares, **options, preparation=preparation, progress=progress)
+            subject = _two_tables(files, ids, tables, protections, progress)
+        found = audit_source(
+            subject.source,
+            period=subject.period,
+            target=target,
+            fail_above=fail_above,
+            surest_target=surest_target,
+            overlap=overlap,
+            grid=subject.grid,
+            coarser=coarser,
+            truth=subject.truth,
+            active=counts.active,
+            count=counts.count,
+            noise=protections.noise,
+            name=subject.name,
+            preparation=subject.preparation,
+            seed=adversary.seed,
+            progress=progress,
+        )
         progress("writing", 0, 1)
         from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
 
-        written = write_audit(found, out, overwrite=force)
-    if as_json:
+        written = write_audit(found, output.out, overwrite=output.force)
+    if output.as_json:
         typer.echo(found.to_text())
     else:
-        for_events |= {"--user": _given(user, "user"), "--place": place}
-        _tell(found, written, commands_to_protect(found, files, out, for_events), Console(highlight=False))
+        commands = commands_to_protect(found, files, output.out, [*for_events, *ids.given])
+        _tell(found, written, commands, Console(highlight=False))
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
 
-def to_share(text: str | None, option: str) -> Any:
+def _events(
+    files: str,
+    ids: IdColumns,
+    events: EventOptions,
+    rows: RowOptions,
+    periods: PeriodOptions,
+    places: PlaceOptions,
+    protections: ProtectionOptions,
+) -> Subject:
+    placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
+    preparation = Preparation(
+        by_hours=places.by_hours,
+        by_weekday=places.by_weekday,
+        shared=rows.shared,
+        first_day=periods.first_day,
+        side=places.side if placed.grid is None else None,
+        box=places.box if placed.grid is None else None,
+        coarsen=protections.mappings,
+    )
+    return Subject(placed.events, preparation, periods.period if periods.given else None, placed.grid)
+
+
+def _two_tables(
+    files: list[str], ids: IdColumns, tables: TableOptions, protections: ProtectionOptions, progress: Progress
+) -> Subject:
+    released_file, known_file = map(Path, files)
+    with_truth = replace(tables, truth=tables.truth or SAME_ID)
+    found = with_truth.read(released_file, known_file, user=ids.user, place=ids.place or "place", progress=progress)
+    return Subject(
+        (found.released, found.known),
+        Preparation(coarsen=protections.mappings, copied=found.copied or ()),
+        truth=SAME_ID if found.truth is None else found.truth,
+        name=" and ".join(files),
+    )
+
+
+def to_share(text: str, option: str) -> float:
     """Return a rate such as 5% or 0.05 as a share of one.
 
     Examples
     --------
-    >>> to_share("5%", "--target"), to_share("0.05", "--target"), to_share(None, "--overlap")
-    (0.05, 0.05, None)
+    >>> to_share("5%", "--target"), to_share("0.05", "--target")
+    (0.05, 0.05)
     """
-    if text is None:
-        return None
     found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
     value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
     if not 0 < value <= 1:
@@ -224,8 +287,8 @@ def to_share(text: str | None, option: str) -> Any:
     return value
 
 
-def _given(value: Any, default: Any) -> Any:
-    return None if value == default else value
+def _optional_share(text: str | None, option: str) -> float | None:
+    return None if text is None else to_share(text, option)
 
 
 def _is_events(files: list[str]) -> bool:
@@ -238,21 +301,48 @@ def _is_events(files: list[str]) -> bool:
     return len(files) == 1
 
 
-def _refuse(options: dict[str, Any], source: str, why: str) -> None:
-    given = [name for name, value in options.items() if value is not None]
-    if given:
-        raise InputError(f"{given[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(given)}")
+def _refuse(options: list[Given], source: str, why: str) -> None:
+    if options:
+        names = [option.name for option in options]
+        raise InputError(f"{names[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(names)}")
 
 
-def _place(
-    events: Events, side: float | None, box: str | None, mapping: Path | None, hours: int | None, weekday: bool
-) -> tuple[Events, Grid | None]:
-    """Return the events at their places, and the grid if the places are its squares."""
-    if side is None:
-        return with_places(events, side, box, mapping, hours, weekday=weekday), None
-    grid = Grid(side, to_box(box) if box else box_around(events))
-    placed = with_places(grid.place(events), None, None, mapping, hours, weekday=weekday)
-    return placed, grid if mapping is None and hours is None and not weekday else None
+def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterable[Given] = ()) -> list[str]:
+    """Return the commands that protect the release as the audit advises; from events, it is counted first.
+
+    Parameters
+    ----------
+    found
+        What the audit found.
+    files
+        What was audited: one table of events, or two of histograms.
+    out
+        The folder of the audit, which holds the mapping to coarser places.
+    given
+        The options for events, as they were given.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(200, 30), target=0.1, noise=False)
+    >>> len(commands_to_protect(found, ["week1.csv", "week2.csv"], Path("audit")))
+    1
+    """
+    if found.verdict.protection is None or found.protections.chosen is None:
+        return []
+    # Named after the audit, so that two of them in one folder are not mistaken for each other.
+    released, known, key, safer = (
+        shlex.quote(f"{out.resolve().name}-{name}")
+        for name in ("released.parquet", "known.parquet", "key.csv", "safer.parquet")
+    )
+    options = found.protections.trials[found.protections.chosen].command_with(shlex.quote(str(out / MAPPING)))
+    protect = f"{options} --pseudonyms {key} --out {safer}"  # a release has no names
+    if len(files) > 1:
+        return [f"habitprint protect {shlex.quote(files[0])} {protect}"]
+    periods = found.data.events.periods_command if found.data.events else None
+    words = [shlex.quote(files[0]), *(option.words for option in given), *([periods] if periods else [])]
+    split = " ".join(["habitprint split", *words])
+    return [f"{split} --released {released} --known {known}", f"habitprint protect {released} {protect}"]
 
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:

@@ -1,16 +1,17 @@
 """Say what was found in words and tables for people."""
 
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 
 from rich.console import Console, Group, RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from habitprint.evaluation import Evaluation
-from habitprint.histograms import Histograms
-from habitprint.ids import positions
+from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
-from habitprint.words import counted, percent
+from habitprint.words import counted, number
 
 FIRST = 10  # pairs shown
 
@@ -30,22 +31,6 @@ def gap_and_share(gap: float) -> tuple[str, str]:
     return f"{float(rounded):.2g}", (share.rstrip("0").rstrip(".") if "." in share else share) + "%"
 
 
-def rate_with_interval(rate: float | None, interval: tuple[float, float] | None, by_chance: float | None) -> str:
-    """Return a rate as text, never without its interval and baseline.
-
-    Examples
-    --------
-    >>> rate_with_interval(0.5, (0.25, 0.75), 0.01)
-    '50%  (95% interval 25% to 75%; by chance 1%)'
-    >>> rate_with_interval(None, None, None)
-    'not defined'
-    """
-    if rate is None or interval is None or by_chance is None:
-        return "not defined"
-    low, high = map(percent, interval)
-    return f"{percent(rate)}  (95% interval {low} to {high}; by chance {percent(by_chance)})"
-
-
 def printable(value: object) -> str:
     r"""Return an id as text that cannot move the cursor or break a line.
 
@@ -55,17 +40,6 @@ def printable(value: object) -> str:
     ('a\\nb', '7')
     """
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
-
-
-def number(value: float) -> str:
-    """Return a number of users with a decimal only where it is not whole.
-
-    Examples
-    --------
-    >>> number(12.0), number(9927.25)
-    ('12', '9,927.2')
-    """
-    return f"{value:,.0f}" if value == round(value) else f"{value:,.1f}"
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:
@@ -85,7 +59,7 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def describe_matching(
-    matching: Matching, released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None = None
+    matching: Matching, released: Histograms, known: Histograms, result: Evaluation | None = None
 ) -> RenderableType:
     """Return what was matched, how, what is proven about it, and how many users it identifies.
 
@@ -93,7 +67,7 @@ def describe_matching(
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.illustration()
-    >>> describe_matching(hp.match(released, known), released, known, 3).row_count
+    >>> describe_matching(hp.match(released, known), released, known).row_count
     5
     """
     guesses = f", {matching.n_guesses:,} of them without a shared place: guesses" if matching.n_guesses else ""
@@ -107,7 +81,7 @@ def describe_matching(
         proof = f"{proof}: no {counted(matching.size, 'pair')} can gain more than {matching.bound:.10g} (gap {gap})"
     return facts(
         [
-            ("released", f"{_extent(released)}, {n_shared:,} of them known"),
+            ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
             ("known", _extent(known)),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
@@ -122,16 +96,14 @@ def _extent(side: Histograms) -> str:
 
 
 def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
-    accuracy = rate_with_interval(result.accuracy, result.accuracy_interval, result.accuracy_random)
-    precision = rate_with_interval(result.precision, result.precision_interval, result.precision_random)
-    cluster = rate_with_interval(
-        result.cluster_accuracy, result.cluster_accuracy_interval, result.cluster_accuracy_random
-    )
+    rates = {
+        "accuracy": result.accuracy_rate,
+        "precision": result.precision_rate,
+        "cluster accuracy": result.cluster_rate,
+    }
     return [
         ("identified", f"{number(result.expected_correct)} of {counted(result.n_common, 'common user')}"),
-        ("accuracy", accuracy),
-        ("precision", precision),
-        ("cluster accuracy", cluster),
+        *((name, "not defined" if rate is None else rate.words) for name, rate in rates.items()),
     ]
 
 
@@ -155,48 +127,34 @@ def describe_pairs(matching: Matching) -> RenderableType:
     return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))
 
 
-def n_shared_places(released: Histograms, known: Histograms) -> int:
-    """Return how many places are on both sides.
+def print_copied(notes: Console, copied: Sequence[str] | None) -> None:
+    """Say what was done to the known side, if anything was.
 
     Examples
     --------
-    >>> n_shared_places(Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "bc"}))
-    1
+    >>> print_copied(Console(width=200), ["rounded counts to 5"])
+    note: the known side was changed by what anyone can copy of the release: rounded counts to 5 (--as-is: not)
     """
-    return int((positions(released.places, known.places) >= 0).sum())
+    if copied:
+        words = f"the known side was changed by what anyone can copy of the release: {'; '.join(copied)} (--as-is: not)"
+        _note(notes, words)
 
 
-def print_caveats(
-    notes: Console, released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None = None
-) -> None:
+def print_caveats(notes: Console, released: Histograms, known: Histograms, result: Evaluation | None = None) -> None:
     """Print what a person should know before believing the numbers.
 
     Examples
     --------
-    >>> import habitprint as hp
-    >>> print_caveats(Console(), *hp.datasets.illustration(), 3)
+    >>> print_caveats(Console(), Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "cd"}))
+    note: The two sides have no place in common, so every pair is a guess. Are places named alike?
     """
-    for caveat in _caveats(released, known, n_shared, result):
-        notes.print(f"[yellow]note:[/yellow] {caveat}", soft_wrap=True)
-
-
-def _caveats(released: Histograms, known: Histograms, n_shared: int, result: Evaluation | None) -> list[str]:
-    notes = []
-    fewer = min(released.n_places, known.n_places)
-    if n_shared == 0:
-        notes.append(
-            "the two tables have no place in common, so every pair is a guess. "
-            "Check that both name their places in the same way."
-        )
-    elif n_shared < fewer / 2:
-        notes.append(
-            f"only {n_shared:,} of {fewer:,} places are in both tables. "
-            "Check that both name their places in the same way (case, spaces, leading zeros)."
-        )
-    if released.to_table().equals(known.to_table()):
-        notes.append("both tables are the same. An attack knows another period; this says nothing about it.")
+    for caveat in caveats(released, known):
+        _note(notes, caveat)
     if result is not None and result.n_ignored:
-        notes.append(
-            f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."
+        _note(
+            notes, f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."
         )
-    return notes
+
+
+def _note(notes: Console, words: str) -> None:
+    notes.print(f"[yellow]note:[/yellow] {escape(words)}", soft_wrap=True)

@@ -15,7 +15,7 @@ from habitprint.errors import InputError
 
 P = ParamSpec("P")
 
-BAD_INPUT, OUR_FAULT, INTERRUPTED = 2, 3, 130
+GATE_FAILED, BAD_INPUT, OUR_FAULT, INTERRUPTED = 1, 2, 3, 130  # the exit codes that are not 0
 COMPUTING = {"match", "path", "audit", "reproduce", "demo"}  # commands that match people, with compiled code
 
 

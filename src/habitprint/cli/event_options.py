@@ -7,28 +7,14 @@ from typing import Annotated, Literal
 import polars as pl
 import typer
 
+from habitprint.cli.options import INPUT, PERIODS, PLACES, Options
 from habitprint.errors import InputError
-from habitprint.events import (
-    Events,
-    OnBadRows,
-    Resolution,
-    by_hours,
-    by_weekday,
-    find_shared,
-    read_events,
-    resolve_shared,
-)
+from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
-from habitprint.periods import (
-    BusiestWeeks,
-    ConsecutiveWeeks,
-    DateRanges,
-    HalvesOfActiveWeeks,
-    OnDays,
-    Period,
-)
+from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import DAYS, DayName
+from habitprint.periods.split import CountedAs
 from habitprint.tables import collect
 
 Shared = Literal["keep", "merge", "drop"]
@@ -37,110 +23,165 @@ EventFiles = Annotated[
     str,
     typer.Argument(help="Events: CSV, TSV, NDJSON (also .gz) or Parquet; a pattern reads many.", metavar="EVENTS"),
 ]
-UserColumn = Annotated[str, typer.Option("--user", help="The column that says who.")]
-TimeColumn = Annotated[str, typer.Option("--time", help="The column that says when.")]
-PlaceColumn = Annotated[str | None, typer.Option("--place", help="The column that says where; default: place.")]
-LatColumn = Annotated[str | None, typer.Option("--lat", help="The column of latitudes, instead of a place.")]
-LonColumn = Annotated[str | None, typer.Option("--lon", help="The column of longitudes.")]
-SecondsColumn = Annotated[str | None, typer.Option("--seconds", help="The column that says how long it lasted.")]
-ColumnNames = Annotated[
-    str | None, typer.Option("--columns", help="Names of all columns, with commas, of a file without a header.")
-]
-TimeZoneOption = Annotated[str, typer.Option("--time-zone", help="Where days begin, such as Europe/Zurich.")]
-TimeFormatOption = Annotated[
-    str | None,
-    typer.Option("--time-format", help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970."),
-]
-BadRowsOption = Annotated[OnBadRows, typer.Option("--on-bad-rows", help="What to do with rows that cannot be used.")]
-SideOption = Annotated[float | None, typer.Option("--side", help="Lay a grid of such squares over positions: metres.")]
-BoxOption = Annotated[
-    str | None, typer.Option("--box", help="What the grid covers; default: all.", metavar="SOUTH,WEST,NORTH,EAST")
-]
-MapOption = Annotated[
-    Path | None, typer.Option("--map", help="A table with the columns place, to: coarser places for each place.")
-]
-MapToOption = Annotated[str, typer.Option("--map-to", help="The column of --map that says where a place goes.")]
-SharedOption = Annotated[
-    Shared, typer.Option("--shared", help="What to do with users who share their events with another id.")
-]
-ByHoursOption = Annotated[int | None, typer.Option("--by-hours", help="Split places by time of day: block of hours.")]
-ByWeekdayOption = Annotated[bool, typer.Option("--by-weekday", help="Split places by day of the week.")]
-WeeksOption = Annotated[
-    str | None, typer.Option("--weeks", help="Two consecutive weeks from this day, such as 2012-04-09.", metavar="DATE")
-]
-RangesOption = Annotated[
-    str | None,
-    typer.Option("--ranges", help="Released and known days.", metavar="FIRST..LAST,FIRST..LAST"),
-]
-HalvesOption = Annotated[bool, typer.Option("--halves", help="First and second half of each user's active weeks.")]
-DaysOption = Annotated[
-    str | None, typer.Option("--days", help="Only these days of the week.", metavar="monday..wednesday")
-]
-FirstDayOption = Annotated[DayName, typer.Option("--first-day", help="On which day a week begins.")]
-ActiveOption = Annotated[int, typer.Option("--active", min=1, help="Least number of events of a user in each part.")]
 
 
 @dataclass(frozen=True)
-class Source:
-    """Hold how the command line describes events."""
+class IdColumns(Options):
+    """Hold which columns say who and where: of events, and of tables of histograms."""
 
-    files: str
-    user: str
-    time: str
-    place: str | None
-    lat: str | None
-    lon: str | None
-    seconds: str | None
-    columns: str | None
-    time_zone: str
-    time_format: str | None
-    on_bad_rows: OnBadRows
+    user: Annotated[str, typer.Option("--user", help="The column that says who.", rich_help_panel=INPUT)] = "user"
+    place: Annotated[
+        str | None,
+        typer.Option("--place", help="The column that says where; default: place.", rich_help_panel=INPUT),
+    ] = None
 
-    def open(self) -> Events:
+
+@dataclass(frozen=True)
+class EventOptions(Options):
+    """Hold what only events have: times, positions, durations; and how their files are written."""
+
+    time: Annotated[str, typer.Option("--time", help="The column that says when.", rich_help_panel=INPUT)] = "time"
+    lat: Annotated[
+        str | None, typer.Option("--lat", help="The column of latitudes, instead of a place.", rich_help_panel=INPUT)
+    ] = None
+    lon: Annotated[str | None, typer.Option("--lon", help="The column of longitudes.", rich_help_panel=INPUT)] = None
+    seconds: Annotated[
+        str | None,
+        typer.Option("--seconds", help="The column that says how long it lasted.", rich_help_panel=INPUT),
+    ] = None
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns", help="Names of all columns, with commas, of a file without a header.", rich_help_panel=INPUT
+        ),
+    ] = None
+    time_zone: Annotated[
+        str, typer.Option("--time-zone", help="Where days begin, such as Europe/Zurich.", rich_help_panel=INPUT)
+    ] = "UTC"
+    time_format: Annotated[
+        str | None,
+        typer.Option(
+            "--time-format",
+            help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+
+    def open(self, files: str, ids: IdColumns, on_bad_rows: OnBadRows) -> Events:
         """Open the files."""
         return read_events(
-            self.files,
-            user=self.user,
+            files,
+            user=ids.user,
             time=self.time,
-            place=self.place,
+            place=ids.place,
             lat=self.lat,
             lon=self.lon,
             seconds=self.seconds,
             columns=[name.strip() for name in self.columns.split(",")] if self.columns else None,
             time_zone=self.time_zone,
             time_format=self.time_format,
-            on_bad_rows=self.on_bad_rows,
+            on_bad_rows=on_bad_rows,
         )
 
 
-def with_places(
-    events: Events,
-    side: float | None = None,
-    box: str | None = None,
-    mapping: Path | None = None,
-    hours: int | None = None,
-    *,
-    weekday: bool = False,
-    map_to: str = "to",
-) -> Events:
-    """Return the events at the places that the options ask for: squares, coarser places, places at an hour.
+@dataclass(frozen=True)
+class RowOptions(Options):
+    """Hold which rows are used: what to do with bad ones, and with those that stand under two ids."""
 
-    Examples
-    --------
-    >>> from habitprint.events import events_from_frame
-    >>> calls = events_from_frame({"user": ["Jill"], "time": ["2012-04-09 08:30:00"], "place": ["dorm"]})
-    >>> with_places(calls, hours=12, weekday=True).usable.collect()["place"].item()
-    'dorm 00-12h Mon'
-    """
-    if box is not None and side is None:
-        raise InputError("--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)")
-    if side is not None:
-        events = Grid(side, to_box(box) if box else box_around(events)).place(events)
-    if mapping is not None:
-        events = read_place_mapping(mapping, to=map_to).apply(events)
-    if hours is not None:
-        events = by_hours(events, hours)
-    return by_weekday(events) if weekday else events
+    on_bad_rows: Annotated[
+        OnBadRows,
+        typer.Option("--on-bad-rows", help="What to do with rows that cannot be used.", rich_help_panel=INPUT),
+    ] = "fail"
+    shared: Annotated[
+        Shared,
+        typer.Option(
+            "--shared", help="What to do with users who share their events with another id.", rich_help_panel=INPUT
+        ),
+    ] = "keep"
+
+    def resolve(self, events: Events) -> Events:
+        """Return the events with shared histories merged or dropped, or as they are.
+
+        Examples
+        --------
+        >>> from habitprint.events import events_from_frame
+        >>> times = [f"2012-04-09 08:{minute:02d}:00" for minute in range(6)] * 2
+        >>> calls = events_from_frame({"user": ["a"] * 6 + ["b"] * 6, "time": times, "place": ["x"] * 12})
+        >>> RowOptions(shared="drop").resolve(calls).usable.collect().height
+        0
+        """
+        return events if self.shared == "keep" else resolve_shared(events, find_shared(events), self.shared)
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Hold events at places, and the grid if the places are its squares."""
+
+    events: Events
+    grid: Grid | None
+
+
+@dataclass(frozen=True)
+class PlaceOptions(Options):
+    """Hold which places are meant: squares, coarser places, places at an hour."""
+
+    side: Annotated[
+        float | None,
+        typer.Option("--side", help="Lay a grid of such squares over positions: metres.", rich_help_panel=PLACES),
+    ] = None
+    box: Annotated[
+        str | None,
+        typer.Option(
+            "--box",
+            help="What the grid covers; default: all.",
+            metavar="SOUTH,WEST,NORTH,EAST",
+            rich_help_panel=PLACES,
+        ),
+    ] = None
+    mapping: Annotated[
+        Path | None,
+        typer.Option(
+            "--map",
+            help="A table with the columns place, to: coarser places for each place.",
+            rich_help_panel=PLACES,
+        ),
+    ] = None
+    map_to: Annotated[
+        str,
+        typer.Option("--map-to", help="The column of --map that says where a place goes.", rich_help_panel=PLACES),
+    ] = "to"
+    by_hours: Annotated[
+        int | None,
+        typer.Option("--by-hours", help="Split places by time of day: block of hours.", rich_help_panel=PLACES),
+    ] = None
+    by_weekday: Annotated[
+        bool, typer.Option("--by-weekday", help="Split places by day of the week.", rich_help_panel=PLACES)
+    ] = False
+
+    def place(self, events: Events) -> Placed:
+        """Return the events at the places that the options ask for.
+
+        Examples
+        --------
+        >>> from habitprint.events import events_from_frame
+        >>> calls = events_from_frame({"user": ["Jill"], "time": ["2012-04-09 08:30:00"], "place": ["dorm"]})
+        >>> PlaceOptions(by_hours=12, by_weekday=True).place(calls).events.usable.collect()["place"].item()
+        'dorm 00-12h Mon'
+        """
+        if self.box is not None and self.side is None:
+            raise InputError(
+                "--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)"
+            )
+        grid = None if self.side is None else Grid(self.side, to_box(self.box) if self.box else box_around(events))
+        squares = events if grid is None else grid.place(events)
+        placed = squares
+        if self.mapping is not None:
+            placed = read_place_mapping(self.mapping, to=self.map_to).apply(placed)
+        if self.by_hours is not None:
+            placed = by_hours(placed, self.by_hours)
+        if self.by_weekday:
+            placed = by_weekday(placed)
+        return Placed(placed, grid if placed is squares else None)
 
 
 def to_box(text: str) -> Box:
@@ -188,52 +229,63 @@ def box_around(events: Events) -> Box:
     return Box(edges["south"], edges["west"], min(edges["north"], 90.0), min(edges["east"], 180.0))
 
 
-def resolve(events: Events, shared: Shared) -> Events:
-    """Return the events with shared histories merged or dropped, or as they are.
+@dataclass(frozen=True)
+class PeriodOptions(Options):
+    """Hold which events are released and which are known."""
 
-    Examples
-    --------
-    >>> from habitprint.events import events_from_frame
-    >>> calls = events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]})
-    >>> resolve(calls, "merge") is calls
-    True
-    """
-    if shared == "keep":
-        return events
-    how: Resolution = shared
-    return resolve_shared(events, find_shared(events), how)
+    weeks: Annotated[
+        str | None,
+        typer.Option(
+            "--weeks",
+            help="Two consecutive weeks from this day, such as 2012-04-09.",
+            metavar="DATE",
+            rich_help_panel=PERIODS,
+        ),
+    ] = None
+    ranges: Annotated[
+        str | None,
+        typer.Option(
+            "--ranges",
+            help="Released and known days.",
+            metavar="FIRST..LAST,FIRST..LAST",
+            rich_help_panel=PERIODS,
+        ),
+    ] = None
+    halves: Annotated[
+        bool,
+        typer.Option("--halves", help="First and second half of each user's active weeks.", rich_help_panel=PERIODS),
+    ] = False
+    days: Annotated[
+        str | None,
+        typer.Option(
+            "--days", help="Only these days of the week.", metavar="monday..wednesday", rich_help_panel=PERIODS
+        ),
+    ] = None
+    first_day: Annotated[
+        DayName, typer.Option("--first-day", help="On which day a week begins.", rich_help_panel=PERIODS)
+    ] = "monday"
 
+    @property
+    def period(self) -> Period:
+        """Return the period that the options name; without any, the busiest two weeks.
 
-def to_period(weeks: str | None, ranges: str | None, *, halves: bool, days: str | None, first_day: DayName) -> Period:
-    """Return the period that the options name; without any, the busiest two weeks.
-
-    Examples
-    --------
-    >>> to_period("2012-04-09", None, halves=False, days="monday..tuesday", first_day="monday")
-    OnDays(first='monday', last='tuesday', of=ConsecutiveWeeks(start='2012-04-09'))
-    """
-    if sum([weeks is not None, ranges is not None, halves]) > 1:
-        raise InputError(
-            "several of --weeks, --ranges and --halves", why="events are split in one way", fix="keep one of them"
-        )
-    period: Period
-    if weeks is not None:
-        period = ConsecutiveWeeks(weeks)
-    elif ranges is not None:
-        period = _to_ranges(ranges)
-    else:
-        period = HalvesOfActiveWeeks(first_day) if halves else BusiestWeeks(first_day)
-    if days is None:
-        return period
-    first, _, last = days.lower().partition("..")
-    names: dict[str, DayName] = {name: name for name in DAYS}
-    if first not in names or (last or first) not in names:
-        raise InputError(
-            f"--days '{days}' are no days of the week",
-            why="it is one day, or a first and a last one",
-            fix="write monday, or monday..wednesday",
-        )
-    return OnDays(names[first], names[last or first], of=period)
+        Examples
+        --------
+        >>> PeriodOptions(weeks="2012-04-09", days="monday..tuesday").period
+        OnDays(first='monday', last='tuesday', of=ConsecutiveWeeks(start='2012-04-09'))
+        """
+        if sum([self.weeks is not None, self.ranges is not None, self.halves]) > 1:
+            raise InputError(
+                "several of --weeks, --ranges and --halves", why="events are split in one way", fix="keep one of them"
+            )
+        period: Period
+        if self.weeks is not None:
+            period = ConsecutiveWeeks(self.weeks)
+        elif self.ranges is not None:
+            period = _to_ranges(self.ranges)
+        else:
+            period = HalvesOfActiveWeeks(self.first_day) if self.halves else BusiestWeeks(self.first_day)
+        return period if self.days is None else _on_days(self.days, period)
 
 
 def _to_ranges(text: str) -> DateRanges:
@@ -246,3 +298,26 @@ def _to_ranges(text: str) -> DateRanges:
         )
     (a, b), (c, d) = parts
     return DateRanges((a, b), (c, d))
+
+
+def _on_days(text: str, period: Period) -> OnDays:
+    first, _, last = text.lower().partition("..")
+    names: dict[str, DayName] = {name: name for name in DAYS}
+    if first not in names or (last or first) not in names:
+        raise InputError(
+            f"--days '{text}' are no days of the week",
+            why="it is one day, or a first and a last one",
+            fix="write monday, or monday..wednesday",
+        )
+    return OnDays(names[first], names[last or first], of=period)
+
+
+@dataclass(frozen=True)
+class CountOptions(Options):
+    """Hold who is counted in the two periods, and what."""
+
+    active: Annotated[
+        int,
+        typer.Option("--active", min=1, help="Least number of events of a user in each part.", rich_help_panel=PERIODS),
+    ] = 1
+    count: Annotated[CountedAs, typer.Option("--count", help="What a count is.", rich_help_panel=PERIODS)] = "visits"

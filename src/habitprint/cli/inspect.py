@@ -1,45 +1,21 @@
 """``habitprint inspect``: what a table of events holds."""
 
 import json
-from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from habitprint.cli.event_options import (
-    ColumnNames,
-    EventFiles,
-    LatColumn,
-    LonColumn,
-    PlaceColumn,
-    SecondsColumn,
-    Source,
-    TimeColumn,
-    TimeFormatOption,
-    TimeZoneOption,
-    UserColumn,
-)
-from habitprint.cli.options import JsonOption
+from habitprint.cli.event_options import EventFiles, EventOptions, IdColumns
+from habitprint.cli.options import JsonOption, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.events import EventsCheck, check_events
 
 N_SHOWN = 10  # pairs of users with a shared history
 
 
-def inspect(
-    files: EventFiles,
-    user: UserColumn = "user",
-    time: TimeColumn = "time",
-    place: PlaceColumn = None,
-    lat: LatColumn = None,
-    lon: LonColumn = None,
-    seconds: SecondsColumn = None,
-    columns: ColumnNames = None,
-    time_zone: TimeZoneOption = "UTC",
-    time_format: TimeFormatOption = None,
-    as_json: JsonOption = False,
-) -> None:
+@expanded
+def inspect(files: EventFiles, ids: IdColumns, events: EventOptions, as_json: JsonOption = False) -> None:
     """Check a table of events before anything is concluded from it.
 
     Counts rows by what can be done with them, users, places and the span of time,
@@ -49,11 +25,10 @@ def inspect(
 
     habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
     """
-    source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, "skip")
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        found = check_events(source.open(), progress=progress)
+        found = check_events(events.open(files, ids, on_bad_rows="skip"), progress=progress)
     if as_json:
-        typer.echo(json.dumps(_summary(found), ensure_ascii=False))
+        _print_json(found)
     else:
         _tell(found, Console(highlight=False))
 
@@ -88,8 +63,8 @@ def _tell(found: EventsCheck, screen: Console) -> None:
         screen.print("They would be identified by themselves. Split with --shared merge, or --shared drop.")
 
 
-def _summary(found: EventsCheck) -> dict[str, Any]:
-    return {
+def _print_json(found: EventsCheck) -> None:
+    facts = {
         "source": found.source,
         "n_rows": found.n_rows,
         "n_used": found.n_used,
@@ -107,3 +82,4 @@ def _summary(found: EventsCheck) -> dict[str, Any]:
             "pairs": found.shared.pairs.to_dicts(),
         },
     }
+    typer.echo(json.dumps(facts, ensure_ascii=False))

@@ -1,95 +1,184 @@
-"""Options that several commands share, and what they mean."""
+"""How records of options become options of a command, and the options that most commands have."""
 
+import functools
+import inspect
 import re
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, TypeGuard, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from habitprint.counts import Duplicates
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms
-from habitprint.tables import read_table
-from habitprint.truth import SAME_ID, common_users
 from habitprint.weights import WeightName
 
+# The groups of options in the help of a command.
+INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
+    *("Input", "Periods", "Places"),
+    *("Adversary", "Protections", "Output"),
+)
 UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
-ReleasedFile = Annotated[
-    Path, typer.Argument(help="Histograms whose owners are hidden: CSV or Parquet.", metavar="RELEASED")
-]
-KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are known: CSV or Parquet.", metavar="KNOWN")]
-WeightOption = Annotated[WeightName, typer.Option("--weight", help="What pairing two users costs.")]
 DuplicatesOption = Annotated[
-    Duplicates, typer.Option("--duplicates", help="What several rows for one user and place mean.")
+    Duplicates,
+    typer.Option("--duplicates", help="What several rows for one user and place mean.", rich_help_panel=INPUT),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", min=0, help="Decides among equally good matchings.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")]
-MemoryOption = Annotated[
-    str, typer.Option("--max-memory", help="What the joint matching may use, such as 4GB or 500MB.")
-]
-TruthOption = Annotated[
-    str | None,
-    typer.Option(
-        "--truth",
-        help="Who really is whom, to say how many are identified: a table with the columns released, known; "
-        "or same-id, where a user has the same id in both tables.",
-        metavar="FILE|same-id",
-    ),
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.", rich_help_panel=OUTPUT)]
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object, for machines.", rich_help_panel=OUTPUT)
 ]
 
 
-def to_bytes(text: str) -> float:
-    """Return an amount of memory as a number of bytes.
+@dataclass(frozen=True)
+class Given:
+    """Hold an option that was given something else than its default.
 
     Examples
     --------
-    >>> to_bytes("4GB"), to_bytes("1.5 m")
-    (4000000000.0, 1500000.0)
+    >>> Given("--side", 500.0).words, Given("--by-weekday", True).words, Given("--time", "call start").words
+    ('--side 500', '--by-weekday', "--time 'call start'")
     """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE)
-    if found is None:
-        raise InputError(
-            f"--max-memory '{text}' is not an amount of memory",
-            why="it says how many bytes the matching may use",
-            fix="give a number and a unit: 4GB, 500MB",
-        )
-    return float(found[1]) * UNITS[found[2].upper()]
+
+    name: str
+    value: object
+
+    @property
+    def words(self) -> str:
+        """Return the option as it is written in a shell."""
+        if self.value is True:
+            return self.name
+        text = str(self.value)
+        return f"{self.name} {shlex.quote(text.removesuffix('.0') if isinstance(self.value, float) else text)}"
 
 
-def read_truth(truth: str | None, released: Histograms, known: Histograms) -> Any:
-    """Return the truth as `evaluate` takes it; read and check it before the long work.
+@dataclass(frozen=True)
+class Options:
+    """Base of records of options: each field is an option of a command, annotated for typer, with its default.
 
     Examples
     --------
-    >>> habits = Histograms.from_strings({"Jo": "x"})
-    >>> read_truth("same-id", habits, habits)
-    'same-id'
+    >>> @dataclass(frozen=True)
+    ... class Columns(Options):
+    ...     user: Annotated[str, typer.Option("--user")] = "user"
+    ...     time_zone: Annotated[str, typer.Option(help="Where days begin.")] = "UTC"
+    >>> Columns(time_zone="Europe/Zurich").given
+    [Given(name='--time-zone', value='Europe/Zurich')]
     """
-    if truth is None:
-        return None
-    if truth == SAME_ID:
-        _require_common(common_users(truth, released.users, known.users).n, "equal ids")
-        return truth
-    try:
-        table = read_table(truth)
-        common = common_users(table, released.users, known.users)
-    except InputError as error:
-        fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
-        raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
-    _require_common(common.n, f"{truth} ({table.height:,} rows)")
-    return table
+
+    @property
+    def given(self) -> list[Given]:
+        """Return the options that are not at their defaults, in the order of the fields."""
+        values = ((name, getattr(self, parameter.name), parameter) for name, parameter in _named_parameters(type(self)))
+        return [Given(name, value) for name, value, parameter in values if value != parameter.default]
 
 
-def _require_common(n_common: int, source: str) -> None:
-    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
-    if n_common == 0:
-        raise InputError(
-            f"--truth: according to {source}, no user is in both tables",
-            why="then nobody could be identified, however good the attack",
-            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
+def expanded(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the records among its parameters spelled out, so that typer sees every single option.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True)
+    ... class Columns(Options):
+    ...     user: Annotated[str, typer.Option(help="Who.")] = "user"
+    >>> @expanded
+    ... def show(file: str, columns: Columns) -> None:
+    ...     print(file, columns)
+    >>> list(inspect.signature(show).parameters)
+    ['file', 'user']
+    >>> show(file="calls.csv", user="caller")
+    calls.csv Columns(user='caller')
+    """
+    kinds = get_type_hints(command, include_extras=True)
+    kinds.pop("return", None)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        kind = kinds[name]
+        own = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
+        parameters += _parameters(kind) if _is_record(kind) else [own]
+
+    @functools.wraps(command)
+    def run(**values: object) -> None:
+        command(
+            **{
+                name: kind(**{field.name: values[field.name] for field in fields(kind)})
+                if _is_record(kind)
+                else values[name]
+                for name, kind in kinds.items()
+            }
         )
+
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    run.__dict__["__signature__"] = inspect.Signature(parameters)
+    return run
+
+
+def _is_record(kind: object) -> TypeGuard[type[Options]]:
+    return isinstance(kind, type) and issubclass(kind, Options)
+
+
+def _parameters(record: type[Options]) -> list[inspect.Parameter]:
+    """Return the fields of a record as parameters of a command."""
+    kinds = get_type_hints(record, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=kinds[field.name],
+        )
+        for field in fields(record)
+    ]
+
+
+def _named_parameters(record: type[Options]) -> Iterator[tuple[str, inspect.Parameter]]:
+    """Yield the parameters of a record with the names of their options on the command line."""
+    for parameter in _parameters(record):
+        (option,) = (one for one in parameter.annotation.__metadata__ if isinstance(one, OptionInfo))
+        # Within `Annotated`, typer keeps the first name that was given where the default would be.
+        names = [one for one in (option.default, *(option.param_decls or ())) if isinstance(one, str)]
+        yield next(iter(names), f"--{parameter.name.replace('_', '-')}"), parameter
+
+
+@dataclass(frozen=True)
+class AttackOptions(Options):
+    """Hold how people are matched, by whichever command does it."""
+
+    weight: Annotated[
+        WeightName, typer.Option("--weight", help="What pairing two users costs.", rich_help_panel=ADVERSARY)
+    ] = "jensen-shannon"
+    seed: Annotated[
+        int, typer.Option("--seed", min=0, help="Decides among equally good matchings.", rich_help_panel=ADVERSARY)
+    ] = 0
+    max_memory: Annotated[
+        str,
+        typer.Option(
+            "--max-memory",
+            help="What the joint matching may use, such as 4GB or 500MB.",
+            rich_help_panel=ADVERSARY,
+        ),
+    ] = "4GB"
+
+    @property
+    def max_bytes(self) -> float:
+        """Return the memory allowed as a number of bytes.
+
+        Examples
+        --------
+        >>> AttackOptions(max_memory="4GB").max_bytes, AttackOptions(max_memory="1.5 m").max_bytes
+        (4000000000.0, 1500000.0)
+        """
+        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", self.max_memory, re.IGNORECASE)
+        if found is None:
+            raise InputError(
+                f"--max-memory '{self.max_memory}' is not an amount of memory",
+                why="it says how many bytes the matching may use",
+                fix="give a number and a unit: 4GB, 500MB",
+            )
+        return float(found[1]) * UNITS[found[2].upper()]
 
 
 def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
@@ -98,6 +187,11 @@ def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:
     Examples
     --------
     >>> refuse_inputs(Path("pairs.csv"), Path("week1.csv"), "same-id", None)
+    >>> refuse_inputs(Path(__file__), __file__)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: cannot write ...options.py: it is one of the inputs
+      why: the input would be lost
+      fix: choose another name
     """
     for path in inputs:
         if path is not None and Path(path).exists() and target.exists() and target.samefile(path):

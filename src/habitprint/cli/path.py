@@ -3,32 +3,19 @@
 import json
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from habitprint.cli.describe import n_shared_places, print_caveats
-from habitprint.cli.match import AsIsOption, as_the_adversary, print_copied
-from habitprint.cli.options import (
-    DuplicatesOption,
-    ForceOption,
-    JsonOption,
-    KnownFile,
-    MemoryOption,
-    ReleasedFile,
-    SeedOption,
-    TruthOption,
-    WeightOption,
-    read_truth,
-    refuse_inputs,
-    to_bytes,
-)
+from habitprint.cli.describe import print_caveats, print_copied
+from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
-from habitprint.histograms import read_histograms
+from habitprint.histograms import n_shared_places
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.progress import Progress
 from habitprint.tables import check_writable, write_table
@@ -37,18 +24,21 @@ from habitprint.words import percent
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
 
 
+@expanded
 def path(
     released_file: ReleasedFile,
     known_file: KnownFile,
-    weight: WeightOption = "jensen-shannon",
-    truth_source: TruthOption = None,
-    out: Annotated[Path | None, typer.Option(help="Write size, weight, gain and price to .csv or .parquet.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw them: .svg, .png, .html, or .json for Vega-Lite.")] = None,
+    tables: TableOptions,
+    attack: AttackOptions,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write size, weight, gain and price to .csv or .parquet.", rich_help_panel=OUTPUT),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw them: .svg, .png, .html, or .json for Vega-Lite.", rich_help_panel=OUTPUT),
+    ] = None,
     force: ForceOption = False,
-    duplicates: DuplicatesOption = "error",
-    is_as_is: AsIsOption = False,
-    seed: SeedOption = 0,
-    max_memory: MemoryOption = "4GB",
     as_json: JsonOption = False,
 ) -> None:
     """Compute the total weight of the best matching of every size, in one run.
@@ -64,7 +54,7 @@ def path(
 
     habitprint path week1.csv week2.csv --truth same-id --plot path.svg
     """
-    inputs = released_file, known_file, truth_source
+    inputs = released_file, known_file, tables.truth
     if out is not None:
         check_writable(out, overwrite=force)
         refuse_inputs(out, *inputs)
@@ -76,30 +66,28 @@ def path(
     notes = Console(stderr=True, highlight=False)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
-        progress("reading", 0, 2)
-        released = read_histograms(released_file, duplicates=duplicates)
-        progress("reading", 1, 2)
-        known, copied = as_the_adversary(released_file, read_histograms(known_file, duplicates=duplicates), is_as_is)
-        truth = read_truth(truth_source, released, known)
+        found = tables.read(released_file, known_file, progress=progress)
         every_size = matching_path(
-            released, known, weight=weight, seed=seed, max_memory=to_bytes(max_memory), progress=progress
+            found.released,
+            found.known,
+            weight=attack.weight,
+            seed=attack.seed,
+            max_memory=attack.max_bytes,
+            progress=progress,
         )
-        results = {} if truth is None else _count_correct(every_size, truth, progress)
+        results = _count_correct(every_size, found, progress)
         if plot is not None:
             from habitprint.charts import plot_path, save_chart  # noqa: PLC0415  (the same)
 
             progress("drawing", 0, 1)
-            save_chart(plot_path(every_size, results.values()), plot, overwrite=force)
+            save_chart(plot_path(every_size, results), plot, overwrite=force)
         if out is not None:
             progress("writing", 0, 1)
             write_table(every_size.to_table(), out, overwrite=force)
-    n_shared = n_shared_places(released, known)
-    print_copied(notes, copied)
-    print_caveats(notes, released, known, n_shared, next(iter(results.values()), None))
+    print_copied(notes, found.copied)
+    print_caveats(notes, found.released, found.known, next(iter(results), None))
     if as_json:
-        typer.echo(
-            json.dumps({**_summary(every_size, n_shared, results, out, plot), "copied": copied}, ensure_ascii=False)
-        )
+        _print_json(every_size, found, results, out, plot)
         return
     screen = Console(highlight=False)
     screen.print(_some_sizes(every_size, results))
@@ -115,48 +103,51 @@ def _shown_sizes(every_size: MatchingPath) -> list[int]:
     return sorted({max(1, largest * part // N_SHOWN) for part in range(1, N_SHOWN + 1)})
 
 
-def _count_correct(every_size: MatchingPath, truth: Any, progress: Progress) -> dict[int, Evaluation]:
-    """Return, for the sizes shown, how many of the best pairs are correct."""
-    sizes = _shown_sizes(every_size)
-    results = {}
+def _count_correct(every_size: MatchingPath, tables: Tables, progress: Progress) -> list[Evaluation]:
+    """Return how many of the best pairs are correct, for each of the sizes shown; nothing if the truth is not known."""
+    sizes = [] if tables.truth is None else _shown_sizes(every_size)
+    results = []
     for done, size in enumerate(sizes):
         progress("counting correct pairs", done, len(sizes))
-        results[size] = evaluate(every_size.matching(size), every_size.released, every_size.known, truth)
+        results.append(evaluate(every_size.matching(size), every_size.released, every_size.known, tables.truth))
     return results
 
 
-def _some_sizes(every_size: MatchingPath, results: dict[int, Evaluation]) -> Table:
+def _some_sizes(every_size: MatchingPath, results: list[Evaluation]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("pairs", "total weight", "the last one adds"):
         table.add_column(name, justify="right")
     for name in ("precision", "95% interval", "by chance") if results else ():
         table.add_column(name)
+    by_size = {result.size: result for result in results}
     for size in _shown_sizes(every_size):
         total_weight, price = every_size.total_weight[size - 1], every_size.price[size - 1]
         cells = [f"{size:,}", f"{total_weight:.6g}", f"{price:.4f} of {every_size.highest_gain:.4f}"]
-        table.add_row(*cells, *(_precision(results[size]) if results else ()))
+        table.add_row(*cells, *(_precision(by_size[size]) if results else ()))
     return table
 
 
 def _precision(result: Evaluation) -> tuple[str, str, str]:
-    rate, interval, by_chance = result.precision, result.precision_interval, result.precision_random
-    if rate is None or interval is None or by_chance is None:
+    rate = result.precision_rate
+    if rate is None:
         return "not defined", "", ""
-    return percent(rate), " to ".join(map(percent, interval)), percent(by_chance)
+    return percent(rate.value), rate.interval_words, percent(rate.by_chance)
 
 
-def _summary(
-    every_size: MatchingPath, n_shared: int, results: dict[int, Evaluation], out: Path | None, plot: Path | None
-) -> dict[str, Any]:
+def _print_json(
+    every_size: MatchingPath, tables: Tables, results: list[Evaluation], out: Path | None, plot: Path | None
+) -> None:
     released, known = every_size.released, every_size.known
-    return {
+    facts = {
         "released": {"n_users": released.n_users, "n_places": released.n_places},
         "known": {"n_users": known.n_users, "n_places": known.n_places},
-        "n_shared_places": n_shared,
+        "n_shared_places": n_shared_places(released, known),
         "weight": every_size.weight_name,
         "seed": every_size.seed,
-        "evaluations": [result.to_json() for result in results.values()] or None,
+        "evaluations": [result.to_json() for result in results] or None,
         "out": None if out is None else str(out),
         "plot": None if plot is None else str(plot),
         "path": every_size.to_table().to_dict(as_series=False) if out is None else None,
+        "copied": tables.copied,
     }
+    typer.echo(json.dumps(facts, ensure_ascii=False))

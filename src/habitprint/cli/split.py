@@ -2,82 +2,48 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
+import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from habitprint.cli.event_options import (
-    ActiveOption,
-    BadRowsOption,
-    BoxOption,
-    ByHoursOption,
-    ByWeekdayOption,
-    ColumnNames,
-    DaysOption,
+    CountOptions,
     EventFiles,
-    FirstDayOption,
-    HalvesOption,
-    LatColumn,
-    LonColumn,
-    MapOption,
-    MapToOption,
-    PlaceColumn,
-    RangesOption,
-    SecondsColumn,
-    SharedOption,
-    SideOption,
-    Source,
-    TimeColumn,
-    TimeFormatOption,
-    TimeZoneOption,
-    UserColumn,
-    WeeksOption,
-    resolve,
-    to_period,
-    with_places,
+    EventOptions,
+    IdColumns,
+    PeriodOptions,
+    PlaceOptions,
+    RowOptions,
 )
-from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
+from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.events.read import find_files
 from habitprint.periods import Split
 from habitprint.periods import split as split_events
-from habitprint.periods.split import CountedAs
 from habitprint.tables import check_writable, find_label, read_table, require_columns, write_table
 
 
+@expanded
 def split(
     files: EventFiles,
-    released_out: Annotated[Path, typer.Option("--released", help="Where released histograms go: .csv or .parquet.")],
-    known_out: Annotated[Path, typer.Option("--known", help="Where known histograms go.")],
-    user: UserColumn = "user",
-    time: TimeColumn = "time",
-    place: PlaceColumn = None,
-    lat: LatColumn = None,
-    lon: LonColumn = None,
-    seconds: SecondsColumn = None,
-    columns: ColumnNames = None,
-    time_zone: TimeZoneOption = "UTC",
-    time_format: TimeFormatOption = None,
-    on_bad_rows: BadRowsOption = "fail",
-    side: SideOption = None,
-    box: BoxOption = None,
-    mapping: MapOption = None,
-    map_to: MapToOption = "to",
-    hours: ByHoursOption = None,
-    weekday: ByWeekdayOption = False,
-    shared: SharedOption = "keep",
-    weeks: WeeksOption = None,
-    ranges: RangesOption = None,
-    halves: HalvesOption = False,
-    days: DaysOption = None,
-    first_day: FirstDayOption = "monday",
-    active: ActiveOption = 1,
-    count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits",
+    ids: IdColumns,
+    events: EventOptions,
+    rows: RowOptions,
+    periods: PeriodOptions,
+    counts: CountOptions,
+    places: PlaceOptions,
+    released_out: Annotated[
+        Path,
+        typer.Option("--released", help="Where released histograms go: .csv or .parquet.", rich_help_panel=OUTPUT),
+    ],
+    known_out: Annotated[Path, typer.Option("--known", help="Where known histograms go.", rich_help_panel=OUTPUT)],
     users: Annotated[
-        Path | None, typer.Option(help="A table with a column user: exactly these users, on both sides.")
+        Path | None,
+        typer.Option(help="A table with a column user: exactly these users, on both sides.", rich_help_panel=INPUT),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -94,27 +60,26 @@ def split(
     """
     for out in (released_out, known_out):
         check_writable(out, overwrite=force)
-        refuse_inputs(out, *find_files(files), mapping, users)
+        refuse_inputs(out, *find_files(files), places.mapping, users)
     if released_out.resolve() == known_out.resolve():
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
-    period = to_period(weeks, ranges, halves=halves, days=days, first_day=first_day)
-    source = Source(files, user, time, place, lat, lon, seconds, columns, time_zone, time_format, on_bad_rows)
+    period = periods.period
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        events = resolve(source.open(), shared)
-        events = with_places(events, side, box, mapping, hours, weekday=weekday, map_to=map_to)
-        parts = split_events(events, period, users=_read_cohort(users), active=active, count=count, progress=progress)
+        placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
+        cohort = None if users is None else _read_cohort(users)
+        parts = split_events(
+            placed.events, period, users=cohort, active=counts.active, count=counts.count, progress=progress
+        )
         label = find_label(find_files(files))
         for histograms, out in zip(parts, (released_out, known_out), strict=True):
             write_table(histograms.to_table(), out, overwrite=force, label=label)
     if as_json:
-        typer.echo(json.dumps(_summary(parts, released_out, known_out), ensure_ascii=False))
+        _print_json(parts, released_out, known_out)
     else:
         _tell(parts, released_out, known_out, Console(highlight=False))
 
 
-def _read_cohort(path: Path | None) -> Any:
-    if path is None:
-        return None
+def _read_cohort(path: Path) -> pl.Series:
     table = read_table(path)
     require_columns(table, ["user"], source=str(path))
     return table["user"]
@@ -136,8 +101,8 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     screen.print("[dim]Next: habitprint match RELEASED KNOWN --truth same-id[/dim]")
 
 
-def _summary(parts: Split, released_out: Path, known_out: Path) -> dict[str, Any]:
-    return {
+def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
+    facts = {
         "source": parts.source,
         "periods": parts.periods,
         "n_rows": parts.n_rows,
@@ -151,3 +116,4 @@ def _summary(parts: Split, released_out: Path, known_out: Path) -> dict[str, Any
         "released": str(released_out),
         "known": str(known_out),
     }
+    typer.echo(json.dumps(facts, ensure_ascii=False))

@@ -1,0 +1,140 @@
+"""Options of commands that start from two tables of histograms, and what they mean."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from habitprint.cli.options import ADVERSARY, INPUT, DuplicatesOption, Options
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms, read_histograms
+from habitprint.mechanisms import Release
+from habitprint.mechanisms.files import Told, read_sidecar, sidecar
+from habitprint.progress import Progress, silent
+from habitprint.tables import read_table
+from habitprint.truth import SAME_ID, common_users
+
+ReleasedFile = Annotated[
+    Path, typer.Argument(help="Histograms whose owners are hidden: CSV or Parquet.", metavar="RELEASED")
+]
+KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are known: CSV or Parquet.", metavar="KNOWN")]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Hold two tables that were read, who is whom in them if that is known, and what was copied, in words.
+
+    ``copied`` is None if nothing beside the release tells of it, or nobody wants to know.
+    """
+
+    released: Histograms
+    known: Histograms
+    truth: str | pl.DataFrame | None
+    copied: tuple[str, ...] | None
+
+
+@dataclass(frozen=True)
+class TableOptions(Options):
+    """Hold how two tables of histograms are read, the known one as an adversary would have it."""
+
+    duplicates: DuplicatesOption = "error"
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            "--truth",
+            help="Who really is whom, to say how many are identified: a table with the columns released, known; "
+            "or same-id, where a user has the same id in both tables.",
+            metavar="FILE|same-id",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
+    as_is: Annotated[
+        bool,
+        typer.Option(
+            "--as-is",
+            help="Leave KNOWN as it is, even if the .json beside RELEASED says what to copy.",
+            rich_help_panel=ADVERSARY,
+        ),
+    ] = False
+
+    def read(
+        self,
+        released_file: Path,
+        known_file: Path,
+        *,
+        user: str = "user",
+        place: str = "place",
+        progress: Progress = silent,
+    ) -> Tables:
+        r"""Read both tables, what anyone can copy of the release, and the truth.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "week.csv"
+        ...     _ = file.write_text("user,place,count\nJo,dorm,1\n")
+        ...     tables = TableOptions(truth="same-id").read(file, file)
+        >>> tables.known, tables.truth, tables.copied
+        (Histograms(1 users × 1 places, 1 counts above zero), 'same-id', None)
+        """
+        progress("reading", 0, 2)
+        released = read_histograms(released_file, user=user, place=place, duplicates=self.duplicates)
+        progress("reading", 1, 2)
+        known = read_histograms(known_file, user=user, place=place, duplicates=self.duplicates)
+        copied = None
+        if not self.as_is and sidecar(released_file).exists():
+            known, copied = _as_the_adversary(released_file, known)
+        truth = None if self.truth is None else _read_truth(self.truth, released, known)
+        return Tables(released, known, truth, copied)
+
+
+def _as_the_adversary(released_file: Path, known: Histograms) -> tuple[Histograms, tuple[str, ...]]:
+    """Return the known side changed by what anyone can copy of a protected release, and the words of what was copied.
+
+    The file beside the release tells what that is.
+    """
+    try:
+        told = read_sidecar(released_file)
+        _require_as_written(told, released_file)
+        known = Release(known, told.steps).public(known)
+    except InputError as error:
+        fix = f"{error.fix}; or --as-is, which leaves the known side alone"
+        raise InputError(error.what, why=error.why, fix=fix) from error
+    return known, tuple(step.words for step in told.steps if step.copied is not None)
+
+
+def _require_as_written(told: Told, released_file: Path) -> None:
+    if not told.is_as_written:
+        raise InputError(
+            f"{released_file} is not the file that {sidecar(released_file).name} was written for",
+            why="what an adversary can copy of it is not known",
+            fix="keep the two files together as habitprint protect wrote them",
+        )
+
+
+def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl.DataFrame:
+    """Return the truth as `evaluate` takes it; read and check it before the long work."""
+    if truth == SAME_ID:
+        _require_common(common_users(truth, released.users, known.users).n, "equal ids")
+        return truth
+    try:
+        table = read_table(truth)
+        common = common_users(table, released.users, known.users)
+    except InputError as error:
+        fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
+        raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
+    _require_common(common.n, f"{truth} ({table.height:,} rows)")
+    return table
+
+
+def _require_common(n_common: int, source: str) -> None:
+    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
+    if n_common == 0:
+        raise InputError(
+            f"--truth: according to {source}, no user is in both tables",
+            why="then nobody could be identified, however good the attack",
+            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
+        )
