@@ -112,6 +112,11 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     Examples
     --------
     >>> check_writable("pairs.parquet")
+    >>> check_writable("pairs.doc")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: cannot write pairs.doc: the ending '.doc' is not known
+      why: the format of a table is chosen by the ending of its name
+      fix: use one of .csv, .parquet
     """
     known_ending(Path(path), "write")
     check_target(Path(path), overwrite=overwrite)
@@ -154,7 +159,7 @@ def to_frame(table: Any) -> pl.DataFrame:
             return pl.DataFrame({k: _as_floats(v) for k, v in table.items()} if isinstance(table, Mapping) else table)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise InputError(
-                f"this {type(table).__name__} cannot be read as a table: {str(error).splitlines()[0]}",
+                f"this {type(table).__name__} cannot be read as a table: {first_line(error)}",
                 why="each column holds values of one type, and all columns are equally long",
                 fix="convert the columns first: ids to all text or all integers, counts to floats",
             ) from error
@@ -165,7 +170,7 @@ def to_frame(table: Any) -> pl.DataFrame:
     )
 
 
-def _as_floats(column: Any) -> Any:
+def _as_floats(column: object) -> object:
     """Return a list of whole and other numbers as numbers of one type, and anything else as it is."""
     if isinstance(column, list) and any(isinstance(value, float) for value in column):
         return [float(value) if isinstance(value, int) else value for value in column]

@@ -30,7 +30,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (audit, inspect, split, match, path, protect, check, reproduce, demo):
-    app.command()(ending_well(command))
+    app.command()(ending_well(command, matches=command in (audit, match, path, reproduce, demo)))
 app.add_typer(datasets, name="datasets")
 
 

@@ -16,23 +16,35 @@ from habitprint.errors import InputError
 P = ParamSpec("P")
 
 GATE_FAILED, BAD_INPUT, OUR_FAULT, INTERRUPTED = 1, 2, 3, 130  # the exit codes that are not 0
-COMPUTING = {"match", "path", "audit", "reproduce", "demo"}  # commands that match people, with compiled code
 
 
-def ending_well(command: Callable[P, None]) -> Callable[P, None]:
+def ending_well(command: Callable[P, None], *, matches: bool = False) -> Callable[P, None]:
     """Return the command with every error turned into a message for people and an exit code.
+
+    Parameters
+    ----------
+    command
+        What is run.
+    matches
+        Whether it matches people, with compiled code: the first time, somebody has to wait for that.
 
     Examples
     --------
-    >>> ending_well(print)("fine")
-    fine
+    >>> @ending_well
+    ... def fail() -> None:
+    ...     raise InputError("no users", why="nobody is there", fix="give some")
+    >>> try:
+    ...     fail()
+    ... except typer.Exit as end:
+    ...     end.exit_code
+    2
     """
 
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
         notes = Console(stderr=True, highlight=False)
         try:
-            if command.__name__ in COMPUTING and not is_compiled():
+            if matches and not is_compiled():
                 notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
             command(*args, **options)
         except InputError as error:

@@ -17,7 +17,6 @@ NO_ID = {role: f"the {role} is neither text nor an integer" for role in ("user",
 OURS = frozenset({SURPLUS, BLANK, *NO_ID.values()})
 LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
-OUT_OF_RANGE = "the time is out of range (wrong unit?)"
 
 
 @dataclass(frozen=True)
@@ -53,9 +52,15 @@ class Reading:
     @property
     def columns(self) -> dict[str, str]:
         """Return the name of the column for each part of an event."""
-        place = self.place or ("place" if self.lat is None else None)
-        parts = {"user": self.user, "time": self.time, "place": place, "lat": self.lat, "lon": self.lon}
-        return {part: column for part, column in (parts | {"seconds": self.seconds}).items() if column}
+        parts = {
+            "user": self.user,
+            "time": self.time,
+            "place": (self.place or "place") if self.lat is None else None,
+            "lat": self.lat,
+            "lon": self.lon,
+            "seconds": self.seconds or None,
+        }
+        return {part: column for part, column in parts.items() if column is not None}
 
 
 def events_from_frame(
@@ -123,7 +128,7 @@ def to_events(
     wanted = reading.columns
     _require_columns(frame, wanted, source)
     columns = {
-        name: (to_id if name in {"user", "place"} else to_number)(schema, column)
+        name: (_to_id if name in {"user", "place"} else _to_number)(schema, column)
         for name, column in wanted.items()
         if name != "time"
     }
@@ -138,7 +143,7 @@ def to_events(
     selected = frame.select(*(columns[name].alias(name) for name in wanted), reason=reason)
     events = Events(selected, tuple(reason for _, reason in against), reading.time_zone, source, reading.on_bad_rows)
     kinds = selected.collect_schema()
-    for condition, text in find_faults(wanted, [name for name in wanted if kinds[name] == pl.String]):
+    for condition, text in _find_faults(wanted, [name for name in wanted if kinds[name] == pl.String]):
         events = events.refuse(condition, text)
     return events
 
@@ -167,12 +172,12 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
     require_columns(theirs, list(wanted.values()), source=source, advise=advise)
 
 
-def to_id(schema: pl.Schema, column: str) -> pl.Expr:
+def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
     """Return the expression for ids as text or integers; text with nothing in it is no id.
 
     Examples
     --------
-    >>> pl.DataFrame({"who": ["Jill", ""]}).select(to_id(pl.Schema({"who": pl.String}), "who"))["who"].to_list()
+    >>> pl.DataFrame({"who": ["Jill", ""]}).select(_to_id(pl.Schema({"who": pl.String}), "who"))["who"].to_list()
     ['Jill', None]
     """
     kind, ids = schema[column], pl.col(column)
@@ -189,12 +194,12 @@ def to_id(schema: pl.Schema, column: str) -> pl.Expr:
     )
 
 
-def to_number(schema: pl.Schema, column: str) -> pl.Expr:
+def _to_number(schema: pl.Schema, column: str) -> pl.Expr:
     """Return the expression for numbers; what is none becomes null.
 
     Examples
     --------
-    >>> pl.DataFrame({"lat": [" 39.9", "?"]}).select(to_number(pl.Schema({"lat": pl.String}), "lat"))["lat"].to_list()
+    >>> pl.DataFrame({"lat": [" 39.9", "?"]}).select(_to_number(pl.Schema({"lat": pl.String}), "lat"))["lat"].to_list()
     [39.9, None]
     """
     kind, values = schema[column], pl.col(column)
@@ -209,16 +214,16 @@ def to_number(schema: pl.Schema, column: str) -> pl.Expr:
     return values.cast(pl.Float64, strict=False)
 
 
-def find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator[tuple[pl.Expr, str]]:
+def _find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator[tuple[pl.Expr, str]]:
     """Yield what makes a row unusable, in the order in which it is looked for; some ids may be text.
 
     Examples
     --------
-    >>> [text for _, text in find_faults(["user", "time", "place"])][:3]
+    >>> [text for _, text in _find_faults(["user", "time", "place"])][:3]
     ['the time cannot be read', 'the time is out of range (wrong unit?)', 'the user is missing']
     """
     yield pl.col("time").is_null(), "the time cannot be read"
-    yield (pl.col("time") < FIRST_TIME) | (pl.col("time") >= LAST_TIME), OUT_OF_RANGE
+    yield (pl.col("time") < FIRST_TIME) | (pl.col("time") >= LAST_TIME), "the time is out of range (wrong unit?)"
     for name in ("user", "place"):
         if name in columns:
             yield pl.col(name).is_null(), f"the {name} is missing"

@@ -39,6 +39,11 @@ def require_time_zone(time_zone: str) -> None:
     Examples
     --------
     >>> require_time_zone("Africa/Abidjan")
+    >>> require_time_zone("Abidjan")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: there is no time zone 'Abidjan'
+      why: it says when a day and a week begin
+      fix: use a name such as 'UTC', 'Europe/Zurich' or 'Africa/Abidjan'
     """
     try:
         ZoneInfo(time_zone)
@@ -97,9 +102,9 @@ def to_instants(
     """
     values = pl.col(column)
     if isinstance(kind, pl.Datetime):
-        return in_utc(values, kind.time_zone, time_zone)
+        return _in_utc(values, kind.time_zone, time_zone)
     if kind == pl.Date:
-        return from_date(values, time_zone)
+        return _from_date(values, time_zone)
     if kind == pl.Null:
         return values.cast(INSTANT)
     formats = [time_format] if isinstance(time_format, str) else list(time_format or ())
@@ -107,7 +112,7 @@ def to_instants(
     if kind.is_numeric() or (is_text and formats and formats[0] in UNITS):
         if len(formats) != 1 or formats[0] not in UNITS:
             raise _no_unit(column)
-        return since_1970(time_text(column) if is_text else values, formats[0])
+        return _since_1970(time_text(column) if is_text else values, formats[0])
     if not is_text:
         raise InputError(
             f"column '{column}' holds {kind} values, which are not times",
@@ -117,9 +122,9 @@ def to_instants(
     text = time_text(column)
     if not formats:
         (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
-        formats = [find_format(sample.to_series(), column)]
-    refuse_unknown_formats(formats)
-    return pl.coalesce(*(parsed(text, fmt, time_zone) for fmt in formats))
+        formats = [_find_format(sample.to_series(), column)]
+    _refuse_unknown_formats(formats)
+    return pl.coalesce(*(_parsed(text, fmt, time_zone) for fmt in formats))
 
 
 def _no_unit(column: str) -> InputError:
@@ -130,16 +135,16 @@ def _no_unit(column: str) -> InputError:
     )
 
 
-def find_format(sample: pl.Series, column: str) -> str:
+def _find_format(sample: pl.Series, column: str) -> str:
     """Return the one format in which all the times of a sample are written.
 
     Examples
     --------
-    >>> find_format(pl.Series(["2012-04-09T10:00:00.5"]), "time")
+    >>> _find_format(pl.Series(["2012-04-09T10:00:00.5"]), "time")
     '%Y-%m-%dT%H:%M:%S%.f'
     """
     frame = sample.alias("text").to_frame()
-    read = frame.select(parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in FORMATS)
+    read = frame.select(_parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in FORMATS)
     is_time = read.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
     if 2 * is_time.sum() < sample.len():
         raise _unreadable(sample.filter(~is_time), column)
@@ -152,12 +157,16 @@ def find_format(sample: pl.Series, column: str) -> str:
     return fitting[0]
 
 
-def refuse_unknown_formats(formats: list[str]) -> None:
+def _refuse_unknown_formats(formats: list[str]) -> None:
     """Raise `InputError` unless all formats can be read.
 
     Examples
     --------
-    >>> refuse_unknown_formats(["%d.%m.%Y %H:%M"])
+    >>> _refuse_unknown_formats(["%d.%m.%Y %H:%M", "DD.MM."])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: there is no time format 'DD.MM.'
+      why: a format says with % what stands where, such as %Y for the year
+      fix: write it like '%d.%m.%Y %H:%M', or use one of seconds, milliseconds, microseconds for numbers
     """
     for fmt in formats:
         if "%" not in str(fmt):
@@ -167,7 +176,7 @@ def refuse_unknown_formats(formats: list[str]) -> None:
                 fix=f"write it like '%d.%m.%Y %H:%M', or use one of {', '.join(UNITS)} for numbers",
             )
         try:
-            pl.DataFrame({"text": ["0"]}).select(parsed(pl.col("text"), fmt, "UTC"))
+            pl.DataFrame({"text": ["0"]}).select(_parsed(pl.col("text"), fmt, "UTC"))
         except (pl.exceptions.PolarsError, TypeError, AttributeError) as error:
             raise InputError(
                 f"there is no time format {fmt!r}",
@@ -211,13 +220,13 @@ def _several_formats(sample: pl.Series, read: pl.DataFrame, column: str) -> Inpu
     )
 
 
-def parsed(text: pl.Expr, fmt: str, time_zone: str) -> pl.Expr:
+def _parsed(text: pl.Expr, fmt: str, time_zone: str) -> pl.Expr:
     """Return the moments that text in one format means; what it does not fit becomes null.
 
     Examples
     --------
     >>> frame = pl.DataFrame({"text": ["09.04.2012 10:00", "09.04.12 10:00"]})
-    >>> frame.select(parsed(pl.col("text"), "%d.%m.%Y %H:%M", "UTC").dt.date())["text"].to_list()
+    >>> frame.select(_parsed(pl.col("text"), "%d.%m.%Y %H:%M", "UTC").dt.date())["text"].to_list()
     [datetime.date(2012, 4, 9), None]
     """
     if any(code in fmt for code in OFFSET_CODES):
@@ -225,29 +234,29 @@ def parsed(text: pl.Expr, fmt: str, time_zone: str) -> pl.Expr:
         offset = text.str.replace("Z$", "+00:00")
         return _in_years(offset.str.to_datetime(fmt, time_unit="us", time_zone="UTC", strict=False))
     if any(code in fmt for code in CLOCK_CODES):
-        return in_utc(_in_years(text.str.to_datetime(fmt, time_unit="us", strict=False)), None, time_zone)
-    return from_date(_in_years(text.str.to_date(fmt, strict=False)), time_zone)
+        return _in_utc(_in_years(text.str.to_datetime(fmt, time_unit="us", strict=False)), None, time_zone)
+    return _from_date(_in_years(text.str.to_date(fmt, strict=False)), time_zone)
 
 
 def _in_years(moments: pl.Expr) -> pl.Expr:
     return pl.when(moments.dt.year() >= FIRST_YEAR).then(moments)
 
 
-def from_date(days: pl.Expr, time_zone: str) -> pl.Expr:
+def _from_date(days: pl.Expr, time_zone: str) -> pl.Expr:
     """Return the moments in UTC at which days begin.
 
     Examples
     --------
     >>> from datetime import date
     >>> frame = pl.DataFrame({"day": [date(2012, 10, 21)]})  # when clocks went from midnight to one
-    >>> frame.select(from_date(pl.col("day"), "America/Sao_Paulo")).item().isoformat()
+    >>> frame.select(_from_date(pl.col("day"), "America/Sao_Paulo")).item().isoformat()
     '2012-10-21T03:00:00+00:00'
     """
     midnight = days.cast(pl.Datetime("us"))
-    return pl.coalesce(in_utc(midnight, None, time_zone), in_utc(midnight + pl.duration(hours=1), None, time_zone))
+    return pl.coalesce(_in_utc(midnight, None, time_zone), _in_utc(midnight + pl.duration(hours=1), None, time_zone))
 
 
-def in_utc(moments: pl.Expr, own_zone: str | None, time_zone: str) -> pl.Expr:
+def _in_utc(moments: pl.Expr, own_zone: str | None, time_zone: str) -> pl.Expr:
     """Return moments in UTC; clocks without a zone of their own stood in `time_zone`.
 
     When clocks go back an hour happens twice: the first is taken. When they go forward one does not exist: null.
@@ -256,7 +265,7 @@ def in_utc(moments: pl.Expr, own_zone: str | None, time_zone: str) -> pl.Expr:
     --------
     >>> from datetime import datetime
     >>> frame = pl.DataFrame({"time": [datetime(2012, 4, 9, 10)]})
-    >>> frame.select(in_utc(pl.col("time"), None, "Europe/Zurich")).item().isoformat()
+    >>> frame.select(_in_utc(pl.col("time"), None, "Europe/Zurich")).item().isoformat()
     '2012-04-09T08:00:00+00:00'
     """
     if own_zone is None:
@@ -264,12 +273,12 @@ def in_utc(moments: pl.Expr, own_zone: str | None, time_zone: str) -> pl.Expr:
     return moments.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
 
 
-def since_1970(values: pl.Expr, unit: str) -> pl.Expr:
+def _since_1970(values: pl.Expr, unit: str) -> pl.Expr:
     """Return the moments that numbers since 1970 mean.
 
     Examples
     --------
-    >>> pl.DataFrame({"n": [1333965600]}).select(since_1970(pl.col("n"), "seconds")).item().isoformat()
+    >>> pl.DataFrame({"n": [1333965600]}).select(_since_1970(pl.col("n"), "seconds")).item().isoformat()
     '2012-04-09T10:00:00+00:00'
     """
     scaled = values.cast(pl.Float64, strict=False) * UNITS[unit]

@@ -1,7 +1,7 @@
 """What a day and a week are: local midnight to local midnight, and seven such days."""
 
-from datetime import date, datetime, timedelta
-from typing import Any, Literal, get_args
+from datetime import date, datetime, time, timedelta
+from typing import Literal, get_args
 from zoneinfo import ZoneInfo
 
 import polars as pl
@@ -14,24 +14,21 @@ FIRST_DAY, LAST_DAY = date(1, 1, 8), date(9999, 12, 1)  # so that weeks and time
 MONDAY = date(1970, 1, 5)  # weeks are counted from here
 
 
-def to_date(value: Any) -> date:
-    """Return a date that was given as a date or as text.
+def to_date(value: object) -> date:
+    """Return a date that was given as a date, as text, or as the moment at which it begins.
 
     Examples
     --------
     >>> to_date("2012-04-09")
     datetime.date(2012, 4, 9)
     """
-    if isinstance(value, datetime):
-        value = value.date() if value == datetime.combine(value.date(), datetime.min.time(), value.tzinfo) else value
-    try:
-        day = value if isinstance(value, date) and not isinstance(value, datetime) else date.fromisoformat(value)
-    except (TypeError, ValueError) as error:
+    day = _whole_day(value)
+    if day is None:
         raise InputError(
             f"{value!r} is not a date",
             why="periods are made of whole days",
             fix="write it as year-month-day, such as '2012-04-09'",
-        ) from error
+        )
     if not FIRST_DAY <= day <= LAST_DAY:
         raise InputError(
             f"{day} is too far away",
@@ -39,6 +36,17 @@ def to_date(value: Any) -> date:
             fix="check the year",
         )
     return day
+
+
+def _whole_day(value: object) -> date | None:
+    if isinstance(value, datetime):  # which is a date too
+        return value.date() if value.time() == time.min else None
+    if isinstance(value, date):
+        return value
+    try:
+        return date.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
 
 
 def in_words(day: date) -> str:
@@ -79,8 +87,8 @@ def local_days(time_zone: str) -> pl.Expr:
     >>> frame.select(local_days("UTC"), local_days("Europe/Zurich").alias("there")).row(0)
     (0, 1)
     """
-    time = pl.col("time")
-    local = time if time_zone == "UTC" else time.dt.convert_time_zone(time_zone)
+    moment = pl.col("time")
+    local = moment if time_zone == "UTC" else moment.dt.convert_time_zone(time_zone)
     return local.dt.date().cast(pl.Int32)
 
 
