@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from habitprint.cli.app import app
+from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
 from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
+from habitprint.cli.match import MatchOptions
 from habitprint.cli.options import AttackOptions, Options, expanded
 from habitprint.cli.table_options import TableOptions
 
 Record = TypeVar("Record", bound=Options)
-RECORDS = [IdColumns, EventOptions, RowOptions, PlaceOptions, PeriodOptions, CountOptions, AttackOptions, TableOptions]
+RECORDS = [
+    *(IdColumns, EventOptions, RowOptions, PlaceOptions, PeriodOptions, CountOptions, TableOptions),
+    *(AttackOptions, MatchOptions, AdversaryOptions, ProtectionOptions),
+]
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text[0] != "-")
 
 
@@ -51,13 +56,15 @@ def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: ty
     side=st.floats(min_value=0.001, max_value=1e9),
     by_hours=st.none() | st.integers(1, 24),
     by_weekday=st.booleans(),
+    noise=st.booleans(),
 )
 def test_what_was_given_is_read_back_from_the_words_of_a_shell(
-    time: str, lat: str | None, side: float, by_hours: int | None, by_weekday: bool
+    time: str, lat: str | None, side: float, by_hours: int | None, by_weekday: bool, noise: bool
 ) -> None:
     events = EventOptions(time=time, lat=lat)
     places = PlaceOptions(side=side, mapping=Path("my map.csv"), by_hours=by_hours, by_weekday=by_weekday)
-    for options in (events, places):
+    protections = ProtectionOptions(coarsen=[Path("a.csv"), Path("b c.csv")], noise=noise)
+    for options in (events, places, protections):
         words = shlex.split(" ".join(option.words for option in options.given))
         assert read_back(type(options), words) == options
 

@@ -53,57 +53,32 @@ PERCENT = "such as 5% or 0.05"
 
 
 @dataclass(frozen=True)
-class AdversaryOptions(Options):
+class AdversaryOptions(Options, panel=ADVERSARY):
     """Hold whom the adversary knows, and what decides his random choices."""
 
     overlap: Annotated[
-        str | None,
-        typer.Option(
-            help="The adversary knows only this share of the people, such as 50%.",
-            metavar="RATE",
-            rich_help_panel=ADVERSARY,
-        ),
+        str | None, typer.Option(help="The adversary knows only this share of the people, such as 50%.", metavar="RATE")
     ] = None
-    seed: Annotated[
-        int, typer.Option(min=0, help="Decides all random choices but noise.", rich_help_panel=ADVERSARY)
-    ] = 0
+    seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
 
 
 @dataclass(frozen=True)
-class ProtectionOptions(Options):
+class ProtectionOptions(Options, panel=PROTECTIONS):
     """Hold what a protection must reach, and which ones are tried."""
 
     target: Annotated[
-        str,
-        typer.Option(
-            help=f"The share of people that may be identified, {PERCENT}.",
-            metavar="RATE",
-            rich_help_panel=PROTECTIONS,
-        ),
+        str, typer.Option(help=f"The share of people that may be identified, {PERCENT}.", metavar="RATE")
     ] = "5%"
     surest_target: Annotated[
         str | None,
-        typer.Option(
-            help="How often the surest claims may be right: 5% of all claims, at least 50.",
-            metavar="RATE",
-            rich_help_panel=PROTECTIONS,
-        ),
+        typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
     ] = None
     coarsen: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--coarsen",
-            help="A table with the columns place, to: coarser places to try. May be repeated.",
-            rich_help_panel=PROTECTIONS,
-        ),
+        typer.Option(help="A table with the columns place, to: coarser places to try. May be repeated."),
     ] = None
     noise: Annotated[
-        bool,
-        typer.Option(
-            "--noise/--no-noise",
-            help="Try noise too, if OpenDP is installed; it has no seed.",
-            rich_help_panel=PROTECTIONS,
-        ),
+        bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
     ] = True
 
     @property
@@ -113,12 +88,12 @@ class ProtectionOptions(Options):
 
 
 @dataclass(frozen=True)
-class OutputOptions(Options):
+class OutputOptions(Options, panel=OUTPUT):
     """Hold where the report goes, and when the command fails."""
 
     out: Annotated[
         Path,
-        typer.Option(help="The folder for the report; it must not be there, or be empty.", rich_help_panel=OUTPUT),
+        typer.Option(help="The folder for the report; it must not be there, or be empty."),
     ]
     fail_above: Annotated[
         str | None,
@@ -126,13 +101,11 @@ class OutputOptions(Options):
             help="Exit with 1 if the upper end of the 95% interval of the strongest attack on the unprotected data "
             "exceeds this.",
             metavar="RATE",
-            rich_help_panel=OUTPUT,
         ),
     ] = None
-    force: Annotated[
-        bool,
-        typer.Option("--force", help="Replace the files of an earlier audit in that folder.", rich_help_panel=OUTPUT),
-    ] = False
+    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
+        False
+    )
     as_json: JsonOption = False
 
 

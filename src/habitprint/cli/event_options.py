@@ -26,45 +26,27 @@ EventFiles = Annotated[
 
 
 @dataclass(frozen=True)
-class IdColumns(Options):
+class IdColumns(Options, panel=INPUT):
     """Hold which columns say who and where: of events, and of tables of histograms."""
 
-    user: Annotated[str, typer.Option("--user", help="The column that says who.", rich_help_panel=INPUT)] = "user"
-    place: Annotated[
-        str | None,
-        typer.Option("--place", help="The column that says where; default: place.", rich_help_panel=INPUT),
-    ] = None
+    user: Annotated[str, typer.Option(help="The column that says who.")] = "user"
+    place: Annotated[str | None, typer.Option(help="The column that says where; default: place.")] = None
 
 
 @dataclass(frozen=True)
-class EventOptions(Options):
+class EventOptions(Options, panel=INPUT):
     """Hold what only events have: times, positions, durations; and how their files are written."""
 
-    time: Annotated[str, typer.Option("--time", help="The column that says when.", rich_help_panel=INPUT)] = "time"
-    lat: Annotated[
-        str | None, typer.Option("--lat", help="The column of latitudes, instead of a place.", rich_help_panel=INPUT)
-    ] = None
-    lon: Annotated[str | None, typer.Option("--lon", help="The column of longitudes.", rich_help_panel=INPUT)] = None
-    seconds: Annotated[
-        str | None,
-        typer.Option("--seconds", help="The column that says how long it lasted.", rich_help_panel=INPUT),
-    ] = None
+    time: Annotated[str, typer.Option(help="The column that says when.")] = "time"
+    lat: Annotated[str | None, typer.Option(help="The column of latitudes, instead of a place.")] = None
+    lon: Annotated[str | None, typer.Option(help="The column of longitudes.")] = None
+    seconds: Annotated[str | None, typer.Option(help="The column that says how long it lasted.")] = None
     columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns", help="Names of all columns, with commas, of a file without a header.", rich_help_panel=INPUT
-        ),
+        str | None, typer.Option(help="Names of all columns, with commas, of a file without a header.")
     ] = None
-    time_zone: Annotated[
-        str, typer.Option("--time-zone", help="Where days begin, such as Europe/Zurich.", rich_help_panel=INPUT)
-    ] = "UTC"
+    time_zone: Annotated[str, typer.Option(help="Where days begin, such as Europe/Zurich.")] = "UTC"
     time_format: Annotated[
-        str | None,
-        typer.Option(
-            "--time-format",
-            help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970.",
-            rich_help_panel=INPUT,
-        ),
+        str | None, typer.Option(help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970.")
     ] = None
 
     def open(self, files: str, ids: IdColumns, on_bad_rows: OnBadRows) -> Events:
@@ -85,19 +67,13 @@ class EventOptions(Options):
 
 
 @dataclass(frozen=True)
-class RowOptions(Options):
+class RowOptions(Options, panel=INPUT):
     """Hold which rows are used: what to do with bad ones, and with those that stand under two ids."""
 
-    on_bad_rows: Annotated[
-        OnBadRows,
-        typer.Option("--on-bad-rows", help="What to do with rows that cannot be used.", rich_help_panel=INPUT),
-    ] = "fail"
-    shared: Annotated[
-        Shared,
-        typer.Option(
-            "--shared", help="What to do with users who share their events with another id.", rich_help_panel=INPUT
-        ),
-    ] = "keep"
+    on_bad_rows: Annotated[OnBadRows, typer.Option(help="What to do with rows that cannot be used.")] = "fail"
+    shared: Annotated[Shared, typer.Option(help="What to do with users who share their events with another id.")] = (
+        "keep"
+    )
 
     def resolve(self, events: Events) -> Events:
         """Return the events with shared histories merged or dropped, or as they are.
@@ -122,41 +98,19 @@ class Placed:
 
 
 @dataclass(frozen=True)
-class PlaceOptions(Options):
+class PlaceOptions(Options, panel=PLACES):
     """Hold which places are meant: squares, coarser places, places at an hour."""
 
-    side: Annotated[
-        float | None,
-        typer.Option("--side", help="Lay a grid of such squares over positions: metres.", rich_help_panel=PLACES),
-    ] = None
+    side: Annotated[float | None, typer.Option(help="Lay a grid of such squares over positions: metres.")] = None
     box: Annotated[
-        str | None,
-        typer.Option(
-            "--box",
-            help="What the grid covers; default: all.",
-            metavar="SOUTH,WEST,NORTH,EAST",
-            rich_help_panel=PLACES,
-        ),
+        str | None, typer.Option(help="What the grid covers; default: all.", metavar="SOUTH,WEST,NORTH,EAST")
     ] = None
     mapping: Annotated[
-        Path | None,
-        typer.Option(
-            "--map",
-            help="A table with the columns place, to: coarser places for each place.",
-            rich_help_panel=PLACES,
-        ),
+        Path | None, typer.Option("--map", help="A table with the columns place, to: coarser places for each place.")
     ] = None
-    map_to: Annotated[
-        str,
-        typer.Option("--map-to", help="The column of --map that says where a place goes.", rich_help_panel=PLACES),
-    ] = "to"
-    by_hours: Annotated[
-        int | None,
-        typer.Option("--by-hours", help="Split places by time of day: block of hours.", rich_help_panel=PLACES),
-    ] = None
-    by_weekday: Annotated[
-        bool, typer.Option("--by-weekday", help="Split places by day of the week.", rich_help_panel=PLACES)
-    ] = False
+    map_to: Annotated[str, typer.Option(help="The column of --map that says where a place goes.")] = "to"
+    by_hours: Annotated[int | None, typer.Option(help="Split places by time of day: block of hours.")] = None
+    by_weekday: Annotated[bool, typer.Option("--by-weekday", help="Split places by day of the week.")] = False
 
     def place(self, events: Events) -> Placed:
         """Return the events at the places that the options ask for.
@@ -230,40 +184,18 @@ def box_around(events: Events) -> Box:
 
 
 @dataclass(frozen=True)
-class PeriodOptions(Options):
+class PeriodOptions(Options, panel=PERIODS):
     """Hold which events are released and which are known."""
 
     weeks: Annotated[
-        str | None,
-        typer.Option(
-            "--weeks",
-            help="Two consecutive weeks from this day, such as 2012-04-09.",
-            metavar="DATE",
-            rich_help_panel=PERIODS,
-        ),
+        str | None, typer.Option(help="Two consecutive weeks from this day, such as 2012-04-09.", metavar="DATE")
     ] = None
-    ranges: Annotated[
-        str | None,
-        typer.Option(
-            "--ranges",
-            help="Released and known days.",
-            metavar="FIRST..LAST,FIRST..LAST",
-            rich_help_panel=PERIODS,
-        ),
-    ] = None
-    halves: Annotated[
-        bool,
-        typer.Option("--halves", help="First and second half of each user's active weeks.", rich_help_panel=PERIODS),
-    ] = False
-    days: Annotated[
-        str | None,
-        typer.Option(
-            "--days", help="Only these days of the week.", metavar="monday..wednesday", rich_help_panel=PERIODS
-        ),
-    ] = None
-    first_day: Annotated[
-        DayName, typer.Option("--first-day", help="On which day a week begins.", rich_help_panel=PERIODS)
-    ] = "monday"
+    ranges: Annotated[str | None, typer.Option(help="Released and known days.", metavar="FIRST..LAST,FIRST..LAST")] = (
+        None
+    )
+    halves: Annotated[bool, typer.Option("--halves", help="First and second half of each user's active weeks.")] = False
+    days: Annotated[str | None, typer.Option(help="Only these days of the week.", metavar="monday..wednesday")] = None
+    first_day: Annotated[DayName, typer.Option(help="On which day a week begins.")] = "monday"
 
     @property
     def period(self) -> Period:
@@ -313,11 +245,8 @@ def _on_days(text: str, period: Period) -> OnDays:
 
 
 @dataclass(frozen=True)
-class CountOptions(Options):
+class CountOptions(Options, panel=PERIODS):
     """Hold who is counted in the two periods, and what."""
 
-    active: Annotated[
-        int,
-        typer.Option("--active", min=1, help="Least number of events of a user in each part.", rich_help_panel=PERIODS),
-    ] = 1
-    count: Annotated[CountedAs, typer.Option("--count", help="What a count is.", rich_help_panel=PERIODS)] = "visits"
+    active: Annotated[int, typer.Option(min=1, help="Least number of events of a user in each part.")] = 1
+    count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits"

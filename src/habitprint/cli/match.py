@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,16 @@ import typer
 from rich.console import Console
 
 from habitprint.cli.describe import describe_matching, describe_pairs, print_caveats, print_copied
-from habitprint.cli.options import ADVERSARY, OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
+from habitprint.cli.options import (
+    ADVERSARY,
+    OUTPUT,
+    AttackOptions,
+    ForceOption,
+    JsonOption,
+    Options,
+    expanded,
+    refuse_inputs,
+)
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
@@ -21,35 +31,29 @@ from habitprint.tables import check_writable, write_table
 from habitprint.words import counted
 
 
+@dataclass(frozen=True)
+class MatchOptions(Options, panel=ADVERSARY):
+    """Hold how many pairs are given out, and how they are found."""
+
+    size: Annotated[
+        int | None, typer.Option(help="Give out exactly this many pairs; without it, as many as there can be.")
+    ] = None
+    method: Annotated[
+        Method, typer.Option(help="All users at once, exactly or approximately (needs --epsilon), or each on its own.")
+    ] = "joint"
+    epsilon: Annotated[
+        float | None, typer.Option(help="Approximate only: the share of the gain that may be missing, such as 0.01.")
+    ] = None
+    direction: Annotated[Direction, typer.Option(help="One by one only: who looks for whom.")] = "released-to-known"
+
+
 @expanded
 def match(
     released_file: ReleasedFile,
     known_file: KnownFile,
     tables: TableOptions,
+    how: MatchOptions,
     attack: AttackOptions,
-    size: Annotated[
-        int | None,
-        typer.Option(
-            help="Give out exactly this many pairs; without it, as many as there can be.", rich_help_panel=ADVERSARY
-        ),
-    ] = None,
-    method: Annotated[
-        Method,
-        typer.Option(
-            help="All users at once, exactly or approximately (needs --epsilon), or each on its own.",
-            rich_help_panel=ADVERSARY,
-        ),
-    ] = "joint",
-    epsilon: Annotated[
-        float | None,
-        typer.Option(
-            help="Approximate only: the share of the gain that may be missing, such as 0.01.",
-            rich_help_panel=ADVERSARY,
-        ),
-    ] = None,
-    direction: Annotated[
-        Direction, typer.Option(help="One by one only: who looks for whom.", rich_help_panel=ADVERSARY)
-    ] = "released-to-known",
     out: Annotated[
         Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.", rich_help_panel=OUTPUT)
     ] = None,
@@ -81,10 +85,10 @@ def match(
             found.released,
             found.known,
             weight=attack.weight,
-            size=size,
-            method=method,
-            direction=direction,
-            epsilon=epsilon,
+            size=how.size,
+            method=how.method,
+            direction=how.direction,
+            epsilon=how.epsilon,
             seed=attack.seed,
             max_memory=attack.max_bytes,
             progress=progress,

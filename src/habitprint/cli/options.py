@@ -4,10 +4,10 @@ import functools
 import inspect
 import re
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Annotated, TypeGuard, get_type_hints
+from typing import Annotated, TypeGuard, get_args, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -49,10 +49,14 @@ class Given:
     @property
     def words(self) -> str:
         """Return the option as it is written in a shell."""
-        if self.value is True:
+        if isinstance(self.value, bool):
             return self.name
-        text = str(self.value)
-        return f"{self.name} {shlex.quote(text.removesuffix('.0') if isinstance(self.value, float) else text)}"
+        values = self.value if isinstance(self.value, list) else [self.value]
+        return " ".join(f"{self.name} {shlex.quote(_text(value))}" for value in values)
+
+
+def _text(value: object) -> str:
+    return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)
@@ -62,18 +66,24 @@ class Options:
     Examples
     --------
     >>> @dataclass(frozen=True)
-    ... class Columns(Options):
+    ... class Columns(Options, panel=INPUT):
     ...     user: Annotated[str, typer.Option("--user")] = "user"
     ...     time_zone: Annotated[str, typer.Option(help="Where days begin.")] = "UTC"
     >>> Columns(time_zone="Europe/Zurich").given
     [Given(name='--time-zone', value='Europe/Zurich')]
     """
 
+    def __init_subclass__(cls, panel: str) -> None:
+        """Put the options of a record into a group of the help, except for those that name another."""
+        for kind in get_type_hints(cls, include_extras=True).values():
+            option = _option(kind)
+            option.rich_help_panel = option.rich_help_panel or panel
+
     @property
     def given(self) -> list[Given]:
         """Return the options that are not at their defaults, in the order of the fields."""
-        values = ((name, getattr(self, parameter.name), parameter) for name, parameter in _named_parameters(type(self)))
-        return [Given(name, value) for name, value, parameter in values if value != parameter.default]
+        values = [(parameter, getattr(self, parameter.name)) for parameter in _parameters(type(self))]
+        return [Given(_name(parameter, value), value) for parameter, value in values if value != parameter.default]
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -82,7 +92,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     Examples
     --------
     >>> @dataclass(frozen=True)
-    ... class Columns(Options):
+    ... class Columns(Options, panel=INPUT):
     ...     user: Annotated[str, typer.Option(help="Who.")] = "user"
     >>> @expanded
     ... def show(file: str, columns: Columns) -> None:
@@ -134,33 +144,28 @@ def _parameters(record: type[Options]) -> list[inspect.Parameter]:
     ]
 
 
-def _named_parameters(record: type[Options]) -> Iterator[tuple[str, inspect.Parameter]]:
-    """Yield the parameters of a record with the names of their options on the command line."""
-    for parameter in _parameters(record):
-        (option,) = (one for one in parameter.annotation.__metadata__ if isinstance(one, OptionInfo))
-        # Within `Annotated`, typer keeps the first name that was given where the default would be.
-        names = [one for one in (option.default, *(option.param_decls or ())) if isinstance(one, str)]
-        yield next(iter(names), f"--{parameter.name.replace('_', '-')}"), parameter
+def _option(kind: object) -> OptionInfo:
+    """Return what typer is told of an option, from its annotation."""
+    (option,) = (one for one in get_args(kind)[1:] if isinstance(one, OptionInfo))
+    return option
+
+
+def _name(parameter: inspect.Parameter, value: object) -> str:
+    """Return the name on the command line of an option that has this value."""
+    option = _option(parameter.annotation)
+    # Within `Annotated`, typer keeps the first name that was given where the default would be.
+    names = [name for name in (option.default, *(option.param_decls or ())) if isinstance(name, str)]
+    name, _, opposite = next(iter(names), f"--{parameter.name.replace('_', '-')}").partition("/")
+    return opposite if value is False and opposite else name
 
 
 @dataclass(frozen=True)
-class AttackOptions(Options):
+class AttackOptions(Options, panel=ADVERSARY):
     """Hold how people are matched, by whichever command does it."""
 
-    weight: Annotated[
-        WeightName, typer.Option("--weight", help="What pairing two users costs.", rich_help_panel=ADVERSARY)
-    ] = "jensen-shannon"
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, help="Decides among equally good matchings.", rich_help_panel=ADVERSARY)
-    ] = 0
-    max_memory: Annotated[
-        str,
-        typer.Option(
-            "--max-memory",
-            help="What the joint matching may use, such as 4GB or 500MB.",
-            rich_help_panel=ADVERSARY,
-        ),
-    ] = "4GB"
+    weight: Annotated[WeightName, typer.Option(help="What pairing two users costs.")] = "jensen-shannon"
+    seed: Annotated[int, typer.Option(min=0, help="Decides among equally good matchings.")] = 0
+    max_memory: Annotated[str, typer.Option(help="What the joint matching may use, such as 4GB or 500MB.")] = "4GB"
 
     @property
     def max_bytes(self) -> float:

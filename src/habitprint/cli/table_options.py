@@ -36,18 +36,16 @@ class Tables:
 
 
 @dataclass(frozen=True)
-class TableOptions(Options):
+class TableOptions(Options, panel=INPUT):
     """Hold how two tables of histograms are read, the known one as an adversary would have it."""
 
     duplicates: DuplicatesOption = "error"
     truth: Annotated[
         str | None,
         typer.Option(
-            "--truth",
             help="Who really is whom, to say how many are identified: a table with the columns released, known; "
             "or same-id, where a user has the same id in both tables.",
             metavar="FILE|same-id",
-            rich_help_panel=INPUT,
         ),
     ] = None
     as_is: Annotated[
