@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import habitprint as hp
-from habitprint.cli.describe import describe_matching
+from habitprint.cli.say import describe_matching
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

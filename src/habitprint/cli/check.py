@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from habitprint.cli.describe import facts
+from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json
+from habitprint.cli.say import facts
 from habitprint.errors import InputError
 from habitprint.mechanisms import check_guarantees, read_release
 from habitprint.mechanisms.files import read_sidecar, sidecar
 
-BROKEN = 1  # the exit code of a gate that failed
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
 
 
@@ -50,4 +50,4 @@ def check(
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
         Console(highlight=False).print(facts(rows))
     if not is_as_written or any(check.holds is False for check in checks):
-        raise SystemExit(BROKEN)
+        raise SystemExit(GATE_FAILED)

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from habitprint.cli.describe import describe_matching, describe_pairs, print_caveats, print_copied
 from habitprint.cli.options import (
     ADVERSARY,
     OUTPUT,
@@ -21,6 +20,7 @@ from habitprint.cli.options import (
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import describe_matching, describe_pairs, print_caveats, print_copied
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate

@@ -9,9 +9,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from habitprint.cli.describe import print_caveats, print_copied
 from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import print_caveats, print_copied
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate

@@ -12,9 +12,9 @@ import numpy as np
 import typer
 from rich.console import Console, RenderableType
 
-from habitprint.cli.describe import facts
 from habitprint.cli.options import DuplicatesOption, ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import facts
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.losses import Losses, measure_losses
