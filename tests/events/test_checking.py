@@ -29,6 +29,15 @@ def test_repeats_are_counted_and_can_be_left_out() -> None:
     assert once.unused == {"it repeats another row": 3}
 
 
+def test_rows_left_out_twice_for_one_reason_are_all_counted() -> None:
+    fewer = events(a=[0, 1, 2], b=[3, 4])
+    for place in (0, 3):
+        fewer = fewer.leave_out(pl.col("place") == place, "nobody asked for the place")
+    found = hp.check_events(fewer)
+    assert found.unused == {"nobody asked for the place": 2}
+    assert found.n_rows == found.n_used + 2
+
+
 def test_users_with_half_of_their_events_in_common_share_a_history() -> None:
     found = hp.find_shared(events(a=[*range(10)], b=[*range(5, 12)], c=[0, 1, 11]))
     assert found.pairs.select("user", "other", "n_shared").rows() == [("a", "b", 5)]
