@@ -92,9 +92,9 @@ def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
 )
 def test_coarsening_composes(histograms: hp.Histograms, first: list[int], second: list[int]) -> None:
     one, two = dict(enumerate(first)), dict(enumerate(second))
-    in_turn = hp.chain(hp.Coarsen(one), hp.Coarsen(two))
-    at_once = hp.Coarsen({place: two[middle] for place, middle in one.items()})
-    assert in_turn(histograms).histograms.to_table().equals(at_once(histograms).histograms.to_table())
+    in_turn = hp.chain(hp.Coarsen(one), hp.Coarsen(two))(histograms)
+    at_once = hp.coarsen(histograms, {place: two[middle] for place, middle in one.items()})
+    assert in_turn.histograms.to_table().equals(at_once.histograms.to_table())
     assert in_turn.public(histograms).to_table().equals(at_once.public(histograms).to_table())
 
 
@@ -130,18 +130,6 @@ def test_shares_add_up_to_one_again_after_places_are_dropped() -> None:
 def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
     habits = hp.Histograms.from_table({"user": [1] * 5, "place": range(5), "count": [4, 5, 14, 15, 26]})
     assert hp.round_to(habits, 10).histograms.counts.data.tolist() == [10, 10, 20, 30]
-
-
-def test_days_that_are_not_kept_are_counted_on_neither_side() -> None:
-    days = [f"2012-04-{day:02}" for day in range(9, 23)]
-    events = hp.events_from_frame({"user": ["Jill"] * 14, "time": days, "place": days})
-    release, known = hp.KeepDays("sunday", "monday")(events, hp.ConsecutiveWeeks("2012-04-09"))
-    assert release.histograms.places.to_list() == ["2012-04-09", "2012-04-15"]
-    assert known.places.to_list() == ["2012-04-16", "2012-04-22"]
-    assert "Sunday to Monday only" in release.steps[0].words
-    assert hp.microaggregate(release, k=1).steps[0] == release.steps[0]
-    with pytest.raises(hp.InputError, match="no last day 'never'"):
-        hp.KeepDays("monday", "never")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from habitprint.mechanisms.coarsening import Coarsen, coarsen
 from habitprint.mechanisms.contribution import LimitContribution, limit_contribution
-from habitprint.mechanisms.days import KeepDays
 from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
 from habitprint.mechanisms.files import read_release, write_release
 from habitprint.mechanisms.guarantees import (
@@ -20,7 +19,6 @@ from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.pseudonyms import pseudonymise
 from habitprint.mechanisms.release import Mechanism, Release, Step, chain, check_guarantees
 from habitprint.mechanisms.rounding import RoundTo, round_to
-from habitprint.mechanisms.sample import Sample, sample_to_attack
 from habitprint.mechanisms.suppression import SuppressBelow, suppress_below
 from habitprint.mechanisms.top_places import KeepTopPlaces, keep_top_places
 
@@ -31,7 +29,6 @@ __all__ = [
     "DifferentialPrivacy",
     "Guarantee",
     "KAnonymity",
-    "KeepDays",
     "KeepTopPlaces",
     "LimitContribution",
     "LimitedContribution",
@@ -41,7 +38,6 @@ __all__ = [
     "OnlyPlaces",
     "Release",
     "RoundTo",
-    "Sample",
     "SmallestCount",
     "Step",
     "SuppressBelow",
@@ -56,7 +52,6 @@ __all__ = [
     "pseudonymise",
     "read_release",
     "round_to",
-    "sample_to_attack",
     "suppress_below",
     "totals_exposure",
     "write_release",

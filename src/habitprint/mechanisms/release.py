@@ -143,13 +143,6 @@ class Mechanism(ABC):
     def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
         """Return the release."""
 
-    def public(self, known: Histograms) -> Histograms:
-        """Return what the adversary knows, changed by what anyone can copy of this mechanism: here, nothing.
-
-        Where it depends on the data (which places are the most popular), only `Release.public` can tell.
-        """
-        return known
-
 
 class OneStep(Mechanism):
     """Protect histograms in a single step."""
@@ -187,12 +180,6 @@ class Chain(Mechanism):
         for mechanism in self.mechanisms:
             release = mechanism(release, progress=progress)
         return release
-
-    def public(self, known: Histograms) -> Histograms:
-        """Return what the adversary knows, changed by what anyone can copy of each mechanism."""
-        for mechanism in self.mechanisms:
-            known = mechanism.public(known)
-        return known
 
 
 def chain(*mechanisms: Mechanism) -> Mechanism:

@@ -75,15 +75,6 @@ class KeepTopPlaces(OneStep):
         )
         return Outcome(narrowed, step, (OnlyPlaces(kept.places),))
 
-    def public(self, known: Histograms) -> Histograms:
-        """Refuse: only a release tells which places were kept."""
-        del known  # their own favourites may be others
-        raise InputError(
-            "which places are the most popular is not known without a release",
-            why="an adversary keeps the places that he sees in the release, not those that he would have chosen",
-            fix="use the public() of the release that the mechanism made",
-        )
-
 
 @dataclass(frozen=True)
 class KeepPlaces(PublicPart):
