@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 import habitprint as hp
-from habitprint.mechanisms import grouping, reference
+import naive_groups
+from habitprint.mechanisms.groups import grouping
 from recipe import SHAPES
 
 Result = dict[str, Any]
@@ -42,7 +43,7 @@ def naive(name: str, n_users: int, k: int) -> Result:
     rows = shares.toarray()
     getattr(grouping, name)(hp.datasets.town(30, 10)[0].shares, 2, "l1")
     times = [(time.perf_counter(), time.process_time())]
-    slow = getattr(reference, name)(rows, k, "l1")
+    slow = getattr(naive_groups, name)(rows, k, "l1")
     times.append((time.perf_counter(), time.process_time()))
     fast = getattr(grouping, name)(shares, k, "l1")
     times.append((time.perf_counter(), time.process_time()))

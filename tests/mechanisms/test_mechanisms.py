@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.microaggregation import MOST_SUCCESSIVE
+from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE
 from instances import shuffled, tables
 
 MECHANISMS = [
@@ -79,7 +79,7 @@ def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
     released, _ = hp.datasets.town(30, 12)
     assert hp.microaggregate(released, k=3).steps[0].facts["method"] == "successive"
     assert f"{MOST_SUCCESSIVE:,}" == "10,000"
-    monkeypatch.setattr("habitprint.mechanisms.microaggregation.MOST_SUCCESSIVE", 29)
+    monkeypatch.setattr("habitprint.mechanisms.groups.microaggregation.MOST_SUCCESSIVE", 29)
     step = hp.microaggregate(released, k=3).steps[0]
     assert step.facts["method"] == "mdav"
     assert "MDAV (the default above 29 users)" in step.words

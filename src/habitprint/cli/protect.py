@@ -37,9 +37,9 @@ from habitprint.mechanisms import (
     totals_exposure,
 )
 from habitprint.mechanisms.files import check_release_target, sidecar, write_checked
+from habitprint.mechanisms.groups.grouping import Loss
+from habitprint.mechanisms.groups.microaggregation import Grouping
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.mechanisms.microaggregation import Grouping
-from habitprint.mechanisms.reference import Loss
 from habitprint.tables import check_writable, write_table
 from habitprint.words import counted, percent
 

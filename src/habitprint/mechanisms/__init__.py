@@ -4,6 +4,7 @@ from habitprint.mechanisms.coarsening import Coarsen, coarsen
 from habitprint.mechanisms.contribution import LimitContribution, limit_contribution
 from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
 from habitprint.mechanisms.files import read_release, write_release
+from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.guarantees import (
     Check,
     DifferentialPrivacy,
@@ -14,7 +15,6 @@ from habitprint.mechanisms.guarantees import (
     OnlyPlaces,
     SmallestCount,
 )
-from habitprint.mechanisms.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.pseudonyms import pseudonymise
 from habitprint.mechanisms.release import Mechanism, Release, Step, chain, check_guarantees

@@ -8,9 +8,8 @@ import numpy as np
 
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.grouping import group_means, mdav, second_phase, successive_groups
+from habitprint.mechanisms.groups.grouping import Loss, group_means, mdav, second_phase, successive_groups
 from habitprint.mechanisms.guarantees import KAnonymity
-from habitprint.mechanisms.reference import Loss
 from habitprint.mechanisms.release import OneStep, Outcome, Release, Step
 from habitprint.progress import Progress, silent
 from habitprint.words import counted

@@ -1,24 +1,34 @@
-"""Which users form a group in micro-aggregation: `reference` with the same names, for sparse rows and many users."""
+"""Which users form a group in micro-aggregation, for sparse rows and many users.
 
-from typing import Any
+Records that are equally near or far are taken in their order; what differs by less than rounding counts as equal.
+"""
+
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
-from habitprint.mechanisms.distances import L1, L2, Records, distances, first_smallest
-from habitprint.mechanisms.kernel import Selection, list_nearest, select_groups
-from habitprint.mechanisms.reference import Loss, tie_keys
+from habitprint.mechanisms.groups.kernel import Selection, list_nearest, select_groups
+from habitprint.mechanisms.groups.neighbours import L1, L2, Records, distances, first_smallest, tie_keys
 from habitprint.progress import Progress, silent
 
+Loss = Literal["l1", "l2"]
 WORK = 2e7  # entries read between two reports of progress: some hundredths of a second
 
 
 def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) -> Indices:
-    """Group records by maximum distance to the average vector; see `reference.mdav`.
+    """Group records by maximum distance to the average vector (Domingo-Ferrer & Torra 2005).
 
+    While at least 2k records remain: the record farthest from their mean, and the one farthest from that, each form
+    a group with their k − 1 nearest. At least k left over form a group; fewer join the group with the nearest mean.
     O(N²/k) distances in one pass over the entries each; no N × N matrix.
+
+    Returns
+    -------
+    Indices
+        The number of each record's group, shape (N,).
 
     Examples
     --------
@@ -55,9 +65,16 @@ def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) ->
 
 
 def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) -> Indices:
-    """Group records by successive group selection; see `reference.successive_groups`.
+    """Group records by successive group selection (Panagiotakis & Tziritas 2013), with any loss.
 
+    ⌊N/k⌋ times: for each remaining record i, G(i) is i and its k − 1 nearest; the group is the G(i) that minimises
+    loss(G(i)) + loss(the others). Fewer than k left over join the group with the nearest mean.
     Each record keeps a list of its nearest ones, and is looked at anew only when a member of its group is gone.
+
+    Returns
+    -------
+    Indices
+        The number of each record's group, shape (N,).
 
     Examples
     --------
@@ -80,7 +97,14 @@ def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress
 
 
 def second_phase(rows: SparseMatrix, labels: Indices, loss: Loss, progress: Progress = silent) -> Indices:
-    """Dissolve groups where that lowers the total loss; see `reference.second_phase`.
+    """Dissolve groups, those of the largest loss first, where that lowers the total (after Chang et al. 2007).
+
+    Each member of a dissolved group goes to the other group with the nearest mean; the means move when all have gone.
+
+    Returns
+    -------
+    Indices
+        The new numbers, in the order of the old ones.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Successive group selection, compiled: see `reference.successive_groups` for what it computes.
+"""Successive group selection, compiled: see `grouping.successive_groups` for what it computes.
 
 The loss of "all the others" is never added up over the others: for each place, the
 values that remain are kept sorted with their running sums, so that Σ|x − c| is a matter of looking up c. And a group
@@ -11,8 +11,17 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.mechanisms.distances import L1, L2, Records, distance_from, first_smallest, size_of
-from habitprint.mechanisms.reference import COST_GRID, DISTANCE_BITS
+from habitprint.mechanisms.groups.neighbours import (
+    DISTANCE_BITS,
+    L1,
+    L2,
+    Records,
+    distance_from,
+    first_smallest,
+    size_of,
+)
+
+COST_GRID = 2.0**-35  # costs that differ by less than this part of the whole are equal: so much rounding may spoil
 
 
 class Selection(NamedTuple):
