@@ -8,7 +8,14 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.mechanisms.files import read_sidecar, sidecar
+from habitprint.mechanisms.files import STEPS, read_sidecar, sidecar
+from habitprint.mechanisms.release import Facts
+
+
+def told_of(name: str, facts: dict[str, Any]) -> str:
+    """Return a sidecar with one step."""
+    step = {"name": name, "words": "", "facts": facts, "copied": None}
+    return json.dumps({"sha256": "", "steps": [step], "guarantees": []})
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -22,9 +29,45 @@ def test_a_release_comes_back_from_disk_with_all_that_it_knows(tmp_path: Path, e
     assert again.guarantees == release.guarantees
     assert all(check.holds for check in hp.check_guarantees(again))
     assert [step.words for step in again.steps] == [step.words for step in release.steps]
+    assert [step.facts for step in again.steps] == [step.facts for step in release.steps]
     assert again.public(known).to_table().equals(release.public(known).to_table())
     table = again.histograms.to_table().cast({"place": pl.Int64}).sort("user", "place")
     assert table.equals(release.histograms.to_table())
+
+
+def test_every_kind_of_step_comes_back_from_disk_as_what_it_is(tmp_path: Path) -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
+    released, _ = hp.datasets.town(60, 20)
+    districts = {place: int(place[-2:]) // 2 for place in released.places}
+    release, _ = hp.pseudonymise(
+        hp.chain(
+            hp.Coarsen(districts),
+            hp.KeepTopPlaces(7),
+            hp.LimitContribution(total=40, per_place=9),
+            hp.AddNoise(9.0, limit=30),
+            hp.SuppressBelow(2),
+            hp.RoundTo(2),
+            hp.Microaggregate(5),
+        )(released)
+    )
+    assert {type(step.facts) for step in release.steps} == set(STEPS.values()) == set(Facts.__subclasses__())
+    hp.write_release(release, tmp_path / "safer.parquet")
+    again = hp.read_release(tmp_path / "safer.parquet")
+    assert [step.facts for step in again.steps] == [step.facts for step in release.steps]
+
+
+def test_noise_may_follow_a_release_from_disk_as_it_may_follow_the_release_itself(tmp_path: Path) -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
+    released, _ = hp.datasets.town(60, 20)
+    for protect, may_follow in ((hp.KeepTopPlaces(7), True), (hp.RoundTo(1), False)):
+        file = tmp_path / f"{protect}.parquet"
+        hp.write_release(protect(released), file)
+        if may_follow:
+            promise = hp.add_noise(hp.read_release(file), 1.0, "event").guarantees[-1]
+            assert "the list of places was chosen without noise" in promise.words
+        else:
+            with pytest.raises(hp.InputError, match="after the step 'round-to'"):
+                hp.add_noise(hp.read_release(file), 1.0, "event")
 
 
 def test_a_file_that_was_changed_is_found_out(tmp_path: Path) -> None:
@@ -53,6 +96,11 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
         ("[" * 100_000, "it is not JSON"),
         ('{"steps": [], "guarantees": []}', "no SHA-256"),
         ('{"steps": [3], "guarantees": [], "sha256": ""}', "a step has a name"),
+        (told_of("dance", {}), "knows no step 'dance'"),
+        (told_of("round-to", {}), "facts of the step 'round-to' are others"),
+        (told_of("round-to", {"base": 2, "more": 1}), "facts of the step 'round-to' are others"),
+        (told_of("round-to", {"base": [2]}), "facts of the step 'round-to' are others"),
+        (told_of("round-to", {"base": -2}), "facts of the step 'round-to' make no sense: base -2"),
     ],
 )
 def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
@@ -86,9 +134,9 @@ def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: s
 def test_what_cannot_be_copied_from_a_sidecar_is_refused(tmp_path: Path, copied: object) -> None:
     file = tmp_path / "safer.csv"
     hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
-    step = {"name": "x", "words": "", "facts": {}, "copied": copied}
+    step = {"name": "round-to", "words": "", "facts": {"base": 2}, "copied": copied}
     sidecar(file).write_text(json.dumps({"sha256": "", "steps": [step], "guarantees": []}))
-    with pytest.raises(hp.InputError, match="what can be copied of the step 'x'"):
+    with pytest.raises(hp.InputError, match="what can be copied of the step 'round-to'"):
         hp.read_release(file)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE
+from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE, Grouped
 from instances import shuffled, tables
 
 MECHANISMS = [
@@ -77,12 +77,12 @@ def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     released, _ = hp.datasets.town(30, 12)
-    assert hp.microaggregate(released, k=3).steps[0].facts["method"] == "successive"
+    assert hp.microaggregate(released, k=3).facts(Grouped).method == "successive"
     assert f"{MOST_SUCCESSIVE:,}" == "10,000"
     monkeypatch.setattr("habitprint.mechanisms.groups.microaggregation.MOST_SUCCESSIVE", 29)
-    step = hp.microaggregate(released, k=3).steps[0]
-    assert step.facts["method"] == "mdav"
-    assert "MDAV (the default above 29 users)" in step.words
+    release = hp.microaggregate(released, k=3)
+    assert release.facts(Grouped).method == "mdav"
+    assert "MDAV (the default above 29 users)" in release.steps[0].words
 
 
 @given(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from habitprint.mechanisms.noise import Noised
 
 dp = pytest.importorskip("opendp.prelude", reason="OpenDP is not installed (extra 'dp')")
 
@@ -26,7 +27,7 @@ def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
     release = hp.add_noise(many(1000), 0.5, "event", threshold=1)
     noise = release.histograms.counts.toarray() - 1000
     # Discrete Laplace noise of scale 2: its mean absolute value is 1/sinh(1/2) = 1.919.
-    assert release.steps[0].facts["scale"] == pytest.approx(2)
+    assert release.facts(Noised).scale == pytest.approx(2)
     assert np.abs(noise).mean() == pytest.approx(1 / math.sinh(0.5), rel=0.25)
     assert abs(noise.mean()) < 0.6
     assert release.guarantees == (hp.DifferentialPrivacy(0.5, 0.0, "event", None),)
@@ -34,9 +35,9 @@ def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
 
 def test_a_whole_user_costs_twice_the_limit() -> None:
     release = hp.add_noise(many(1000), 1.0, "user", limit=3, threshold=1)
-    facts = release.steps[0].facts
+    facts = release.facts(Noised)
     # A user may exchange all three counts for three others.
-    assert facts["scale"] == pytest.approx(6)
+    assert facts.scale == pytest.approx(6)
     assert "limited each user to 3 counts" in release.steps[0].words
     assert release.histograms.totals.mean() < 100
 
@@ -45,7 +46,7 @@ def test_the_noise_has_no_seed_and_says_so() -> None:
     first, second = (hp.add_noise(many(50), 1.0, "event", threshold=1) for _ in range(2))
     assert not first.histograms.to_table().equals(second.histograms.to_table())
     assert "no seed" in first.steps[0].words
-    assert first.steps[0].facts["seed"] is None
+    assert first.facts(Noised).seed is None
 
 
 def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
@@ -62,18 +63,18 @@ def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
 def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s() -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(range(50), "a" * 200 + "b"))
     release = hp.add_noise(habits, 1.0, "event", delta=1e-9)
-    facts = release.steps[0].facts
+    facts = release.facts(Noised)
     assert release.steps[0].findings["n_draws"] == 100
     space = (
         dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
         dp.l01inf_distance(dp.absolute_distance(T="i64")),
     )
-    stated = dp.m.make_laplace_threshold(*space, scale=facts["scale"], threshold=facts["threshold"]).map((1, 1, 1))
-    assert stated == (facts["epsilon"], facts["delta"])
-    assert facts["delta"] <= 1e-9
-    lower = dp.m.make_laplace_threshold(*space, scale=facts["scale"], threshold=facts["threshold"] - 1).map((1, 1, 1))
+    stated = dp.m.make_laplace_threshold(*space, scale=facts.scale, threshold=facts.threshold).map((1, 1, 1))
+    assert stated == (facts.epsilon, facts.delta)
+    assert facts.delta <= 1e-9
+    lower = dp.m.make_laplace_threshold(*space, scale=facts.scale, threshold=facts.threshold - 1).map((1, 1, 1))
     assert lower[1] > 1e-9
-    assert release.histograms.counts.data.min() >= facts["threshold"]
+    assert release.histograms.counts.data.min() >= facts.threshold
     assert release.histograms.places.to_list() == ["a"]
 
 

@@ -258,7 +258,13 @@ def _n_places(release: Release) -> int:
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
-    return {name: getattr(step, name) for name in ("name", "words", "facts", "found", "findings")}
+    return {
+        "name": step.name,
+        "words": step.words,
+        "facts": step.facts.to_json(),
+        "found": step.found,
+        "findings": dict(step.findings),
+    }
 
 
 def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:

@@ -17,6 +17,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.losses import measure_losses
 from habitprint.markov import Chains, mobility_chains
 from habitprint.mechanisms import microaggregate
+from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.periods import OnDays, split
 from habitprint.periods.dates import DayName
@@ -174,7 +175,7 @@ def prepare(cell: Cell, workshop: Workshop, seed: int, progress: Progress = sile
         known,
         float(k),
         information_loss=measure_losses(released, release).information_loss,
-        n_groups=int(release.steps[0].facts["n_groups"]),
+        n_groups=release.facts(Grouped).n_groups,
         n_alike=int((np.bincount(share_classes(released))[share_classes(released)] > 1).sum()),
     )
 

@@ -1,7 +1,14 @@
 """What a release can be protected with, what that guarantees, and what it gives away all the same."""
 
 from habitprint.mechanisms.coarsening import Coarsen, coarsen
-from habitprint.mechanisms.contribution import LimitContribution, limit_contribution
+from habitprint.mechanisms.counts import (
+    LimitContribution,
+    RoundTo,
+    SuppressBelow,
+    limit_contribution,
+    round_to,
+    suppress_below,
+)
 from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
 from habitprint.mechanisms.files import read_release, write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
@@ -18,8 +25,6 @@ from habitprint.mechanisms.guarantees import (
 from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.pseudonyms import pseudonymise
 from habitprint.mechanisms.release import Mechanism, Release, Step, chain, check_guarantees
-from habitprint.mechanisms.rounding import RoundTo, round_to
-from habitprint.mechanisms.suppression import SuppressBelow, suppress_below
 from habitprint.mechanisms.top_places import KeepTopPlaces, keep_top_places
 
 __all__ = [

@@ -4,18 +4,30 @@ import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
-from habitprint.mechanisms.guarantees import OnlyPlaces
-from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, were_discarded
+from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
+from habitprint.mechanisms.release import Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
 from habitprint.words import counted
 
 LEAVE_OUT = "unknown='leave-out'"
 NOWHERE_ELSE = "had been nowhere else"
+
+
+@dataclass(frozen=True)
+class Coarsened(Facts):
+    """Tell of places that were put together: by how long a mapping, and what became of places that it does not list."""
+
+    name: ClassVar[str] = "coarsen"
+    # A count moves to another place whole, and no other count with it.
+    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
+    n_mapped: int
+    n_listed: int
+    unknown: Unknown
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +65,10 @@ class Coarsen(OneStep, PublicPart):
         elif not isinstance(self.mapping, PlaceMapping):
             object.__setattr__(self, "mapping", PlaceMapping.from_table(self.mapping))
 
-    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Outcome:
         """Add up the counts of places that go to the same place."""
         del progress  # there is nothing to wait for
+        histograms = before.histograms
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
@@ -74,9 +87,8 @@ class Coarsen(OneStep, PublicPart):
                 f", {n_unknown:,} of them left out; {were_discarded(n_discarded, histograms.n_users, NOWHERE_ELSE)}"
             )
         step = Step(
-            "coarsen",
+            Coarsened(n_mapped, len(listed), self.unknown),
             words,
-            {"n_mapped": n_mapped, "n_listed": len(listed), "unknown": self.unknown},
             copied=self,
             findings={
                 "n_places_before": histograms.n_places,

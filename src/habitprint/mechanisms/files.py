@@ -4,19 +4,36 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from habitprint.errors import InputError
 from habitprint.files import check_target, draft, move_into_place
 from habitprint.histograms import read_histograms
-from habitprint.mechanisms.coarsening import Coarsen
+from habitprint.mechanisms.coarsening import Coarsen, Coarsened
+from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
+from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.guarantees import Check, Guarantee, are_distinct_places, guarantee_from_json
-from habitprint.mechanisms.release import PublicPart, Release, Step, check_guarantees
-from habitprint.mechanisms.top_places import KeepPlaces
+from habitprint.mechanisms.noise import Noised
+from habitprint.mechanisms.pseudonyms import Pseudonymised
+from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
+from habitprint.mechanisms.top_places import KeepPlaces, KeptTopPlaces
 from habitprint.tables import check_writable, write_table
 
+STEPS: dict[str, type[Facts]] = {
+    kind.name: kind
+    for kind in (
+        Coarsened,
+        KeptTopPlaces,
+        LimitContribution,
+        Noised,
+        SuppressBelow,
+        RoundTo,
+        Grouped,
+        Pseudonymised,
+    )
+}
 PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
     "coarsen": lambda part: Coarsen({name: _listed(part[name]) for name in ("place", "to")}),
     "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
@@ -190,7 +207,7 @@ def _sha256(path: Path) -> str:
 
 def _step_to_json(step: Step) -> dict[str, Any]:
     copied = None if step.copied is None else step.copied.to_json()
-    return {"name": step.name, "words": step.words, "facts": step.facts, "copied": copied}
+    return {"name": step.name, "words": step.words, "facts": step.facts.to_json(), "copied": copied}
 
 
 def _step_from_json(value: object, beside: Path) -> Step:
@@ -201,14 +218,25 @@ def _step_from_json(value: object, beside: Path) -> Step:
         and isinstance(value.get("facts"), dict)
     ):
         raise _unreadable(beside, "a step has a name, words and facts")
-    part = value.get("copied")
-    if part is None:
-        return Step(value["name"], value["words"], value["facts"])
+    name, given, part = value["name"], value["facts"], value.get("copied")
+    kind = STEPS.get(name)
+    if kind is None:
+        raise _unreadable(beside, f"this version knows no step {name!r}")
+    if set(given) != {field.name for field in fields(kind)} or not all(map(_is_plain, given.values())):  # type: ignore[arg-type]
+        raise _unreadable(beside, f"the facts of the step {name!r} are others")
     try:
-        copied = PUBLIC_PARTS[part["name"]](part)
+        facts = kind(**given)
+    except InputError as error:
+        raise _unreadable(beside, f"the facts of the step {name!r} make no sense: {error.what}") from error
+    try:
+        copied = None if part is None else PUBLIC_PARTS[part["name"]](part)
     except (KeyError, TypeError, InputError) as error:
-        raise _unreadable(beside, f"what can be copied of the step {value['name']!r} is not readable") from error
-    return Step(value["name"], value["words"], value["facts"], copied)
+        raise _unreadable(beside, f"what can be copied of the step {name!r} is not readable") from error
+    return Step(facts, value["words"], copied)
+
+
+def _is_plain(value: object) -> bool:
+    return value is None or isinstance(value, (str, int, float))
 
 
 def _unreadable(beside: Path, fault: str) -> InputError:

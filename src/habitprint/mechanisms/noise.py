@@ -1,28 +1,39 @@
 """Differential privacy: noise on counts, drawn and accounted for by OpenDP."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, ClassVar, get_args
 
-from habitprint.arrays import SparseMatrix
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import Indices, SparseMatrix
+from habitprint.blocks import run_blocks
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.contribution import limited_counts
+from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
-from habitprint.mechanisms.measurement import Noise, load_opendp
-from habitprint.mechanisms.release import (
-    OneStep,
-    Outcome,
-    Release,
-    Step,
-    keep_users,
-    refuse_nothing_left,
-    were_discarded,
-)
+from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
 from habitprint.progress import Progress, silent
 from habitprint.words import counted
 
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
+DRAWS_PER_BLOCK = 2_000  # some hundredths of a second
+WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
+
+
+@dataclass(frozen=True)
+class Noised(Facts):
+    """Tell of noise: what it costs by OpenDP's accounting, its scale, the smallest count released, and no seed."""
+
+    name: ClassVar[str] = "add-noise"
+    epsilon: float
+    delta: float
+    unit: Unit
+    limit: int | None
+    scale: float
+    threshold: int
+    seed: None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +46,7 @@ class AddNoise(OneStep):
     at some 20 microseconds each. With a δ only counts above zero do, and the threshold hides which those are: far fewer
     draws. Noisy counts below a threshold are left out, so that the release stays sparse.
 
-    Before it come only steps that let a unit change no more counts than it did: coarsening, days, top places, and, for
+    Before it come only steps that let a unit change no more counts than it did: coarsening, top places, and, for
     the unit ``"user"``, a limit. Everything else comes after.
 
     Parameters
@@ -103,30 +114,17 @@ class AddNoise(OneStep):
                 fix="use a positive whole number without a delta, or leave it out",
             )
 
-    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
-        """Return the release; refuse one whose earlier steps would make the promise false."""
-        steps = {step.name for step in source.steps} if isinstance(source, Release) else set()
-        # Of these, one event or one user changes no more counts after than before.
-        allowed = {"coarsen", "keep-days", "keep-top-places"} | (
-            {"limit-contribution"} if self.unit == "user" else set()
-        )
-        if steps - allowed:
+    def apply(self, before: Release, progress: Progress) -> Outcome:
+        """Limit, add noise, and leave out what is below the threshold; refuse if earlier steps break the promise."""
+        spoiling = [step.name for step in before.steps if self.unit not in step.facts.noise_may_follow]
+        if spoiling:
+            limit = " and a limit on contributions" if self.unit == "user" else ""
             raise InputError(
-                f"noise for the unit {self.unit!r} after the step {first_few(sorted(steps - allowed))}",
+                f"noise for the unit {self.unit!r} after the step {first_few(spoiling)}",
                 why=f"one {self.unit} may change more there than the noise hides; earlier noise has its own promise",
-                fix=f"add noise first; before it come only {', '.join(sorted(allowed))}",
+                fix=f"add noise first; before it come only coarser places, top places{limit}",
             )
-        release = super().__call__(source, progress=progress)
-        if "keep-top-places" not in steps:
-            return release
-        promises = tuple(
-            replace(promise, are_places_chosen=True) if isinstance(promise, DifferentialPrivacy) else promise
-            for promise in release.guarantees
-        )
-        return replace(release, guarantees=promises)
-
-    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
-        """Limit, add noise, and leave out what is below the threshold."""
+        histograms = before.histograms
         if histograms.counts.data.dtype.kind != "i":
             raise InputError(
                 "noise on counts that are not whole numbers",
@@ -137,33 +135,26 @@ class AddNoise(OneStep):
         counts = limited_counts(histograms.counts, self.limit, None)
         noise = self._noise(counts)
         noisy = noise.draw(counts, progress)
-        if noisy.nnz == 0:
-            raise refuse_nothing_left(
-                f"no noisy count reaches the threshold of {noise.threshold:,}",
-                "use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
-            )
-        left, n_discarded = keep_users(noisy, histograms)
-        guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit)
+        left, n_discarded = keep_users(
+            noisy,
+            histograms,
+            nothing=f"no noisy count reaches the threshold of {noise.threshold:,}",
+            fix="use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
+        )
+        are_places_chosen = any(step.facts.chooses_places for step in before.steps)
+        guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
         limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
         cells = "counts above zero" if self.delta else "all counts, zeros too"
         words = (
             f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {cells} (OpenDP's secure source, no "
             f"seed), and left out what came below {noise.threshold:,}"
         )
-        facts = {
-            "epsilon": noise.epsilon,
-            "delta": noise.delta,
-            "unit": self.unit,
-            "limit": self.limit,
-            "scale": noise.scale,
-            "threshold": noise.threshold,
-            "seed": None,
-        }
+        facts = Noised(noise.epsilon, noise.delta, self.unit, self.limit, noise.scale, noise.threshold)
         findings = {"n_draws": noise.n_draws, "n_users_discarded": n_discarded}
         found = f"noise was drawn for {counted(noise.n_draws, 'count')}; " + were_discarded(
             n_discarded, histograms.n_users, "had nothing left"
         )
-        return Outcome(left, Step("add-noise", words, facts, findings=findings, found=found), (guarantee,))
+        return Outcome(left, Step(facts, words, findings=findings, found=found), (guarantee,))
 
     @property
     def _distance(self) -> tuple[int, int, int]:
@@ -171,7 +162,7 @@ class AddNoise(OneStep):
         # One user's counts may all be replaced by others: those that go and those that come.
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
 
-    def _noise(self, counts: SparseMatrix) -> Noise:
+    def _noise(self, counts: SparseMatrix) -> "Noise":
         dp = load_opendp()
         try:
             return self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
@@ -190,7 +181,7 @@ class AddNoise(OneStep):
         )
         return scale
 
-    def _on_every_cell(self, counts: SparseMatrix) -> Noise:
+    def _on_every_cell(self, counts: SparseMatrix) -> "Noise":
         dp = load_opendp()
         space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
         scale = self._scale()
@@ -203,7 +194,7 @@ class AddNoise(OneStep):
         n_draws = counts.shape[0] * counts.shape[1]
         return Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws)
 
-    def _with_threshold(self, counts: SparseMatrix) -> Noise:
+    def _with_threshold(self, counts: SparseMatrix) -> "Noise":
         dp = load_opendp()
         space = (
             dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
@@ -235,7 +226,67 @@ def add_noise(
     Examples
     --------
     >>> habits = Histograms.from_strings({"Jill": "a" * 90, "Mike": "b" * 90})
-    >>> add_noise(habits, 1.0, "event", delta=1e-6).steps[0].facts["threshold"]
+    >>> add_noise(habits, 1.0, "event", delta=1e-6).facts(Noised).threshold
     14
     """
     return AddNoise(epsilon, unit, delta, limit, threshold)(source, progress=progress)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Hold a measurement of OpenDP's, and what it costs by OpenDP's accounting."""
+
+    measurement: Any
+    scale: float
+    threshold: int
+    epsilon: float
+    delta: float
+    n_draws: int
+
+    def draw(self, counts: SparseMatrix, progress: Progress) -> SparseMatrix:
+        """Return the noisy counts that reach the threshold, users × places."""
+        shape = counts.shape
+        draws = np.diff(counts.indptr) if self.delta else np.full(shape[0], shape[1])
+        # Noise is drawn for each cell on its own, so blocks of users together are one draw of the whole table.
+        blocks = run_blocks(
+            lambda first, last: self._of_users(counts[first:last], first, shape[1]),
+            draws * WORK_PER_DRAW,
+            "noise",
+            progress,
+        )
+        cells, values = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        return sparse.csr_array((values, np.divmod(cells, shape[1])), shape=shape)
+
+    def _of_users(self, counts: SparseMatrix, first: int, n_places: int) -> tuple[Indices, Indices]:
+        rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+        cells = rows * n_places + counts.indices
+        if self.delta:
+            noisy = self.measurement(dict(zip(cells.tolist(), counts.data.tolist(), strict=True)))
+            found, values = np.array(list(noisy.keys()), np.int64), np.array(list(noisy.values()), np.int64)
+        else:
+            dense = np.zeros(counts.shape[0] * n_places, np.int64)
+            dense[cells] = counts.data
+            values = np.array(self.measurement(dense), np.int64)
+            found = np.flatnonzero(values >= self.threshold)
+            values = values[found]
+        return found + first * n_places, values
+
+
+def load_opendp() -> Any:
+    """Return OpenDP, which is not needed for anything else.
+
+    Examples
+    --------
+    >>> load_opendp().__name__
+    'opendp.prelude'
+    """
+    try:
+        import opendp.prelude as dp  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise InputError(
+            "OpenDP is not installed",
+            why="noise for differential privacy is drawn and accounted for by it",
+            fix="install it: pip install 'habitprint[dp]'",
+        ) from error
+    dp.enable_features("contrib")
+    return dp

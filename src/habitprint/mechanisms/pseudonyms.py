@@ -1,13 +1,24 @@
 """Fresh random ids for a release, and the key to them."""
 
 import secrets
+from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.release import Release, Step
+from habitprint.mechanisms.release import Facts, Release, Step
 
 N_BYTES = 8  # of an id: two of a million users get the same with probability 3e-8, and then another is drawn
+
+
+@dataclass(frozen=True)
+class Pseudonymised(Facts):
+    """Tell of fresh ids: of how many random bytes, and that there is no seed."""
+
+    name: ClassVar[str] = "pseudonymise"
+    n_bytes: int
+    seed: None = None
 
 
 def pseudonymise(source: Histograms | Release) -> tuple[Release, pl.DataFrame]:
@@ -39,5 +50,5 @@ def pseudonymise(source: Histograms | Release) -> tuple[Release, pl.DataFrame]:
     key = pl.DataFrame({"released": fresh, "known": histograms.users}).sort("released")
     renamed = Histograms(histograms.counts, pl.Series(fresh), histograms.places).in_order()
     words = "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
-    step = Step("pseudonymise", words, {"n_bytes": N_BYTES, "seed": None})
+    step = Step(Pseudonymised(N_BYTES), words)
     return Release(renamed, (*before.steps, step), before.guarantees), key

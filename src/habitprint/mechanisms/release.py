@@ -1,9 +1,9 @@
 """What a protected release is, and what makes one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -11,11 +11,34 @@ from scipy import sparse
 from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import Check, Guarantee
+from habitprint.mechanisms.guarantees import Check, Guarantee, Unit
 from habitprint.progress import Progress, silent
 from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
+AnyFacts = TypeVar("AnyFacts", bound="Facts")
+
+
+class Facts:
+    """Be what a step is: a record of its parameters, and of what anyone can see of it in the release.
+
+    Each kind knows its name in files, and for which units noise may follow it: those of which one changes no more
+    counts after the step than before. It also knows whether the step `chooses_places` by looking at the original.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> hp.RoundTo(3).to_json(), sorted(hp.LimitContribution(total=9).noise_may_follow)
+    ({'base': 3}, ['user'])
+    """
+
+    name: ClassVar[str]
+    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset()
+    chooses_places: ClassVar[bool] = False
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record, for a file."""
+        return asdict(self)  # type: ignore[call-overload,no-any-return]
 
 
 @dataclass(frozen=True)
@@ -26,12 +49,10 @@ class Step:
 
     Parameters
     ----------
-    name
-        The mechanism.
+    facts
+        What it is: its parameters, and what anyone can see in the release.
     words
         What it does, as a sentence; nothing that was measured on the original.
-    facts
-        Its parameters, and what anyone can see in the release.
     copied
         What an adversary can do to his side as well, because anyone can see that it was done: None for nothing.
     findings
@@ -43,16 +64,20 @@ class Step:
     --------
     >>> import habitprint as hp
     >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
-    >>> step.facts, step.findings
-    ({'base': 3}, {'n_users_discarded': 0})
+    >>> step.name, step.facts, step.findings
+    ('round-to', RoundTo(base=3), {'n_users_discarded': 0})
     """
 
-    name: str
+    facts: Facts
     words: str
-    facts: dict[str, Any] = field(default_factory=dict)
     copied: "PublicPart | None" = None
-    findings: dict[str, Any] = field(default_factory=dict)
+    findings: Mapping[str, int] = field(default_factory=dict)
     found: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what such a step is called in files."""
+        return self.facts.name
 
     @property
     def in_full(self) -> str:
@@ -60,8 +85,9 @@ class Step:
 
         Examples
         --------
-        >>> Step("round-to", "rounded counts", found="1 of 2 users was discarded").in_full
-        'rounded counts; 1 of 2 users was discarded'
+        >>> import habitprint as hp
+        >>> hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2).steps[0].in_full
+        'left out counts below 2; these were 1 of 2 counts; 0 of 1 user had no other and were discarded'
         """
         return f"{self.words}; {self.found}" if self.found else self.words
 
@@ -114,6 +140,17 @@ class Release:
                 known = step.copied.public(known)
         return known
 
+    def facts(self, kind: type[AnyFacts]) -> AnyFacts:
+        """Return the facts of the last step of a kind.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).facts(hp.RoundTo).base
+        3
+        """
+        return [step.facts for step in self.steps if isinstance(step.facts, kind)][-1]
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -148,13 +185,13 @@ class OneStep(Mechanism):
     """Protect histograms in a single step."""
 
     @abstractmethod
-    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
-        """Do the work, on users and places in ascending order of their ids."""
+    def apply(self, before: Release, progress: Progress) -> Outcome:
+        """Do the work, on a release so far whose users and places are in ascending order of their ids."""
 
     def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
         """Return the release, with this step and what it guarantees."""
         before = source if isinstance(source, Release) else Release(source)
-        outcome = self.apply(before.histograms.in_order(), progress)
+        outcome = self.apply(replace(before, histograms=before.histograms.in_order()), progress)
         for guarantee in outcome.guarantees:
             assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
         became_shares = holds_shares(outcome.histograms) and not holds_shares(before.histograms)
@@ -218,20 +255,22 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
     return [guarantee.check(histograms) for guarantee in guarantees]
 
 
-def keep_users(counts: SparseMatrix, histograms: Histograms) -> tuple[Histograms, int]:
+def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fix: str) -> tuple[Histograms, int]:
     """Return new counts of the same users and places, without users who have none; and how many those are.
 
-    Places that nobody visits any more go too.
+    Places that nobody visits any more go too. If nobody is left, `InputError` tells `nothing` and its fix.
 
     Examples
     --------
     >>> from scipy import sparse
     >>> habits = Histograms.from_strings({1: "a", 2: "b"})
-    >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), habits)
+    >>> keep_users(sparse.csr_array([[0, 0], [0, 7]]), habits, nothing="no count reaches 9", fix="use fewer")
     (Histograms(1 users × 1 places, 1 counts above zero), 1)
     """
     counts = sparse.csr_array(counts, copy=True)
     counts.eliminate_zeros()
+    if counts.nnz == 0:
+        raise InputError(nothing, why="nobody and nothing would be left to release", fix=fix)
     rows, columns = np.flatnonzero(np.diff(counts.indptr) > 0), np.unique(counts.indices)
     left = Histograms(counts[rows][:, columns], histograms.users.gather(rows), histograms.places.gather(columns))
     return left, histograms.n_users - len(rows)
@@ -258,14 +297,3 @@ def holds_shares(histograms: Histograms) -> bool:
     (False, True)
     """
     return bool(histograms.counts.data.dtype.kind == "f" and np.abs(histograms.totals - 1).max() < SHARES)
-
-
-def refuse_nothing_left(what: str, fix: str) -> InputError:
-    """Return the error of a mechanism that would leave nobody.
-
-    Examples
-    --------
-    >>> refuse_nothing_left("no count reaches 9", "use a lower threshold").what
-    'no count reaches 9'
-    """
-    return InputError(what, why="nobody and nothing would be left to release", fix=fix)

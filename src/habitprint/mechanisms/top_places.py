@@ -1,7 +1,7 @@
 """Keep only the most popular places."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -9,12 +9,34 @@ from scipy import sparse
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.mechanisms.guarantees import OnlyPlaces
-from habitprint.mechanisms.release import OneStep, Outcome, PublicPart, Release, Step, holds_shares, were_discarded
+from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
+from habitprint.mechanisms.release import (
+    Facts,
+    OneStep,
+    Outcome,
+    PublicPart,
+    Release,
+    Step,
+    holds_shares,
+    were_discarded,
+)
 from habitprint.progress import Progress
 from habitprint.words import counted
 
 Popularity = Literal["visits", "users"]
+
+
+@dataclass(frozen=True)
+class KeptTopPlaces(Facts):
+    """Tell of the most popular places that were kept: how many were asked for, by what, and how many are."""
+
+    name: ClassVar[str] = "keep-top-places"
+    # A count is left or gone; which places are kept counts as public, and the promise of noise says so.
+    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
+    chooses_places: ClassVar[bool] = True
+    n: int
+    by: Popularity
+    n_places: int
 
 
 @dataclass(frozen=True)
@@ -54,10 +76,10 @@ class KeepTopPlaces(OneStep):
                 fix="keep a positive whole number of places",
             )
 
-    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Outcome:
         """Rank the places and keep the first."""
         del progress  # there is nothing to wait for
-        counts = histograms.counts
+        histograms, counts = before.histograms, before.histograms.counts
         weights = None if self.by == "users" else counts.data
         popularity = np.bincount(counts.indices, weights=weights, minlength=histograms.n_places)
         top = np.sort(np.argsort(-popularity, kind="stable")[: self.n])
@@ -65,9 +87,8 @@ class KeepTopPlaces(OneStep):
         narrowed = kept.public(histograms)
         n_before, n_discarded = int(np.count_nonzero(popularity)), histograms.n_users - narrowed.n_users
         step = Step(
-            "keep-top-places",
+            KeptTopPlaces(self.n, self.by, len(kept.places)),
             f"kept the {counted(len(kept.places), 'most popular place')}, by {self.by}",
-            {"n": self.n, "by": self.by, "n_places": len(kept.places)},
             copied=kept,
             findings={"n_places_before": n_before, "n_users_discarded": n_discarded},
             found=f"there {'was' if n_before == 1 else 'were'} {counted(n_before, 'place')}; "

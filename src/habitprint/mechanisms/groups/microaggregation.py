@@ -1,8 +1,7 @@
 """Micro-aggregation: groups of at least k users, each released as the mean of its group."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
@@ -10,12 +9,27 @@ from habitprint.errors import InputError, is_whole, require_option
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.grouping import Loss, group_means, mdav, second_phase, successive_groups
 from habitprint.mechanisms.guarantees import KAnonymity
-from habitprint.mechanisms.release import OneStep, Outcome, Release, Step
+from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step
 from habitprint.progress import Progress, silent
 from habitprint.words import counted
 
-Grouping = Literal["auto", "successive", "mdav"]
+Method = Literal["successive", "mdav"]
+Grouping = Literal["auto", Method]
 MOST_SUCCESSIVE = 10_000  # users up to whom "auto" selects groups successively: some seconds to half a minute
+
+
+@dataclass(frozen=True)
+class Grouped(Facts):
+    """Tell of groups: how they were found, how many there are, and how large."""
+
+    name: ClassVar[str] = "microaggregate"
+    k: int
+    loss: Loss
+    method: Method
+    second_phase: bool
+    n_groups: int
+    smallest_group: int
+    largest_group: int
 
 
 @dataclass(frozen=True)
@@ -63,46 +77,38 @@ class Microaggregate(OneStep):
                 fix="use a whole number from 1 (no protection) to the number of users",
             )
 
-    def apply(self, histograms: Histograms, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Outcome:
         """Find the groups and take their means."""
-        n_users = histograms.n_users
+        histograms, n_users = before.histograms, before.histograms.n_users
         if self.k > n_users:
             raise InputError(
                 f"k = {self.k} with {counted(n_users, 'user')}",
                 why=f"a group of {counted(self.k, 'user')} cannot be made of {n_users:,}",
                 fix=f"use a k of at most {n_users}",
             )
-        method = self.method
-        if method == "auto":
-            method = "successive" if n_users <= MOST_SUCCESSIVE else "mdav"
+        by_size: Method = "successive" if n_users <= MOST_SUCCESSIVE else "mdav"
+        method = by_size if self.method == "auto" else self.method
         shares = histograms.shares
         labels = (successive_groups if method == "successive" else mdav)(shares, self.k, self.loss, progress)
         if self.second_phase:
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
         means = Histograms(group_means(shares, labels, len(sizes))[labels], histograms.users, histograms.places)
-        facts = {
-            "k": self.k,
-            "loss": self.loss,
-            "method": method,
-            "second_phase": self.second_phase,
-            "n_groups": len(sizes),
-            "smallest_group": int(sizes.min()),
-            "largest_group": int(sizes.max()),
-        }
+        smallest, largest = int(sizes.min()), int(sizes.max())
+        facts = Grouped(self.k, self.loss, method, self.second_phase, len(sizes), smallest, largest)
         guarantees = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
-        return Outcome(means, Step("microaggregate", self._words(facts, n_users), facts), guarantees)
+        return Outcome(means, Step(facts, self._words(facts, n_users)), guarantees)
 
-    def _words(self, facts: Mapping[str, Any], n_users: int) -> str:
-        how = "successive group selection" if facts["method"] == "successive" else "MDAV"
-        if self.method == "auto" and facts["method"] == "mdav":
+    def _words(self, facts: Grouped, n_users: int) -> str:
+        how = "successive group selection" if facts.method == "successive" else "MDAV"
+        if self.method == "auto" and facts.method == "mdav":
             how += f" (the default above {MOST_SUCCESSIVE:,} users)"
         more = ", with a second phase" if self.second_phase else ""
-        smallest, largest = facts["smallest_group"], facts["largest_group"]
+        smallest, largest = facts.smallest_group, facts.largest_group
         sizes = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
         return (
             f"replaced the shares of {counted(n_users, 'user')} by the means of "
-            f"{counted(facts['n_groups'], 'group')} of {sizes}; "
+            f"{counted(facts.n_groups, 'group')} of {sizes}; "
             f"groups by {how}{more}, for a small {self.loss} loss"
         )
 
@@ -122,7 +128,7 @@ def microaggregate(
     --------
     >>> import habitprint as hp
     >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=10)
-    >>> release.steps[0].facts["n_groups"], release.guarantees
+    >>> release.facts(Grouped).n_groups, release.guarantees
     (6, (KAnonymity(k=10),))
     """
     return Microaggregate(k, loss, method, second_phase)(source, progress=progress)
