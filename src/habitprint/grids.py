@@ -50,6 +50,17 @@ class Box:
                 fix=BOX_ORDER,
             )
 
+    def holds(self, lat: pl.Expr, lon: pl.Expr) -> pl.Expr:
+        """Return whether positions lie in the box.
+
+        Examples
+        --------
+        >>> corners = pl.DataFrame({"lat": [0.0, 1.0, 0.0, 1.0], "lon": [0.0, 0.0, 1.0, 1.0]})
+        >>> corners.filter(Box(0, 0, 1, 1).holds(pl.col("lat"), pl.col("lon"))).rows()
+        [(0.0, 0.0)]
+        """
+        return (lat >= self.south) & (lat < self.north) & (lon >= self.west) & (lon < self.east)
+
     @property
     def middle(self) -> float:
         """Return the latitude halfway between south and north."""
@@ -146,7 +157,7 @@ class Grid:
                 fix="name the columns when the events are read: lat=…, lon=…",
             )
         box, lat, lon = self.box, pl.col("lat"), pl.col("lon")
-        is_inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
+        is_inside = box.holds(lat, lon)
         row = self._number(lat - box.south, 0, self.n_rows)
         column = self._number(lon - box.west, box.middle, self.n_columns)
         placed = events.leave_out(~is_inside, OUTSIDE)

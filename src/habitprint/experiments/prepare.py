@@ -103,8 +103,7 @@ class Workshop:
         def make() -> tuple[Chains, Chains]:
             data = self.data(name)
             users = self.histograms(name, None, side)[0].users
-            box, lat, lon = _grid(data, side).box, pl.col("lat"), pl.col("lon")
-            is_inside = (lat >= box.south) & (lat < box.north) & (lon >= box.west) & (lon < box.east)
+            is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
             points = data.events.leave_out(~is_inside, OUTSIDE)
             parts = data.period.parts(points).frame.filter(
                 (pl.col("reason") == 0) & pl.col("user").is_in(users.implode())
