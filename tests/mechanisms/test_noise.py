@@ -69,13 +69,70 @@ def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s()
         dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),
         dp.l01inf_distance(dp.absolute_distance(T="i64")),
     )
-    stated = dp.m.make_laplace_threshold(*space, scale=facts.scale, threshold=facts.threshold).map((1, 1, 1))
+    # OpenDP accounts for counts above its threshold, so the smallest one that is released is one above it.
+    stated, lower = (
+        dp.m.make_laplace_threshold(*space, scale=facts.scale, threshold=facts.threshold - n).map((1, 1, 1))
+        for n in (1, 2)
+    )
     assert stated == (facts.epsilon, facts.delta)
-    assert facts.delta <= 1e-9
-    lower = dp.m.make_laplace_threshold(*space, scale=facts.scale, threshold=facts.threshold - 1).map((1, 1, 1))
-    assert lower[1] > 1e-9
+    assert facts.delta <= 1e-9 < lower[1]
     assert release.histograms.counts.data.min() >= facts.threshold
     assert release.histograms.places.to_list() == ["a"]
+
+
+def tail(least: int, scale: float) -> float:
+    """Return the probability that discrete Laplace noise is at least so much: e^(−least/s) / (1 + e^(−1/s)) above 0."""
+    if least <= 0:
+        return 1 - tail(1 - least, scale)
+    return math.exp(-least / scale) / (1 + math.exp(-1 / scale))
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.03, 1e-3, 1e-6, 1e-9])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
+def test_delta_is_no_less_than_the_chance_that_one_event_shows_by_being_there(epsilon: float, delta: float) -> None:
+    # With the event there is a count of one, without it none, so that whatever is released of it tells.
+    noise = hp.AddNoise(epsilon, "event", delta).noise(many(1).counts)
+    assert tail(noise.threshold - 1, noise.scale) <= noise.delta * (1 + 1e-9)
+    assert noise.delta <= delta
+
+
+@pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-9])
+@pytest.mark.parametrize("limit", [1, 2, 3, 5])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0, 16.0])
+def test_delta_is_no_less_than_the_chance_that_one_user_shows_by_being_anywhere(
+    epsilon: float, limit: int, delta: float
+) -> None:
+    noise = hp.AddNoise(epsilon, "user", delta, limit).noise(many(1).counts)
+    for counts in partitions(limit):
+        shows = -math.expm1(sum(math.log1p(-tail(noise.threshold - count, noise.scale)) for count in counts))
+        assert shows <= noise.delta * (1 + 1e-9)
+    assert noise.delta <= delta
+
+
+def partitions(total: int, largest: int | None = None) -> list[tuple[int, ...]]:
+    """Return every way in which a user can spend all that the limit allows over places."""
+    if total == 0:
+        return [()]
+    first = range(min(total, largest or total), 0, -1)
+    return [(count, *rest) for count in first for rest in partitions(total - count, count)]
+
+
+@pytest.mark.parametrize(
+    ("noise", "n_places"),
+    [
+        (hp.AddNoise(1.0, "event", delta=0.02), 1),
+        (hp.AddNoise(2.0, "event", delta=0.05), 1),
+        (hp.AddNoise(4.0, limit=1, delta=0.05), 1),
+        (hp.AddNoise(1.0, limit=1, delta=0.1), 40),  # where the limit leaves nothing, nothing may show either
+        (hp.AddNoise(1.0, limit=3, delta=0.2), 40),
+    ],
+    ids=str,
+)
+def test_as_many_rare_users_show_as_delta_says_and_no_more(noise: hp.AddNoise, n_places: int) -> None:
+    n = 4000
+    release = noise(many(1, n_users=n, n_places=n_places))
+    delta = release.facts(Noised).delta
+    assert release.histograms.n_users < n * delta + 5 * math.sqrt(n * delta)
 
 
 def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:

@@ -131,9 +131,11 @@ class AddNoise(OneStep):
                 why="one event is one count; shares and rounded fractions have no such unit",
                 fix="add noise to the counts first, and take other steps after it",
             )
-        # Places that nobody visits after limiting stay in the table: that they do must not depend on any user.
         counts = limited_counts(histograms.counts, self.limit, None)
-        noise = self._noise(counts)
+        # With a δ, what the limit leaves at zero must not be drawn, or a user would show at more places than the limit
+        # allows. Places that nobody visits any more stay in the table: that they do must not depend on any user.
+        counts.eliminate_zeros()
+        noise = self.noise(counts)
         noisy = noise.draw(counts, progress)
         left, n_discarded = keep_users(
             noisy,
@@ -162,7 +164,14 @@ class AddNoise(OneStep):
         # One user's counts may all be replaced by others: those that go and those that come.
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
 
-    def _noise(self, counts: SparseMatrix) -> "Noise":
+    def noise(self, counts: SparseMatrix) -> "Noise":
+        """Return the noise that such counts get, and what it costs.
+
+        Examples
+        --------
+        >>> AddNoise(1.0, "event", delta=0.01).noise(sparse.csr_array([[7, 0]])).threshold
+        6
+        """
         dp = load_opendp()
         try:
             return self._with_threshold(counts) if self.delta else self._on_every_cell(counts)
@@ -192,7 +201,7 @@ class AddNoise(OneStep):
             per_user = counts.shape[1] / (1 + math.exp(-1 / scale))
             threshold = max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
         n_draws = counts.shape[0] * counts.shape[1]
-        return Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws)
+        return Noise(measurement, scale, threshold, measurement.map(self._distance[1]), 0.0, n_draws, on_zeros=True)
 
     def _with_threshold(self, counts: SparseMatrix) -> "Noise":
         dp = load_opendp()
@@ -205,10 +214,14 @@ class AddNoise(OneStep):
         def make(threshold: int) -> Any:
             return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
 
-        threshold = dp.binary_search_param(make, d_in=self._distance, d_out=(self.epsilon, self.delta), T=int)
+        threshold, asked = self._distance[2], (self.epsilon, self.delta)  # no lower one is accounted for
+        if not make(threshold).check(self._distance, asked):
+            threshold = dp.binary_search_param(make, d_in=self._distance, d_out=asked, T=int)
         measurement = make(threshold)
         epsilon, delta = measurement.map(self._distance)
-        return Noise(measurement, scale, threshold, epsilon, delta, int(counts.nnz))
+        # OpenDP gives out counts that equal its threshold, but accounts for those above it alone: about e^(1/scale)
+        # times too little (https://github.com/opendp/opendp/issues/2922). So only those above it are released.
+        return Noise(measurement, scale, threshold + 1, epsilon, delta, int(counts.nnz), on_zeros=False)
 
 
 def add_noise(
@@ -227,14 +240,17 @@ def add_noise(
     --------
     >>> habits = Histograms.from_strings({"Jill": "a" * 90, "Mike": "b" * 90})
     >>> add_noise(habits, 1.0, "event", delta=1e-6).facts(Noised).threshold
-    14
+    15
     """
     return AddNoise(epsilon, unit, delta, limit, threshold)(source, progress=progress)
 
 
 @dataclass(frozen=True)
 class Noise:
-    """Hold a measurement of OpenDP's, and what it costs by OpenDP's accounting."""
+    """Hold a measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
+
+    The measurement is of a whole table (`on_zeros`), or of the counts above zero alone.
+    """
 
     measurement: Any
     scale: float
@@ -242,11 +258,12 @@ class Noise:
     epsilon: float
     delta: float
     n_draws: int
+    on_zeros: bool
 
     def draw(self, counts: SparseMatrix, progress: Progress) -> SparseMatrix:
         """Return the noisy counts that reach the threshold, users × places."""
         shape = counts.shape
-        draws = np.diff(counts.indptr) if self.delta else np.full(shape[0], shape[1])
+        draws = np.full(shape[0], shape[1]) if self.on_zeros else np.diff(counts.indptr)
         # Noise is drawn for each cell on its own, so blocks of users together are one draw of the whole table.
         blocks = run_blocks(
             lambda first, last: self._of_users(counts[first:last], first, shape[1]),
@@ -260,16 +277,16 @@ class Noise:
     def _of_users(self, counts: SparseMatrix, first: int, n_places: int) -> tuple[Indices, Indices]:
         rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
         cells = rows * n_places + counts.indices
-        if self.delta:
-            noisy = self.measurement(dict(zip(cells.tolist(), counts.data.tolist(), strict=True)))
-            found, values = np.array(list(noisy.keys()), np.int64), np.array(list(noisy.values()), np.int64)
-        else:
+        if self.on_zeros:
             dense = np.zeros(counts.shape[0] * n_places, np.int64)
             dense[cells] = counts.data
             values = np.array(self.measurement(dense), np.int64)
-            found = np.flatnonzero(values >= self.threshold)
-            values = values[found]
-        return found + first * n_places, values
+            found = np.arange(len(dense))
+        else:
+            noisy = self.measurement(dict(zip(cells.tolist(), counts.data.tolist(), strict=True)))
+            found, values = np.array(list(noisy.keys()), np.int64), np.array(list(noisy.values()), np.int64)
+        is_released = values >= self.threshold
+        return found[is_released] + first * n_places, values[is_released]
 
 
 def load_opendp() -> Any:
