@@ -171,5 +171,5 @@ def test_empty_mappings_missing_ids_and_unknown_options_are_refused() -> None:
 
 def test_positions_must_become_places_first() -> None:
     events = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "lat": [1], "lon": [1]}, lat="lat", lon="lon")
-    with pytest.raises(hp.InputError, match=r"grid\.place"):
+    with pytest.raises(hp.InputError, match=r"positions, but no places(.|\n)*hp\.Grid.*\.place\(events\)"):
         PlaceMapping.from_table(PAIRS).apply(events)

@@ -10,11 +10,13 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events
+from habitprint.events.events import require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.tables import collect, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
+BY_PLACE = "a mapping says which place becomes which"
 NOT_MAPPED = "the place is not in the mapping"
 
 
@@ -146,14 +148,14 @@ class PlaceMapping:
         [('moon', 2)]
         """
         if isinstance(of, Events):
-            _require_place(of)
+            require_places(of, BY_PLACE)
             (counted,) = collect([of.usable.group_by("place").agg(count=pl.len()).sort("place")], of.source)
         else:
             counted = of.to_table().sort("place", "count").group_by("place", maintain_order=True).agg(pl.sum("count"))
         return counted.filter(positions(counted["place"], self.table["place"]) < 0)
 
     def _move(self, events: Events, unknown: Unknown) -> Events:
-        _require_place(events)
+        require_places(events, BY_PLACE)
         schema = events.frame.collect_schema()
         table = _with_places_of_kind(self.table, schema["place"])
         # The order is kept: it is not for a mapping to change it.
@@ -205,15 +207,6 @@ def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to
         return PlaceMapping.from_table(table, place=place, to=to)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
-
-
-def _require_place(events: Events) -> None:
-    if "place" not in events.columns:
-        raise InputError(
-            f"{events.source} has positions, not places",
-            why="a mapping says which place becomes which",
-            fix="turn positions into places first: grid.place(events)",
-        )
 
 
 def _with_places_of_kind(table: pl.DataFrame, kind: pl.DataType) -> pl.DataFrame:
