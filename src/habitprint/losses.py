@@ -8,7 +8,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.errors import InputError, first_few, is_whole
+from habitprint.errors import InputError, first_few, require_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mappings import PlaceMapping
@@ -90,12 +90,8 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
     >>> losses.information_loss, losses.totals_error < 1e-12
     (1.0, True)
     """
-    if not is_whole(n_top) or n_top < 1:
-        raise InputError(
-            f"n_top = {n_top!r}",
-            why="rankings are compared on at least one place",
-            fix="use a positive whole number, such as 20",
-        )
+    why, fix = "rankings are compared on at least one place", "use a positive whole number, such as 20"
+    require_whole("n_top", n_top, 1, why, fix)
     original = original.in_order()
     released = (release.histograms if isinstance(release, Release) else release).in_order()
     rows = positions(released.users, original.users)

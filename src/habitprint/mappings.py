@@ -17,6 +17,7 @@ from habitprint.tables import collect, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
 BY_PLACE = "a mapping says which place becomes which"
+LEAVE_OUT = "unknown='leave-out' (--unknown-places leave-out on the command line)"
 NOT_MAPPED = "the place is not in the mapping"
 
 
@@ -175,7 +176,7 @@ class PlaceMapping:
                 f"the mapping does not say what becomes of {first_few(lost['place'].to_list())}",
                 why=f"{'all' if kept.is_empty() else 'their'} counts would be lost",
                 fix="add these places to the mapping"
-                + ("" if kept.is_empty() else ", or leave them out knowingly: unknown='leave-out'"),
+                + ("" if kept.is_empty() else f", or leave them out knowingly: {LEAVE_OUT}"),
             )
         added = Histograms.from_table(kept, duplicates="sum")
         # In the order in which the users came, for it is not for a mapping to change it.

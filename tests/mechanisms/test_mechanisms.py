@@ -135,11 +135,11 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: hp.Microaggregate(0), "k = 0"),
-        (lambda: hp.Microaggregate(2.5), "k = 2.5"),  # type: ignore[arg-type]
+        (lambda: hp.Microaggregate(0), "k 0 is not a whole number"),
+        (lambda: hp.Microaggregate(2.5), "k 2.5 is not a whole number"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, method="best"), "no method 'best'"),  # type: ignore[arg-type]
-        (lambda: hp.KeepTopPlaces(0), "0 places"),
+        (lambda: hp.KeepTopPlaces(0), "n 0 is not a whole number"),
         (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),
         (lambda: hp.SuppressBelow(float("nan")), "threshold nan is not"),
         (lambda: hp.RoundTo(0), "base 0 is not"),
@@ -151,7 +151,7 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.SuppressBelow(threshold=True), "threshold True is not"),
         (lambda: hp.RoundTo(None), "base None is not"),  # type: ignore[arg-type]
         (lambda: hp.RoundTo(float("inf")), "base inf is not"),
-        (lambda: hp.KeepTopPlaces(n=True), "True places"),
+        (lambda: hp.KeepTopPlaces(n=True), "n True is not a whole number"),
         (lambda: hp.Coarsen({"a": 1}, unknown="guess"), "no unknown 'guess'"),  # type: ignore[arg-type]
     ],
 )

@@ -3,10 +3,9 @@
 import os
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar, get_args
 
-from habitprint.errors import InputError, require_option
+from habitprint.errors import require_option
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
@@ -14,7 +13,6 @@ from habitprint.mechanisms.release import Facts, OneStep, Outcome, PublicPart, R
 from habitprint.progress import Progress
 from habitprint.words import counted
 
-LEAVE_OUT = "unknown='leave-out'"
 NOWHERE_ELSE = "had been nowhere else"
 
 
@@ -30,7 +28,7 @@ class Coarsened(Facts):
     unknown: Unknown
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class Coarsen(OneStep, PublicPart):
     """Put places together: antennas into districts, small squares into large ones, products into categories.
 
@@ -55,27 +53,25 @@ class Coarsen(OneStep, PublicPart):
     'put places together by a mapping of 3 to 2'
     """
 
-    mapping: Any
-    unknown: Unknown = "refuse"
+    mapping: PlaceMapping
+    unknown: Unknown
 
-    def __post_init__(self) -> None:
-        require_option("unknown", self.unknown, get_args(Unknown))
-        if isinstance(self.mapping, (str, os.PathLike)):
-            object.__setattr__(self, "mapping", read_place_mapping(Path(self.mapping)))
-        elif not isinstance(self.mapping, PlaceMapping):
-            object.__setattr__(self, "mapping", PlaceMapping.from_table(self.mapping))
+    def __init__(self, mapping: Any, unknown: Unknown = "refuse") -> None:
+        require_option("unknown", unknown, get_args(Unknown))
+        if isinstance(mapping, (str, os.PathLike)):
+            mapping = read_place_mapping(mapping)
+        elif not isinstance(mapping, PlaceMapping):
+            mapping = PlaceMapping.from_table(mapping)
+        object.__setattr__(self, "mapping", mapping)
+        object.__setattr__(self, "unknown", unknown)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Add up the counts of places that go to the same place."""
         del progress  # there is nothing to wait for
         histograms = before.histograms
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
-                coarse = self.mapping.apply(histograms, unknown=self.unknown)
-        except InputError as error:
-            fix = error.fix.replace(LEAVE_OUT, f"{LEAVE_OUT} (--unknown-places leave-out on the command line)")
-            raise InputError(error.what, why=error.why, fix=fix) from error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
+            coarse = self.mapping.apply(histograms, unknown=self.unknown)
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
         n_mapped = self.mapping.table.height
         words = f"put places together by a mapping of {n_mapped:,} to {len(listed):,}"
@@ -111,7 +107,7 @@ class Coarsen(OneStep, PublicPart):
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnknownPlaceWarning)  # a place that cannot be in the release is no loss
-            return self.mapping.apply(known.in_order(), unknown="leave-out")  # type: ignore[no-any-return]
+            return self.mapping.apply(known.in_order(), unknown="leave-out")
 
     def to_json(self) -> dict[str, Any]:
         """Return the mapping."""

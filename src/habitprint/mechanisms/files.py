@@ -53,8 +53,12 @@ class Told:
 
     Examples
     --------
-    >>> Told((), (), is_as_written=True).guarantees
-    ()
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     read_sidecar(Path(folder) / "safer.csv").guarantees
+    (MultiplesOf(base=2),)
     """
 
     steps: tuple[Step, ...]
@@ -78,7 +82,11 @@ def check_release_target(path: str | os.PathLike[str], *, overwrite: bool = Fals
 
     Examples
     --------
-    >>> check_release_target("week1.parquet")
+    >>> check_release_target("week1.docx")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: cannot write week1.docx: the ending '.docx' is not known
+      why: the format of a table is chosen by the ending of its name
+      fix: use one of .csv, .parquet
     """
     check_writable(path, overwrite=overwrite)
     check_target(sidecar(path), overwrite=overwrite)
@@ -222,7 +230,7 @@ def _step_from_json(value: object, beside: Path) -> Step:
     kind = STEPS.get(name)
     if kind is None:
         raise _unreadable(beside, f"this version knows no step {name!r}")
-    if set(given) != {field.name for field in fields(kind)} or not all(map(_is_plain, given.values())):  # type: ignore[arg-type]
+    if set(given) != {field.name for field in fields(kind)} or not all(map(_is_plain, given.values())):
         raise _unreadable(beside, f"the facts of the step {name!r} are others")
     try:
         facts = kind(**given)

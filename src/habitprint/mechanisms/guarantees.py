@@ -36,6 +36,7 @@ class Check:
     words: str
 
 
+@dataclass(frozen=True)
 class Guarantee(ABC):
     """Promise something about released histograms.
 
@@ -68,7 +69,7 @@ class Guarantee(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """Return the name and the parameters, for a file."""
-        return {"name": self.name, **asdict(self)}  # type: ignore[call-overload]
+        return {"name": self.name, **asdict(self)}
 
     def _require(self, is_sound: bool, why: str) -> None:
         if not is_sound:
@@ -302,7 +303,7 @@ def guarantee_from_json(value: object) -> Guarantee:
         for name, parameter in value.items()
         if name not in ("name", "words")
     }
-    if set(given) != {field.name for field in fields(kind)}:  # type: ignore[arg-type]
+    if set(given) != {field.name for field in fields(kind)}:
         raise _no_guarantee(value)
     try:
         return kind(**given)

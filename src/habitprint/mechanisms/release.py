@@ -19,6 +19,7 @@ SHARES = 1e-9  # totals this near to one are those of shares
 AnyFacts = TypeVar("AnyFacts", bound="Facts")
 
 
+@dataclass(frozen=True)
 class Facts:
     """Be what a step is: a record of its parameters, and of what anyone can see of it in the release.
 
@@ -38,7 +39,7 @@ class Facts:
 
     def to_json(self) -> dict[str, Any]:
         """Return the record, for a file."""
-        return asdict(self)  # type: ignore[call-overload,no-any-return]
+        return asdict(self)
 
 
 @dataclass(frozen=True)

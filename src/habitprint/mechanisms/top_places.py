@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, get_args
 import numpy as np
 from scipy import sparse
 
-from habitprint.errors import InputError, is_whole, require_option
+from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
@@ -69,12 +69,8 @@ class KeepTopPlaces(OneStep):
 
     def __post_init__(self) -> None:
         require_option("popularity", self.by, get_args(Popularity))
-        if not is_whole(self.n) or self.n < 1:
-            raise InputError(
-                f"{self.n!r} places to keep",
-                why="at least one place is needed to say where anybody was",
-                fix="keep a positive whole number of places",
-            )
+        why = "at least one place is needed to say where anybody was"
+        require_whole("n", self.n, 1, why, fix="keep a positive whole number of places")
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Rank the places and keep the first."""

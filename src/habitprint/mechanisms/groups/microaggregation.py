@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from habitprint.errors import InputError, is_whole, require_option
+from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.grouping import Loss, group_means, mdav, second_phase, successive_groups
 from habitprint.mechanisms.guarantees import KAnonymity
@@ -70,12 +70,8 @@ class Microaggregate(OneStep):
     def __post_init__(self) -> None:
         require_option("loss", self.loss, get_args(Loss))
         require_option("method", self.method, get_args(Grouping))
-        if not is_whole(self.k) or self.k < 1:
-            raise InputError(
-                f"k = {self.k!r}",
-                why="a group has at least one member",
-                fix="use a whole number from 1 (no protection) to the number of users",
-            )
+        fix = "use a whole number from 1 (no protection) to the number of users"
+        require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Find the groups and take their means."""
