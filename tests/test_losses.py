@@ -130,7 +130,7 @@ def test_a_coarse_place_does_not_stand_for_places_that_were_dropped_before() -> 
 @pytest.mark.parametrize("n_top", [0, -1, 2.0, True])
 def test_a_ranking_of_no_place_is_refused(n_top: int) -> None:
     released, _ = hp.datasets.town(30, 12)
-    with pytest.raises(hp.InputError, match="n_top .* is not a whole number"):
+    with pytest.raises(hp.InputError, match=r"n_top .* is not a whole number"):
         hp.measure_losses(released, released, n_top=n_top)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from habitprint.audit.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, check_events
+from habitprint.events.events import require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mechanisms.exposure import totals_exposure
@@ -219,12 +220,7 @@ def prepare_events(
     >>> prepare_events(events).facts.periods_how
     'No periods were given, so the two consecutive weeks (from Monday) with the most users active in both were taken.'
     """
-    if "place" not in events.columns:
-        raise InputError(
-            f"{events.source} has positions, but no places",
-            why="a histogram counts visits to places",
-            fix="lay a grid over it: grid=hp.Grid(1000, box) (on the command line: --side 1000)",
-        )
+    require_places(events)
     found = check_events(events, progress=progress)
     how, command = GIVEN, None
     if period is None:
