@@ -10,8 +10,7 @@ from habitprint.audit.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.events.events import require_places
-from habitprint.histograms import Histograms
-from habitprint.ids import positions
+from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, Period, Split, split
 from habitprint.periods.dates import DAYS
@@ -22,7 +21,6 @@ from habitprint.truth import SAME_ID
 from habitprint.words import counted
 
 TWO_WEEKS, THREE_WEEKS = 14, 21  # days
-FEW_PLACES_SHARED = 0.5
 GIVEN = "The periods were given."
 
 
@@ -188,9 +186,7 @@ def prepare_tables(
     40
     """
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth), overlap, seed)
-    cautions = _table_cautions(tables)
-    if released.to_table().equals(known.to_table()):
-        cautions.insert(0, "Both tables are the same. An adversary knows another period; this says nothing about him.")
+    cautions = caveats(released, known) + _totals_caution(tables)
     if preparation.copied:
         cautions.insert(
             0,
@@ -229,7 +225,7 @@ def prepare_events(
     parts = split(events, period, active=active, count=count, progress=progress)
     tables = _known_to_adversary(TwoTables(parts.released, parts.known, SAME_ID), overlap, seed)
     facts = _events_facts(found, parts, command)
-    cautions = _event_cautions(facts, parts) + _table_cautions(tables)
+    cautions = _event_cautions(facts, parts) + caveats(parts.released, parts.known) + _totals_caution(tables)
     return Prepared(tables, _facts(tables, facts, parts.periods, how, cautions), CountedEvents(events, period, count))
 
 
@@ -315,7 +311,7 @@ def _facts(
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
-        n_shared_places=_n_shared_places(tables),
+        n_shared_places=n_shared_places(tables.released, tables.known),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
         cautions=tuple(cautions),
@@ -327,10 +323,6 @@ def _table_facts(histograms: Histograms) -> TableFacts:
     return TableFacts(
         histograms.n_users, histograms.n_places, float(np.median(histograms.totals)), float(np.median(n_places))
     )
-
-
-def _n_shared_places(tables: TwoTables) -> int:
-    return int((positions(tables.released.places, tables.known.places) >= 0).sum())
 
 
 def _event_cautions(facts: EventsFacts, parts: Split) -> list[str]:
@@ -356,20 +348,8 @@ def _event_cautions(facts: EventsFacts, parts: Split) -> list[str]:
     return cautions
 
 
-def _table_cautions(tables: TwoTables) -> list[str]:
-    cautions = []
-    released, known = tables.released, tables.known
-    n_shared, fewer = _n_shared_places(tables), min(released.n_places, known.n_places)
-    if n_shared == 0:
-        cautions.append("The two sides have no place in common, so every pair is a guess. Are places named alike?")
-    elif n_shared < FEW_PLACES_SHARED * fewer:
-        cautions.append(f"Only {n_shared:,} of {fewer:,} places are on both sides. Are they named alike?")
-    if released.n_places == 1:
-        cautions.append(
-            "There is one place only: everybody has the same shares, and nobody can be told apart by them. How much "
-            "somebody was counted may still tell."
-        )
-    totals = totals_exposure(released)
-    if totals.bits > 0:
-        cautions.append(f"The attacks compare shares. If counts are released, {totals.words}. Release shares.")
-    return cautions
+def _totals_caution(tables: TwoTables) -> list[str]:
+    totals = totals_exposure(tables.released)
+    return (
+        [f"The attacks compare shares. If counts are released, {totals.words}. Release shares."] if totals.bits else []
+    )
