@@ -13,7 +13,6 @@ from habitprint.experiments.jobs import (
     AntennaMap,
     Description,
     Job,
-    Plain,
     Popularity,
     SquareMap,
 )
@@ -224,13 +223,7 @@ def lines(evidence: Evidence) -> Figure:
             has_crosses = True
             panel = alt.LayerChart(layer=[panel, crosses(printed, x, PAPER_ACCURACY)])
         panels.append(panel.properties(title=part) if len(parts) > 1 else panel)
-    chart = alt.vconcat(*panels) if len(panels) > 1 else panels[0]
-    rendered = points(evidence)
-    return Figure(
-        rendered.table,
-        rendered.markdown,
-        framed(chart, evidence.experiment.title, _lines(evidence, has_crosses=has_crosses)),
-    )
+    return _with_points(evidence, alt.vconcat(*panels) if len(panels) > 1 else panels[0], has_crosses=has_crosses)
 
 
 def subset(evidence: Evidence) -> Figure:
@@ -248,12 +241,7 @@ def subset(evidence: Evidence) -> Figure:
     counted = frame.with_columns(correct=pl.col("accuracy") * pl.col("value")).drop("low", "high")
     lower = curves(counted, x, Axis(column="correct", title="correct matches"), ["release"])
     chart = alt.vconcat(upper.properties(height=220), lower.properties(height=220))
-    rendered = points(evidence)
-    return Figure(
-        rendered.table,
-        rendered.markdown,
-        framed(chart, evidence.experiment.title, _lines(evidence, has_crosses=printed.height > 0)),
-    )
+    return _with_points(evidence, chart, has_crosses=printed.height > 0)
 
 
 def protection(evidence: Evidence) -> Figure:
@@ -282,21 +270,17 @@ def protection(evidence: Evidence) -> Figure:
 
 def _frame(summaries: Sequence[Summary], *, by_weight: bool) -> pl.DataFrame:
     """Return what curves are drawn from; with one for each weight, only that of the proposed one has intervals."""
-    rows: list[dict[str, Plain]] = []
+    rows = []
     for one in summaries:
         weight, accuracy = one.spot.task.weight, one.accuracy
-        interval = None if accuracy is None or (by_weight and weight != PROPOSED) else accuracy.interval
+        value, low, high = (None, None, None) if accuracy is None else (accuracy.value, *accuracy.interval)
+        if by_weight and weight != PROPOSED:
+            low = high = None
         rows.append(
-            {
-                "value": one.spot.value,
-                "label": one.spot.label,
-                "accuracy": None if accuracy is None else accuracy.value,
-                "low": None if interval is None else interval[0],
-                "high": None if interval is None else interval[1],
-                "series": WEIGHT_NAMES[weight] if by_weight else "release",
-            }
+            (one.spot.value, one.spot.label, value, low, high, WEIGHT_NAMES[weight] if by_weight else "release")
         )
-    return pl.DataFrame(rows, infer_schema_length=None)
+    columns = {"value": pl.Float64, "label": pl.String, **dict.fromkeys(("accuracy", "low", "high"), pl.Float64)}
+    return pl.DataFrame(rows, schema={**columns, "series": pl.String}, orient="row")
 
 
 def _across(summaries: Sequence[Summary], title: str, *, is_log: bool) -> Axis:
@@ -334,17 +318,20 @@ def _printed(summaries: Sequence[Summary], x: Axis) -> pl.DataFrame:
     return pl.DataFrame(found, schema={"label": pl.String, "value": pl.Float64, "paper": pl.Float64}, orient="row")
 
 
-def _lines(evidence: Evidence, *, has_crosses: bool) -> list[str]:
+def _with_points(evidence: Evidence, chart: Chart, *, has_crosses: bool) -> Figure:
+    """Return curves with the table of their points, and what to know about them below the title."""
     repeats = max(one.repeats for one in evidence.summaries)
     has_several = repeats > 1
     what = "Student's interval of the mean over draws" if has_several else "Wilson's interval of a rate"
     drawn = f", up to {repeats} draws of users" if has_several else ""
     crossed = "; black crosses: the paper" if has_crosses else ""
-    return [
+    about = [
         *evidence.source_lines,
         f"{_users(evidence.summaries)}{drawn}{crossed}",
         f"bars: 90% confidence, proposed weight ({what})",
     ]
+    rendered = points(evidence)
+    return Figure(rendered.table, rendered.markdown, framed(chart, evidence.experiment.title, about))
 
 
 def _users(summaries: Sequence[Summary]) -> str:

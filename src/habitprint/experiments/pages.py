@@ -143,8 +143,8 @@ def write_experiment(
 def _write_rendered(evidence: Evidence, out: Path) -> tuple[Rendered, list[str]]:
     """Write the table and, if there is one, the picture; return them with the names of the files."""
     # Slow to import, because they draw.
-    from habitprint.charts import save_chart  # noqa: PLC0415
     from habitprint.experiments.figures import LAYOUTS, Figure  # noqa: PLC0415
+    from habitprint.plots import save_chart  # noqa: PLC0415
 
     rendered, name = LAYOUTS[evidence.experiment.layout](evidence), evidence.experiment.name
     write_table(rendered.table, out / f"{name}.csv", overwrite=True)

@@ -11,6 +11,8 @@ import numpy as np
 import polars as pl
 
 from habitprint import datasets
+from habitprint.datasets.calls_twin import calls_twin_words
+from habitprint.datasets.web_twin import web_twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName
@@ -130,9 +132,8 @@ def _calls_twin(n_users: int, seed: int) -> DataSource:
         regions = twin.antennas.rename({"sub_prefecture": "region"})
         return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
 
-    return DataSource(
-        "calls", _calls_words(n_users, seed), kind="twin", fingerprint=_calls_digest(n_users, seed), open=make
-    )
+    words = calls_twin_words(n_users, seed)
+    return DataSource("calls", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make)
 
 
 def _regions_twin(n_users: int, seed: int) -> DataSource:
@@ -143,16 +144,10 @@ def _regions_twin(n_users: int, seed: int) -> DataSource:
         regions = PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
         return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
 
-    words = f"{_calls_words(n_users, seed)}: another sample, by sub-prefecture"
-    return DataSource("sub-prefectures", words, kind="twin", fingerprint=_calls_digest(n_users, seed), open=make)
-
-
-def _calls_words(n_users: int, seed: int) -> str:
-    return f"twin of the calls, {n_users:,} customers, seed {seed} (made up: nobody in it exists)"
-
-
-def _calls_digest(n_users: int, seed: int) -> str:
-    return _digest(f"{datasets.CallsModel()!r} {n_users} {seed}")
+    words = f"{calls_twin_words(n_users, seed)}: another sample, by sub-prefecture"
+    return DataSource(
+        "sub-prefectures", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make
+    )
 
 
 def _web_twin(seed: int) -> DataSource:
@@ -160,9 +155,8 @@ def _web_twin(seed: int) -> DataSource:
         twin = datasets.web_twin(WEB_USERS, seed=seed)
         return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
 
-    words = f"twin of the web histories, {WEB_USERS} users, seed {seed} (made up: nobody in it exists)"
-    fingerprint = _digest(f"{datasets.WebModel()!r} {WEB_USERS} {seed}")
-    return DataSource("web", words, kind="twin", fingerprint=fingerprint, open=make)
+    words = web_twin_words(WEB_USERS, seed)
+    return DataSource("web", words, kind="twin", fingerprint=f"{words} {datasets.WebModel()!r}", open=make)
 
 
 def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
@@ -181,7 +175,7 @@ def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
     has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
     what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
     words = f"D4D, Ivory Coast, from {folder}" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
-    fingerprint = _digest(f"{files_fingerprint(folder)} {seed} {is_quick}")
+    fingerprint = f"{files_fingerprint(folder)} {seed} {is_quick}"
     return [
         DataSource("calls", words, kind="real", fingerprint=fingerprint, open=calls),
         DataSource("sub-prefectures", f"{words} ({what})", kind="real", fingerprint=fingerprint, open=regions),
@@ -248,8 +242,4 @@ def files_fingerprint(*paths: Path) -> str:
                 listing.append(
                     f"{file.name if file == path else file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
                 )
-    return _digest("\n".join(sorted(listing)))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join(sorted(listing)).encode()).hexdigest()[:32]
