@@ -27,7 +27,7 @@ from habitprint.experiments.jobs import (
     AttackMethod,
     AttackResult,
     AttackTask,
-    Protected,
+    ProtectionEffect,
     Run,
     Spot,
 )
@@ -46,7 +46,7 @@ def run(
     repeat: int = 0,
     n_common: int = 1000,
     cluster: float = 1.0,
-    protected: Protected | None = None,
+    protected: ProtectionEffect | None = None,
 ) -> Run:
     label = "" if value is None else f"{value:g}"
     spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=AttackTask(weight, method))
@@ -160,7 +160,7 @@ def test_far_lower_means_by_a_factor() -> None:
 
 
 def protected(k: float, accuracy: float, cluster: float, loss: float, n_groups: int, n_alike: int = 0) -> Run:
-    done = Protected(loss, n_groups, n_alike)
+    done = ProtectionEffect(loss, n_groups, n_alike)
     return run(accuracy, value=k, cluster=cluster, n_common=100, protected=done)
 
 

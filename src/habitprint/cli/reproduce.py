@@ -39,9 +39,6 @@ def reproduce(
         list[str] | None,
         typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The folder for tables, figures and the index.", rich_help_panel=OUTPUT)
-    ] = None,
     d4d: Annotated[
         Path | None,
         typer.Option(help="The folder of the calls in Ivory Coast; else a twin.", rich_help_panel=INPUT),
@@ -56,11 +53,6 @@ def reproduce(
         Path | None,
         typer.Option(help="The folder of GeoLife; without it, its parts are left out.", rich_help_panel=INPUT),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
-    ] = None,
     events: Annotated[
         str | None,
         typer.Option(help="Your events, instead of the file that the spec names.", rich_help_panel=INPUT),
@@ -70,6 +62,14 @@ def reproduce(
     place: Column = None,
     lat: Column = None,
     lon: Column = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for tables, figures and the index.", rich_help_panel=OUTPUT)
+    ] = None,
     list_only: Annotated[
         bool, typer.Option("--list", help="List what can be made, and leave.", rich_help_panel=OUTPUT)
     ] = False,

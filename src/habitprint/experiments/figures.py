@@ -56,7 +56,7 @@ N_TONES = 6  # neighbouring regions are told apart by so many colours and shapes
 
 
 @dataclass(frozen=True)
-class Figure(Rendered):
+class Drawing(Rendered):
     """Hold a table, and the picture that is drawn from it."""
 
     chart: Chart
@@ -208,7 +208,7 @@ def framed(chart: Chart, title: str, about: Sequence[str]) -> Chart:
     return complete
 
 
-def lines(evidence: Evidence) -> Figure:
+def lines(evidence: Evidence) -> Drawing:
     """Draw accuracy against what varies, one curve for each weight; bars are the interval of the proposed one."""
     parts = list(dict.fromkeys(one.spot.part for one in evidence.summaries))
     panels: list[Chart] = []
@@ -226,7 +226,7 @@ def lines(evidence: Evidence) -> Figure:
     return _with_points(evidence, alt.vconcat(*panels) if len(panels) > 1 else panels[0], has_crosses=has_crosses)
 
 
-def subset(evidence: Evidence) -> Figure:
+def subset(evidence: Evidence) -> Drawing:
     """Draw accuracy and correct matches against the size of the release, one above the other."""
     summaries = sorted(
         (one for one in evidence.summaries if one.spot.value is not None), key=lambda one: one.spot.value or 0.0
@@ -244,7 +244,7 @@ def subset(evidence: Evidence) -> Figure:
     return _with_points(evidence, chart, has_crosses=printed.height > 0)
 
 
-def protection(evidence: Evidence) -> Figure:
+def protection(evidence: Evidence) -> Drawing:
     """Draw the four curves of the paper against k, one panel for each set of data."""
     panels = []
     for part in dict.fromkeys(one.spot.part for one in evidence.summaries):
@@ -261,7 +261,7 @@ def protection(evidence: Evidence) -> Figure:
         [one.spot.part, f"{one.spot.value:,.0f}", *(rate(rate_of(one)) for rate_of in PROTECTION.values())]
         for one in evidence.summaries
     ]
-    return Figure(
+    return Drawing(
         summary_table(evidence.summaries),
         markdown_table(header, rows),
         framed(alt.vconcat(*panels), evidence.experiment.title, evidence.source_lines),
@@ -318,7 +318,7 @@ def _printed(summaries: Sequence[Summary], x: Axis) -> pl.DataFrame:
     return pl.DataFrame(found, schema={"label": pl.String, "value": pl.Float64, "paper": pl.Float64}, orient="row")
 
 
-def _with_points(evidence: Evidence, chart: Chart, *, has_crosses: bool) -> Figure:
+def _with_points(evidence: Evidence, chart: Chart, *, has_crosses: bool) -> Drawing:
     """Return curves with the table of their points, and what to know about them below the title."""
     repeats = max(one.repeats for one in evidence.summaries)
     has_several = repeats > 1
@@ -331,7 +331,7 @@ def _with_points(evidence: Evidence, chart: Chart, *, has_crosses: bool) -> Figu
         f"bars: 90% confidence, proposed weight ({what})",
     ]
     rendered = points(evidence)
-    return Figure(rendered.table, rendered.markdown, framed(chart, evidence.experiment.title, about))
+    return Drawing(rendered.table, rendered.markdown, framed(chart, evidence.experiment.title, about))
 
 
 def _users(summaries: Sequence[Summary]) -> str:
@@ -350,7 +350,7 @@ def _users(summaries: Sequence[Summary]) -> str:
     return "; ".join(words)
 
 
-def popularity(evidence: Evidence) -> Figure:
+def popularity(evidence: Evidence) -> Drawing:
     """Draw visits against the rank of a site, both logarithmic."""
     job, found = _only(evidence, Popularity)
     table = found.table
@@ -368,14 +368,14 @@ def popularity(evidence: Evidence) -> Figure:
         [DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_of_one_user:,}"],
         ["paper", "121", "83,219", "77,935"],
     ]
-    return Figure(
+    return Drawing(
         described_table(found, job, evidence.sources),
         markdown_table(["data", "users", "sites", "sites of a single user"], rows),
         framed(chart, evidence.experiment.title, [*evidence.source_lines, facts, printed]),
     )
 
 
-def positions(evidence: Evidence) -> Figure:
+def positions(evidence: Evidence) -> Drawing:
     """Draw antennas and visited squares, as far as there is data for them."""
     panels, rows, tables = [], [], []
     for job, one in evidence.done.items():
@@ -386,7 +386,7 @@ def positions(evidence: Evidence) -> Figure:
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
         rows.append([DATA_NAMES[job.data], found.what, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
         tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(found.what)))
-    return Figure(
+    return Drawing(
         pl.concat(tables, how="diagonal"),
         markdown_table(["data", "what is drawn", "places", "paper"], rows),
         framed(alt.hconcat(*panels), evidence.experiment.title, evidence.source_lines),
@@ -425,7 +425,7 @@ def _squares(table: pl.DataFrame) -> alt.Chart:
     return chart
 
 
-def active_weeks(evidence: Evidence) -> Figure:
+def active_weeks(evidence: Evidence) -> Drawing:
     """Draw one mark for each active week of each user."""
     job, found = _only(evidence, ActiveWeeks)
     numbered = found.table.with_columns(number=pl.col("user").rank("dense"))
@@ -443,7 +443,7 @@ def active_weeks(evidence: Evidence) -> Figure:
     header = ["data", "users with several active weeks", "active weeks of these, on average"]
     rows = [[DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]]
     facts = f"{n} users with several active weeks, {on_average} on average"
-    return Figure(
+    return Drawing(
         described_table(found, job, evidence.sources),
         markdown_table(header, rows),
         framed(chart, evidence.experiment.title, [*evidence.source_lines, facts]),

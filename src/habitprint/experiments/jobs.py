@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
@@ -125,7 +125,7 @@ class HistogramMethod:
     """
 
     name: str
-    words: str
+    words: str = field(compare=False, repr=False)
     solver: Method = "joint"
     direction: Direction = "released-to-known"
     is_as_common: bool = False
@@ -136,7 +136,7 @@ class ChainMethod:
     """Compare mobility Markov chains instead of histograms, each alone."""
 
     name: str
-    words: str
+    words: str = field(compare=False, repr=False)
     distance: ChainDistance
 
 
@@ -180,10 +180,10 @@ class TimeTask:
 class DataTask(Enum):
     """Ask for a description of the data, to be drawn."""
 
-    POPULARITY = "visits of each place"
-    ANTENNAS = "where antennas are"
-    SQUARES = "squares with a position"
-    ACTIVE_WEEKS = "weeks in which each user was active"
+    POPULARITY = "popularity"
+    ANTENNAS = "antennas"
+    SQUARES = "squares"
+    ACTIVE_WEEKS = "active-weeks"
 
 
 Task = AttackTask | TimeTask | DataTask
@@ -235,7 +235,7 @@ Plain = str | int | float | None
 
 
 @dataclass(frozen=True)
-class Protected:
+class ProtectionEffect:
     """Hold what micro-aggregation did to a release: what it lost, its groups, and users alike from the start."""
 
     information_loss: float
@@ -266,7 +266,7 @@ class AttackResult:
     n_places: int | None
     found: Evaluation
     gap: float | None = None
-    protected: Protected | None = None
+    protected: ProtectionEffect | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -384,7 +384,7 @@ class Done:
         if "found" in own:
             rates = {name: Rate(**one) for name, one in own["found"].items() if isinstance(one, dict)}
             own["found"] = Evaluation(**{**own["found"], **rates})
-            own["protected"] = Protected(**own["protected"]) if own["protected"] else None
+            own["protected"] = ProtectionEffect(**own["protected"]) if own["protected"] else None
         return cls(RESULTS[kept["kind"]](**own), kept["seconds"])
 
 

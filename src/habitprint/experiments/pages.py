@@ -143,13 +143,13 @@ def write_experiment(
 def _write_rendered(evidence: Evidence, out: Path) -> tuple[Rendered, list[str]]:
     """Write the table and, if there is one, the picture; return them with the names of the files."""
     # Slow to import, because they draw.
-    from habitprint.experiments.figures import LAYOUTS, Figure  # noqa: PLC0415
+    from habitprint.experiments.figures import LAYOUTS, Drawing  # noqa: PLC0415
     from habitprint.plots import save_chart  # noqa: PLC0415
 
     rendered, name = LAYOUTS[evidence.experiment.layout](evidence), evidence.experiment.name
     write_table(rendered.table, out / f"{name}.csv", overwrite=True)
     files = [f"{name}.csv"]
-    if isinstance(rendered, Figure):
+    if isinstance(rendered, Drawing):
         for file in (f"{name}.svg", f"{name}.png"):
             save_chart(rendered.chart, out / file, overwrite=True)
             files.append(file)

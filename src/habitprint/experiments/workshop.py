@@ -26,7 +26,7 @@ from habitprint.experiments.jobs import (
     Job,
     LeftOut,
     Popularity,
-    Protected,
+    ProtectionEffect,
     Result,
     Setting,
     SquareMap,
@@ -159,7 +159,7 @@ class PreparedSides:
 
     released: Histograms
     known: Histograms
-    protected: Protected | None = None
+    protected: ProtectionEffect | None = None
 
     @property
     def n_places(self) -> int:
@@ -199,7 +199,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     release = microaggregate(released, k, progress=progress)
     loss, classes = measure_losses(released, release).information_loss, share_classes(released)
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
-    protected = Protected(
+    protected = ProtectionEffect(
         information_loss=loss,
         n_groups=release.facts(Grouped).n_groups,
         n_alike=int((np.bincount(classes)[classes] > 1).sum()),
