@@ -130,7 +130,7 @@ def test_published_numbers_agree_with_each_other() -> None:
     """The paper prints some of its rates as counts as well."""
     assert METRICS["calls"]["jensen-shannon"] == round(9927 / 46_986, 3)
     by_name = {experiment.name: experiment for experiment in PAPER}
-    precisions = {one.method: one.number for one in by_name["table-overlap"].published}
+    precisions = {one.task.method: one.number for one in by_name["table-overlap"].published}
     assert precisions == {COMMON: round(1340 / 3750, 2), JOINT: round(1672 / 5000, 2)}
     coarse = by_name["table-aggregation"].find_published("sub-prefectures")
     assert coarse is not None
@@ -140,7 +140,7 @@ def test_published_numbers_agree_with_each_other() -> None:
 @pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
 def test_every_published_number_belongs_to_a_job(experiment: Experiment) -> None:
     for one in experiment.published:
-        task = TimeTask(one.weight) if one.measure.startswith("seconds") else AttackTask(one.weight, one.method)
+        task = TimeTask(one.task.weight) if one.measure.startswith("seconds") else one.task
         parts = [part for part in experiment.parts if part.name == one.part and task in part.tasks]
         assert parts
         assert one.value is None or any(one.value in part.values for part in parts)
@@ -148,7 +148,7 @@ def test_every_published_number_belongs_to_a_job(experiment: Experiment) -> None
 
 @pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
 def test_no_two_published_numbers_are_of_the_same_row(experiment: Experiment) -> None:
-    rows = [(one.part, one.weight, one.method, one.value, one.measure) for one in experiment.published]
+    rows = [(one.part, one.task, one.value, one.measure) for one in experiment.published]
     assert len(set(rows)) == len(rows)
 
 

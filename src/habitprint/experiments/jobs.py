@@ -170,6 +170,9 @@ class AttackTask:
         find_weight(self.weight)
 
 
+PROPOSED_ATTACK = AttackTask()
+
+
 @dataclass(frozen=True)
 class TimeTask:
     """Ask how long the joint attack with a weight takes, while nothing else runs."""
@@ -212,7 +215,7 @@ class Job:
 
     data: DataName
     setting: Setting = AS_IT_IS
-    task: Task = AttackTask()
+    task: Task = PROPOSED_ATTACK
     repeat: int = 0
 
     def key(self, fingerprint: str, seed: int) -> str:

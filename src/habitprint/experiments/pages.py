@@ -113,7 +113,7 @@ def write_experiment(
     """Write the table, the picture and the page of an experiment, from the results of its jobs."""
     own = {job: done[job] for job in experiment.jobs() if job in done}
     runs = collect_runs(experiment, own, sources)
-    evidence = Evidence(experiment, own, runs, summarise(experiment, runs), sources, is_quick)
+    evidence = Evidence(experiment, own, summarise(experiment, runs), sources, is_quick)
     files: list[str] = []
     page = [f"# {experiment.title}", "", experiment.about, ""]
     if any(not isinstance(one.result, LeftOut) for one in own.values()):

@@ -21,6 +21,7 @@ from habitprint.experiments.jobs import (
     JOINT,
     MARKOV,
     ONE_BY_ONE,
+    AttackTask,
     DataName,
     DataTask,
     Setting,
@@ -45,7 +46,7 @@ SIDES = (300, 500, 1000)
 
 
 def _metrics(part: str) -> tuple[Published, ...]:
-    return tuple(Published(part=part, number=number, weight=weight) for weight, number in METRICS[part].items())
+    return tuple(Published(part, number, AttackTask(weight)) for weight, number in METRICS[part].items())
 
 
 PAPER = (
@@ -80,7 +81,7 @@ PAPER = (
             ),
         ),
         claims=(Moves("accuracy falls with the number of users", grows=False), Leads()),
-        published=(*_metrics("calls"), Published(part="calls", number=0.78, value=1000, note="at 1,000 users")),
+        published=(*_metrics("calls"), Published("calls", 0.78, value=1000, note="at 1,000 users")),
     ),
     Experiment(
         name="figure-subset",
@@ -102,8 +103,8 @@ PAPER = (
         ),
         claims=(Moves("accuracy grows with the size of the release, from one-by-one on", grows=True),),
         published=(
-            Published(part="calls", number=0.211),
-            Published(part="not drawn", number=0.095, method=FROM_KNOWN, note="in a comment of the paper's source"),
+            Published("calls", 0.211),
+            Published("not drawn", 0.095, AttackTask(method=FROM_KNOWN), note="in a comment of the paper's source"),
         ),
     ),
     Experiment(
@@ -123,8 +124,8 @@ PAPER = (
         ),
         claims=(Beats("A2's precision is above A1's", COMMON, JOINT, precision_of),),
         published=(
-            Published(part="calls", number=0.36, method=COMMON, measure="precision", note="1,340 of 3,750"),
-            Published(part="calls", number=0.33, method=JOINT, measure="precision", note="1,672 of 5,000"),
+            Published("calls", 0.36, AttackTask(method=COMMON), measure="precision", note="1,340 of 3,750"),
+            Published("calls", 0.33, AttackTask(method=JOINT), measure="precision", note="1,672 of 5,000"),
         ),
         n_published=5000,
     ),
@@ -149,8 +150,8 @@ PAPER = (
         parts=(Part(data="calls", label="antennas"), Part(data="sub-prefectures")),
         claims=(Drops("accuracy is far lower with sub-prefectures", "sub-prefectures", "antennas", 2.0),),
         published=(
-            Published(part="antennas", number=0.211, note="9,927 of 46,986"),
-            Published(part="sub-prefectures", number=0.044, note="2,070 of 46,986, of another sample"),
+            Published("antennas", 0.211, note="9,927 of 46,986"),
+            Published("sub-prefectures", 0.044, note="2,070 of 46,986, of another sample"),
         ),
     ),
     Experiment(
@@ -181,7 +182,7 @@ PAPER = (
             Reaches("more than half are identified by 60 sites", 60, 0.5),
             Leads(),
         ),
-        published=(Published(part="web", number=0.5, value=60, note="more than"),),
+        published=(Published("web", 0.5, value=60, note="more than"),),
         n_published=102,
     ),
     Experiment(
@@ -238,10 +239,10 @@ PAPER = (
             *(Beats(f"one-by-one histograms beat {chains.name}", ONE_BY_ONE, chains) for chains in MARKOV),
         ),
         published=(
-            *(Published(part="histograms", number=0.60, value=side, note="up to, 300 m to 1,000 m") for side in SIDES),
-            *(Published(part="histograms", number=0.50, method=ONE_BY_ONE, value=side) for side in SIDES),
+            *(Published("histograms", 0.60, value=side, note="up to, 300 m to 1,000 m") for side in SIDES),
+            *(Published("histograms", 0.50, AttackTask(method=ONE_BY_ONE), value=side) for side in SIDES),
             *(
-                Published(part="Markov chains", number=0.45, method=chains, note="up to, of 77 users (Gambs et al.)")
+                Published("Markov chains", 0.45, AttackTask(method=chains), note="up to, of 77 users (Gambs et al.)")
                 for chains in MARKOV
             ),
         ),
@@ -257,12 +258,12 @@ PAPER = (
             Part(data="geolife", setting=SQUARES, tasks=(TimeTask(),)),
         ),
         published=(
-            Published(part="calls", number=41 * 60, measure="seconds_weights"),
-            Published(part="calls", number=432 * 60, measure="seconds_matching"),
-            Published(part="web", number=6, measure="seconds_weights"),
-            Published(part="web", number=0.1, measure="seconds_matching"),
-            Published(part="geolife", number=0.9, measure="seconds_weights"),
-            Published(part="geolife", number=0.2, measure="seconds_matching"),
+            Published("calls", 41 * 60, measure="seconds_weights"),
+            Published("calls", 432 * 60, measure="seconds_matching"),
+            Published("web", 6, measure="seconds_weights"),
+            Published("web", 0.1, measure="seconds_matching"),
+            Published("geolife", 0.9, measure="seconds_weights"),
+            Published("geolife", 0.2, measure="seconds_matching"),
         ),
     ),
     Experiment(

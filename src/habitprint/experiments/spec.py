@@ -8,9 +8,7 @@ from typing import Literal, Protocol, get_args
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.experiments.jobs import (
     AS_IT_IS,
-    JOINT,
-    PROPOSED,
-    AttackMethod,
+    PROPOSED_ATTACK,
     AttackTask,
     DataName,
     Job,
@@ -19,7 +17,6 @@ from habitprint.experiments.jobs import (
     Setting,
     Task,
 )
-from habitprint.weights import WeightName
 
 Judgement = Literal["holds", "within the noise", "does not hold", "not tested"]
 Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
@@ -57,14 +54,14 @@ class Claim(Protocol):
         """Return whether the claim holds."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Published:
     """Hold one number of the paper: a rate, or seconds, and what it belongs to.
 
     Parameters
     ----------
-    part, method, weight
-        The row of the table, or the curve.
+    part, task
+        The row of the table, or the curve; seconds are of the attack that is measured.
     value
         Of what varies; None for all users, or where nothing varies.
     number
@@ -77,8 +74,7 @@ class Published:
 
     part: str
     number: float
-    weight: WeightName = PROPOSED
-    method: AttackMethod = JOINT
+    task: AttackTask = PROPOSED_ATTACK
     value: float | None = None
     measure: Measure = "accuracy"
     note: str = ""
@@ -117,7 +113,7 @@ class Part:
     setting: Setting = AS_IT_IS
     varies: Quantity | None = None
     values: tuple[int | float | str, ...] = ()
-    tasks: tuple[Task, ...] = (AttackTask(),)
+    tasks: tuple[Task, ...] = (PROPOSED_ATTACK,)
     repeats: int = 1
     quick_setting: Setting | None = None
     quick_values: tuple[int | float | str, ...] = ()
@@ -215,28 +211,19 @@ class Experiment:
             yield from part.jobs()
 
     def find_published(
-        self,
-        part: str,
-        *,
-        weight: WeightName = PROPOSED,
-        method: AttackMethod = JOINT,
-        value: float | None = None,
-        measure: Measure = "accuracy",
+        self, part: str, task: AttackTask = PROPOSED_ATTACK, value: float | None = None, measure: Measure = "accuracy"
     ) -> Published | None:
         """Return the paper's number for a row of ours, if it prints one.
 
         Examples
         --------
-        >>> printed = Published(part="calls", number=0.78, value=1000)
+        >>> printed = Published("calls", 0.78, value=1000)
         >>> figure = Experiment(name="mine", title="Mine", parts=(Part(data="calls"),), published=(printed,))
         >>> figure.find_published("calls", value=1000).number, figure.find_published("calls")
         (0.78, None)
         """
-        wanted = (part, weight, method, value, measure)
-        for one in self.published:
-            if (one.part, one.weight, one.method, one.value, one.measure) == wanted:
-                return one
-        return None
+        wanted = (part, task, value, measure)
+        return next((one for one in self.published if (one.part, one.task, one.value, one.measure) == wanted), None)
 
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""

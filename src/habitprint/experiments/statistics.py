@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from scipy.special import ndtri, stdtrit
@@ -227,8 +228,7 @@ def summarise(experiment: Experiment, runs: Iterable[Run]) -> tuple[Summary, ...
 def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run]) -> Summary:
     results = [run.result for run in runs]
     found = [one.found for one in results]
-    value = None if spot.is_all else spot.value
-    weight, method = spot.task.weight, spot.task.method
+    printed = partial(experiment.find_published, spot.part, spot.task, None if spot.is_all else spot.value)
     return Summary(
         spot,
         len(runs),
@@ -239,8 +239,6 @@ def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run]) -> Summary
         cluster_accuracy=mean(one.cluster_accuracy for one in found),
         information_loss=mean(one.protected.information_loss for one in results if one.protected is not None),
         groups_share=mean(one.protected.n_groups / one.n_users for one in results if one.protected is not None),
-        paper=experiment.find_published(spot.part, weight=weight, method=method, value=value),
-        paper_precision=experiment.find_published(
-            spot.part, weight=weight, method=method, value=value, measure="precision"
-        ),
+        paper=printed("accuracy"),
+        paper_precision=printed("precision"),
     )

@@ -8,6 +8,7 @@ import polars as pl
 from habitprint.experiments.jobs import (
     ALL_WEIGHTS,
     JOINT,
+    AttackTask,
     ChainMethod,
     DataName,
     Description,
@@ -15,7 +16,6 @@ from habitprint.experiments.jobs import (
     Job,
     LeftOut,
     Plain,
-    Run,
     TimeResult,
     TimeTask,
 )
@@ -55,8 +55,8 @@ class Evidence:
         What was asked for.
     done
         Its jobs, as far as there is data for them.
-    runs, summaries
-        One for each attack, and one for each point of a curve or row of a table.
+    summaries
+        One for each point of a curve or row of a table.
     sources
         Where the data comes from.
     is_quick
@@ -65,7 +65,6 @@ class Evidence:
 
     experiment: Experiment
     done: Mapping[Job, Done]
-    runs: tuple[Run, ...]
     summaries: tuple[Summary, ...]
     sources: Mapping[DataName, DataSource]
     is_quick: bool = False
@@ -279,9 +278,8 @@ def runtime(evidence: Evidence) -> Rendered:
             if one is None or not isinstance(one.result, TimeResult) or not isinstance(job.task, TimeTask):
                 continue
             found, source, weight = one.result, evidence.sources[job.data].kind, job.task.weight
-            printed = [
-                evidence.experiment.find_published(part.name, weight=weight, measure=measure) for measure in TIMES
-            ]
+            attack = AttackTask(weight)
+            printed = [evidence.experiment.find_published(part.name, attack, measure=measure) for measure in TIMES]
             paper = [None if number is None else number.number for number in printed]
             ours = [found.seconds_weights, found.seconds_matching, found.seconds_proof]
             sizes = [f"{found.n_users:,}", f"{found.n_places:,}"]
