@@ -73,7 +73,7 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
         ("repeats = 5", "repeat = 5", "did you mean 'repeats'"),
         ("repeats = 5", 'repeats = "5"', "repeats is a whole number"),
         ("repeats = 5", "repeats = true", "repeats is a whole number"),
-        ("repeats = 5", "repeats = 0", "0 repeats"),
+        ("repeats = 5", "repeats = 0", "repeats 0 is not a whole number"),
         ('"l1"]', '"l2"]', "there is no weight 'l2'"),
         ('"falls"', '"rises"', "there is no claim 'rises'"),
         ('name = "our-users"', 'name = "../our"', "files are named after it"),

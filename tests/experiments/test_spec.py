@@ -106,7 +106,7 @@ def test_a_setting_that_makes_no_sense_is_refused(fields: dict[str, Any], words:
         ({"varies": "n_users", "values": ()}, "0 values"),
         ({"values": (1,)}, "None varies over 1"),
         ({"varies": "n_users", "values": (0,)}, "n_users = 0"),
-        ({"repeats": 0}, "0 repeats"),
+        ({"repeats": 0}, "repeats 0 is not a whole number"),
     ],
 )
 def test_a_part_that_makes_no_sense_is_refused(fields: dict[str, Any], words: str) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import JsonOption
+from habitprint.cli.options import INPUT, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
@@ -30,11 +30,11 @@ METHODS: tuple[Method, ...] = ("joint", "one-by-one")
 
 def demo(
     users: Annotated[
-        int, typer.Option(min=10, help="Customers in the twin of the paper's calls.", rich_help_panel="Input")
+        int, typer.Option(min=10, help="Customers in the twin of the paper's calls.", rich_help_panel=INPUT)
     ] = 1000,
     seed: Annotated[
         int,
-        typer.Option(min=0, help="Which customers, and which of equally good matchings.", rich_help_panel="Input"),
+        typer.Option(min=0, help="Which customers, and which of equally good matchings.", rich_help_panel=INPUT),
     ] = 0,
     as_json: JsonOption = False,
 ) -> None:

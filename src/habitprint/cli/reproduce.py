@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import ForceOption, JsonOption
+from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, Options, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName
@@ -24,48 +25,72 @@ from habitprint.experiments.spec import Experiment, Judgement
 
 ALL = "all"
 SPEC = ".toml"
-INPUT, OUTPUT = "Input", "Output"
+SIZE = "Size"
 STYLES: Mapping[Judgement, str] = {
     "holds": "green", "within the noise": "yellow", "does not hold": "red", "not tested": "dim",
 }  # fmt: skip
-Column = Annotated[
-    str | None,
-    typer.Option(help="A column of your events, instead of what the spec says.", rich_help_panel=INPUT),
-]
+Column = Annotated[str | None, typer.Option(help="A column of your events, instead of what the spec says.")]
 
 
+@dataclass(frozen=True)
+class PaperOptions(Options, panel=INPUT):
+    """Hold where the paper's data is, as far as it is given."""
+
+    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None
+    web_history: Annotated[
+        Path | None, typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a twin.")
+    ] = None
+    geolife: Annotated[Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")] = (
+        None
+    )
+
+    def folders(self, cache: Path) -> Folders:
+        """Return the folders, each of which must be there."""
+        return Folders(d4d=self.d4d, web_history=self.web_history, geolife=self.geolife, cache=cache)
+
+
+@dataclass(frozen=True)
+class SpecOptions(Options, panel=INPUT):
+    """Hold what takes the place of what a spec says of your events."""
+
+    events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None
+    user: Column = None
+    time: Column = None
+    place: Column = None
+    lat: Column = None
+    lon: Column = None
+
+    @property
+    def given_events(self) -> GivenEvents:
+        """Return it as `read_spec` takes it."""
+        return GivenEvents(
+            file=self.events, user=self.user, time=self.time, place=self.place, lat=self.lat, lon=self.lon
+        )
+
+
+@dataclass(frozen=True)
+class SizeOptions(Options, panel=SIZE):
+    """Hold how much is computed."""
+
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False
+    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
+    ] = None
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """Return an experiment at this size."""
+        return experiment if self.repeats is None else experiment.repeated(self.repeats)
+
+
+@expanded
 def reproduce(
+    paper: PaperOptions,
+    spec: SpecOptions,
+    size: SizeOptions,
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
-    ] = None,
-    d4d: Annotated[
-        Path | None,
-        typer.Option(help="The folder of the calls in Ivory Coast; else a twin.", rich_help_panel=INPUT),
-    ] = None,
-    web_history: Annotated[
-        Path | None,
-        typer.Option(
-            help="The folder with visits*.csv and places.csv of the web histories; else a twin.", rich_help_panel=INPUT
-        ),
-    ] = None,
-    geolife: Annotated[
-        Path | None,
-        typer.Option(help="The folder of GeoLife; without it, its parts are left out.", rich_help_panel=INPUT),
-    ] = None,
-    events: Annotated[
-        str | None,
-        typer.Option(help="Your events, instead of the file that the spec names.", rich_help_panel=INPUT),
-    ] = None,
-    user: Column = None,
-    time: Column = None,
-    place: Column = None,
-    lat: Column = None,
-    lon: Column = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The folder for tables, figures and the index.", rich_help_panel=OUTPUT)
@@ -97,15 +122,22 @@ def reproduce(
         raise InputError(
             "--out is missing", why="tables and figures go into a folder", fix="name one: --out paper (see also --list)"
         )
-    given = GivenEvents(file=events, user=user, time=time, place=place, lat=lat, lon=lon)
-    experiments, own = _choose(names or [ALL], given, is_quick=quick)
-    if repeats is not None:
-        experiments = [experiment.repeated(repeats) for experiment in experiments]
-    folders = Folders(d4d=d4d, web_history=web_history, geolife=geolife, cache=out)
-    sources: dict[DataName, DataSource] = {**find_sources(folders, seed=seed, is_quick=quick), **own}
+    experiments, own = _choose(names or [ALL], spec, is_quick=size.quick)
+    sources: dict[DataName, DataSource] = {
+        **find_sources(paper.folders(cache=out), seed=size.seed, is_quick=size.quick),
+        **own,
+    }
     store = make_output(out, force=force)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        made = run(experiments, sources, store, out, seed=seed, is_quick=quick, progress=progress)
+        made = run(
+            [size.of(experiment) for experiment in experiments],
+            sources,
+            store,
+            out,
+            seed=size.seed,
+            is_quick=size.quick,
+            progress=progress,
+        )
     if as_json:
         typer.echo(json.dumps(made.to_json(), ensure_ascii=False))
     else:
@@ -113,7 +145,7 @@ def reproduce(
 
 
 def _choose(
-    names: list[str], given: GivenEvents, *, is_quick: bool
+    names: list[str], spec: SpecOptions, *, is_quick: bool
 ) -> tuple[list[Experiment], dict[DataName, DataSource]]:
     """Return the experiments that are asked for, and the events of a spec."""
     specs = [Path(name) for name in names if name.endswith(SPEC)]
@@ -129,7 +161,7 @@ def _choose(
         raise InputError(
             f"{len(specs)} specs", why="one run is about one set of events", fix="run them one after the other"
         )
-    if not specs and not given.is_empty:
+    if not specs and spec.given:
         raise InputError(
             "--events and its columns without a spec",
             why="the paper's experiments run on the paper's data or its twins",
@@ -139,7 +171,7 @@ def _choose(
     experiments = [experiment.quickly() if is_quick else experiment for experiment in chosen]
     if not specs:
         return experiments, {}
-    experiment, source = read_spec(specs[0], given)
+    experiment, source = read_spec(specs[0], spec.given_events)
     if experiment.name in NAMES:
         raise InputError(
             f"{specs[0]}: name = {experiment.name!r}", why="the paper has one of that name", fix="choose another name"

@@ -79,17 +79,6 @@ class GivenEvents:
     lat: str | None = None
     lon: str | None = None
 
-    @property
-    def is_empty(self) -> bool:
-        """Return whether it says nothing at all.
-
-        Examples
-        --------
-        >>> GivenEvents().is_empty, GivenEvents(user="caller").is_empty
-        (True, False)
-        """
-        return self == NOTHING_GIVEN
-
 
 NOTHING_GIVEN = GivenEvents()
 

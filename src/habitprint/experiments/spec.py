@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Literal, Protocol, get_args
 
-from habitprint.errors import InputError, is_whole, require_option
+from habitprint.errors import InputError, require_option, require_whole
 from habitprint.experiments.jobs import (
     AS_IT_IS,
     PROPOSED_ATTACK,
@@ -129,8 +129,7 @@ class Part:
                 why="what varies has values, and values belong to what varies",
                 fix="give both or none",
             )
-        if not is_whole(self.repeats) or self.repeats < 1:
-            raise InputError(f"{self.repeats!r} repeats", why="users are drawn at least once", fix="use 1, 2, 3, …")
+        require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
 
     @property
     def name(self) -> str:
