@@ -4,8 +4,8 @@ python scripts/gallery.py gallery
 """
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rich.console import Console
@@ -16,22 +16,31 @@ from habitprint.cli.progress import ProgressBar
 N_CUSTOMERS = 2_000
 
 
-def shopping() -> tuple[hp.Events, dict[str, Any]]:
-    """Return real purchases, by product, and how to audit them: categories are coarser places."""
+@dataclass(frozen=True)
+class Case:
+    """Hold events, and how to audit them."""
+
+    events: hp.Events
+    period: hp.BusiestWeeks | hp.ConsecutiveWeeks
+    coarser: hp.PlaceMapping
+
+
+def shopping() -> Case:
+    """Return real purchases, by product: categories are coarser places."""
     events = hp.datasets.complete_journey("product")
     bought = events.usable.select("place").unique().sort("place").collect()
     categories = bought.join(
         hp.datasets.complete_journey_categories().table, on="place", how="left", maintain_order="left"
     ).with_columns(pl.col("to").fill_null("WITHOUT A CATEGORY"))
-    return events, {"period": hp.BusiestWeeks(), "coarser": [hp.PlaceMapping(categories)]}
+    return Case(events, hp.BusiestWeeks(), hp.PlaceMapping(categories))
 
 
-def calls() -> tuple[hp.Events, dict[str, Any]]:
-    """Return a twin of the paper's call records, and how to audit it."""
+def calls() -> Case:
+    """Return a twin of the paper's call records: sub-prefectures are coarser places."""
     twin = hp.datasets.calls_twin(N_CUSTOMERS)
     events = hp.events_from_frame(twin.events, time_zone="Africa/Abidjan", source=twin.source)
     districts = hp.PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
-    return events, {"period": hp.ConsecutiveWeeks("2012-04-09"), "coarser": [districts]}
+    return Case(events, hp.ConsecutiveWeeks("2012-04-09"), districts)
 
 
 def main() -> None:
@@ -41,9 +50,9 @@ def main() -> None:
     folder = parser.parse_args().folder
     folder.mkdir(exist_ok=True)
     for name, make in {"shopping": shopping, "calls": calls}.items():
-        events, options = make()
+        case = make()
         with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-            found = hp.audit(events, seed=0, progress=progress, **options)
+            found = hp.audit(case.events, period=case.period, coarser=[case.coarser], seed=0, progress=progress)
             report, *_ = hp.write_audit(found, folder / name, overwrite=True)
         print(f"{report}: {found.verdict.answer}")
 

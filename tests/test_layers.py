@@ -23,7 +23,7 @@ LAYERS = """
     losses matching
     expectation
     evaluation
-    charts markov
+    plots markov
     audit experiments
     report
     __init__ compile

@@ -81,11 +81,11 @@ from habitprint.rates import Rate, wilson_interval
 from habitprint.weights import WEIGHTS, Weight, weights
 
 if _typing.TYPE_CHECKING:
-    from habitprint.charts import plot_path, save_chart
+    from habitprint.plots import plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_report
 else:
     _DRAWN = {
-        **dict.fromkeys(("plot_path", "save_chart"), "charts"),
+        **dict.fromkeys(("plot_path", "save_chart"), "plots"),
         **dict.fromkeys(("render_report", "write_audit", "write_report"), "report"),
     }
 

@@ -8,8 +8,8 @@ import pytest
 
 from command_line import run
 from habitprint.experiments import NAMES
-from habitprint.experiments import runner as runner_module
-from habitprint.experiments.measure import measure
+from habitprint.experiments import run as run_module
+from habitprint.experiments.workshop import measure
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +107,7 @@ def test_a_stop_is_not_a_fault_and_the_next_run_goes_on(
         return measure(*args, **options)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner_module, "measure", stop_soon)
+        patch.setattr(run_module, "measure", stop_soon)
         assert run(monkeypatch, "reproduce", *words) == 130
     assert not (tmp_path / "paper" / "index.md").exists()
     capsys.readouterr()

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import habitprint as hp
-from habitprint.experiments import Data, Source
-from habitprint.experiments.spec import DataName
+from habitprint.experiments import Data, DataSource
+from habitprint.experiments.jobs import DataName
 
 
 def town_source(
@@ -14,7 +14,7 @@ def town_source(
     name: DataName = "events",
     fingerprint: str = "town",
     opened: list[str] | None = None,
-) -> Source:
+) -> DataSource:
     """Return two weeks of a made-up town, noting in `opened` when it is opened."""
 
     def make() -> Data:
@@ -22,7 +22,9 @@ def town_source(
             opened.append(name)
         return Data(town_events(n_users, seed), hp.ConsecutiveWeeks("2012-04-09"))
 
-    return Source(name, f"a town of {n_users}", is_twin=True, fingerprint=f"{fingerprint} {n_users} {seed}", open=make)
+    return DataSource(
+        name, f"a town of {n_users}", kind="twin", fingerprint=f"{fingerprint} {n_users} {seed}", open=make
+    )
 
 
 def town_events(n_users: int = 60, seed: int = 0) -> hp.Events:

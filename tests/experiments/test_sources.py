@@ -1,17 +1,28 @@
 """The paper's own data is used where it is given; a twin stands in where it is not."""
 
+import json
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import numpy as np
 import pytest
 from tracks import write_tracks
 
 import habitprint as hp
-from habitprint.experiments import Cell, Folders, Setting, find_sources
+from habitprint.experiments import DataTask, Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.measure import measure
-from habitprint.experiments.prepare import Workshop
+from habitprint.experiments.jobs import MARKOV, ActiveWeeks, AntennaMap, AttackResult, AttackTask, Done, SquareMap
 from habitprint.experiments.sources import files_fingerprint
+from habitprint.experiments.workshop import Workshop, measure
+
+R = TypeVar("R")
+
+
+def result(kind: type[R], workshop: Workshop, job: Job) -> R:
+    done = measure(job, workshop, seed=0)
+    assert isinstance(done.result, kind)
+    assert Done.from_json(json.loads(json.dumps(done.to_json()))) == done
+    return done.result
 
 
 def write_d4d(folder: Path, *, has_regions: bool) -> None:
@@ -36,8 +47,8 @@ def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) 
     assert workshop.histograms("calls", None, None)[0].places.to_list() == [1, 2, 3]
     regions = workshop.histograms("sub-prefectures", None, None)[0].places.to_list()
     assert regions == ([77] if has_regions else [60, 61])
-    antennas = measure(Cell(data="calls", setting=Setting(), task="antennas"), workshop, seed=0)
-    assert [row[3] for row in antennas["rows"]] == [60, 60, 61]
+    antennas = result(AntennaMap, workshop, Job(data="calls", task=DataTask.ANTENNAS))
+    assert [row[3] for row in antennas.rows] == [60, 60, 61]
 
 
 def test_quick_draws_customers_of_real_calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,29 +93,29 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
     assert all(side.n_without_state == 0 for side in chains)
     setting = Setting(side=1000.0)
-    result = measure(Cell(data="geolife", setting=setting, method="markov-stationary"), workshop, seed=0)
-    assert result["n_common"] == 5
-    assert result["accuracy"] > result["accuracy_random"]
-    weeks = measure(Cell(data="geolife", setting=Setting(), task="active-weeks"), workshop, seed=0)
-    assert (weeks["n_users"], weeks["n_users_of_several"], weeks["mean_weeks"]) == (6, 5, 4.0)
+    task = AttackTask(method=MARKOV[0])
+    rate = result(AttackResult, workshop, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
+    assert rate is not None
+    assert rate.n == 5
+    assert rate.value > rate.by_chance
+    weeks = result(ActiveWeeks, workshop, Job(data="geolife", task=DataTask.ACTIVE_WEEKS))
+    assert len({user for user, _ in weeks.rows}) == 6
+    assert weeks.weeks_of_several == (4, 4, 4, 4, 4)
 
 
 def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=3)
     workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
-    squares = measure(Cell(data="geolife", setting=Setting(side=100.0), task="squares"), workshop, seed=0)
-    points = workshop.data("geolife").events.usable.collect()
-    inside = 0
-    for lat, lon in points.select("lat", "lon").rows():
-        here = [
-            (west, south)
-            for west, east, south, north in squares["rows"]
-            if west - 1e-6 <= lon <= east + 1e-6 and south - 1e-6 <= lat <= north + 1e-6
-        ]
-        inside += bool(here)
-    assert inside == points.height
-    width = sum(east - west for west, east, _, _ in squares["rows"])
-    assert squares["n_places"] == pytest.approx(width / min(e - w for w, e, _, _ in squares["rows"]), rel=1e-3)
+    job = Job(data="geolife", setting=Setting(side=100.0), task=DataTask.SQUARES)
+    squares = result(SquareMap, workshop, job)
+    west, east, south, north = np.array(squares.rows).T
+    points = workshop.data("geolife").events.usable.collect().select("lat", "lon").rows()
+    assert all(
+        ((west - 1e-6 <= lon) & (lon <= east + 1e-6) & (south - 1e-6 <= lat) & (lat <= north + 1e-6)).any()
+        for lat, lon in points
+    )
+    widths = east - west
+    assert squares.n_places == pytest.approx(widths.sum() / widths.min(), rel=1e-3)
 
 
 @pytest.mark.parametrize("name", ["d4d", "web_history", "geolife"])

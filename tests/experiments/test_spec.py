@@ -1,29 +1,30 @@
 """Experiments are data: what they ask for can be read off before anything is computed."""
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.experiments import NAMES, PAPER, Cell, Experiment, Part, Setting
-from habitprint.experiments.layouts import LAYOUTS
-from habitprint.experiments.published import METRICS, PUBLISHED
-from habitprint.experiments.spec import ALL_WEIGHTS, Layout
+from habitprint.experiments import NAMES, PAPER, Experiment, Job, Layout, Part, Setting, attacks
+from habitprint.experiments.figures import LAYOUTS
+from habitprint.experiments.jobs import ALL_WEIGHTS, COMMON, JOINT, ONE_BY_ONE, AttackTask, DataTask, TimeTask
+from habitprint.experiments.paper import METRICS
 
 EXPECTED = {
     "table-metrics", "figure-users", "figure-subset", "table-overlap", "figure-duration", "table-aggregation",
     "figure-popularity", "figure-top-sites", "figure-map", "figure-active-weeks", "figure-side", "table-markov",
     "table-runtime", "figure-microaggregation",
 }  # fmt: skip
-CELLS = st.builds(
-    Cell,
+JOBS = st.builds(
+    Job,
     data=st.sampled_from(["calls", "web"]),
     setting=st.builds(Setting, n_users=st.sampled_from(["all", 10, 20]), k=st.sampled_from([None, 2, "all"])),
-    weight=st.sampled_from(ALL_WEIGHTS),
-    method=st.sampled_from(["joint", "one-by-one"]),
+    task=st.builds(AttackTask, st.sampled_from(ALL_WEIGHTS), st.sampled_from([JOINT, ONE_BY_ONE]))
+    | st.builds(TimeTask, st.sampled_from(ALL_WEIGHTS))
+    | st.sampled_from(DataTask),
     repeat=st.integers(0, 2),
 )
 
@@ -36,29 +37,44 @@ def test_every_table_and_figure_of_the_paper_is_there() -> None:
 @pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
 def test_quick_asks_for_no_more_than_the_full_size(experiment: Experiment) -> None:
     def largest(one: Experiment) -> tuple[int, int]:
-        cells = [cell for part in one.parts for cell in part.cells()]
-        return len(cells), max(
-            (cell.setting.n_users for cell in cells if isinstance(cell.setting.n_users, int)), default=0
-        )
+        jobs = list(one.jobs())
+        return len(jobs), max((job.setting.n_users for job in jobs if isinstance(job.setting.n_users, int)), default=0)
 
     assert largest(experiment.quickly()) <= largest(experiment)
     assert experiment.quickly().quickly() == experiment.quickly()
 
 
 def test_where_nothing_is_drawn_nothing_is_repeated() -> None:
-    part = Part(data="calls", varies="n_users", values=(10, "all"), weights=ALL_WEIGHTS, repeats=3)
-    drawn = [(cell.setting.n_users, cell.repeat) for cell in part.cells() if cell.weight == "l1"]
+    part = Part(data="calls", varies="n_users", values=(10, "all"), tasks=attacks(*ALL_WEIGHTS), repeats=3)
+    drawn = [(job.setting.n_users, job.repeat) for job in part.jobs() if job.task == AttackTask("l1")]
     assert drawn == [(10, 0), (10, 1), (10, 2), ("all", 0)]
 
 
-def test_figures_share_cells_with_the_table_of_metrics() -> None:
+def test_each_user_released_alone_is_everybody_one_by_one_so_nothing_is_repeated() -> None:
+    tasks = attacks(methods=(ONE_BY_ONE, JOINT))
+    part = Part(data="calls", varies="n_released", values=(1, 2), tasks=tasks, repeats=3)
+    drawn = [(job.setting.n_released, job.repeat) for job in part.jobs() if job.task == AttackTask(method=ONE_BY_ONE)]
+    assert drawn == [(1, 0), (2, 0), (2, 1), (2, 2)]
+    assert len(list(part.jobs())) == 4 + 6
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_what_varies_has_its_own_number_whatever_else_is_set(n_top: int, n_users: int) -> None:
+    setting = Setting(n_top=n_top, k=5, side=100.0, last_day="sunday", n_users="all")
+    assert setting.number("n_top", n_users) == n_top
+    assert setting.number("k", n_users) == 5
+    assert setting.number("last_day", n_users) == 7
+    assert setting.number("n_users", n_users) == n_users
+
+
+def test_figures_share_jobs_with_the_table_of_metrics() -> None:
     table, figure = (next(one for one in PAPER if one.name == name) for name in ("table-metrics", "figure-users"))
-    calls = set(table.parts[0].cells())
-    assert calls <= set(figure.parts[0].cells())
+    calls = set(table.parts[0].jobs())
+    assert calls <= set(figure.parts[0].jobs())
 
 
-@given(CELLS, CELLS)
-def test_a_key_tells_cells_apart(one: Cell, other: Cell) -> None:
+@given(JOBS, JOBS)
+def test_a_key_tells_jobs_apart(one: Job, other: Job) -> None:
     assert (one.key("data", 0) == other.key("data", 0)) == (one == other)
     assert one.key("data", 0) != one.key("data", 1)
     assert one.key("data", 0) != one.key("other data", 0)
@@ -90,14 +106,17 @@ def test_a_setting_that_makes_no_sense_is_refused(fields: dict[str, Any], words:
         ({"varies": "n_users", "values": ()}, "0 values"),
         ({"values": (1,)}, "None varies over 1"),
         ({"varies": "n_users", "values": (0,)}, "n_users = 0"),
-        ({"weights": ("l2",)}, "no weight 'l2'"),
-        ({"methods": ("magic",)}, "no method 'magic'"),
-        ({"repeats": 0}, "0 repeats"),
+        ({"repeats": 0}, "repeats 0 is not a whole number"),
     ],
 )
 def test_a_part_that_makes_no_sense_is_refused(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(hp.InputError, match=words):
         Part(data="calls", **fields)
+
+
+def test_a_weight_that_there_is_not_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="no weight 'l2'"):
+        AttackTask("l2")  # type: ignore[arg-type]
 
 
 def test_another_number_of_repeats_is_for_what_is_drawn_several_times() -> None:
@@ -110,19 +129,28 @@ def test_another_number_of_repeats_is_for_what_is_drawn_several_times() -> None:
 def test_published_numbers_agree_with_each_other() -> None:
     """The paper prints some of its rates as counts as well."""
     assert METRICS["calls"]["jensen-shannon"] == round(9927 / 46_986, 3)
-    precisions = {one.method: one.number for one in PUBLISHED if one.experiment == "table-overlap"}
-    assert precisions == {"joint-common": round(1340 / 3750, 2), "joint": round(1672 / 5000, 2)}
-    (coarse,) = (one.number for one in PUBLISHED if one.part == "sub-prefectures")
-    assert coarse == round(2070 / 46_986, 3)
+    by_name = {experiment.name: experiment for experiment in PAPER}
+    precisions = {one.task.method: one.number for one in by_name["table-overlap"].published}
+    assert precisions == {COMMON: round(1340 / 3750, 2), JOINT: round(1672 / 5000, 2)}
+    coarse = by_name["table-aggregation"].find_published("sub-prefectures")
+    assert coarse is not None
+    assert coarse.number == round(2070 / 46_986, 3)
 
 
-def test_every_published_number_belongs_to_a_cell() -> None:
-    for one in PUBLISHED:
-        experiment = next(experiment for experiment in PAPER if experiment.name == one.experiment)
-        part = [part for part in experiment.parts if part.label == one.part and one.method in part.methods]
-        assert any(one.weight in found.weights for found in part)
-        assert one.value is None or any(one.value in found.values for found in part)
+@pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
+def test_every_published_number_belongs_to_a_job(experiment: Experiment) -> None:
+    for one in experiment.published:
+        task = TimeTask(one.task.weight) if one.measure.startswith("seconds") else one.task
+        parts = [part for part in experiment.parts if part.name == one.part and task in part.tasks]
+        assert parts
+        assert one.value is None or any(one.value in part.values for part in parts)
+
+
+@pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
+def test_no_two_published_numbers_are_of_the_same_row(experiment: Experiment) -> None:
+    rows = [(one.part, one.task, one.value, one.measure) for one in experiment.published]
+    assert len(set(rows)) == len(rows)
 
 
 def test_every_layout_has_its_function() -> None:
-    assert set(LAYOUTS) == set(get_args(Layout))
+    assert set(LAYOUTS) == set(Layout)

@@ -1,9 +1,10 @@
 """``habitprint demo``: the whole story on built-in data."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.bar import Bar
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.cli.options import INPUT, JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
@@ -19,7 +21,7 @@ from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
-from habitprint.weights import WEIGHTS
+from habitprint.weights import WEIGHTS, WeightName
 from habitprint.words import percent
 
 BAR = 30  # characters for 100%
@@ -27,9 +29,14 @@ METHODS: tuple[Method, ...] = ("joint", "one-by-one")
 
 
 def demo(
-    users: Annotated[int, typer.Option(min=10, help="Customers in the twin of the paper's calls.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Which customers, and which of equally good matchings.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, for machines.")] = False,
+    users: Annotated[
+        int, typer.Option(min=10, help="Customers in the twin of the paper's calls.", rich_help_panel=INPUT)
+    ] = 1000,
+    seed: Annotated[
+        int,
+        typer.Option(min=0, help="Which customers, and which of equally good matchings.", rich_help_panel=INPUT),
+    ] = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Show what habitprint does on built-in data.
 
@@ -43,9 +50,18 @@ def demo(
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         story = make_story(users, seed, progress)
     if as_json:
-        typer.echo(json.dumps(_summary(story)))
+        typer.echo(json.dumps(story.to_json()))
     else:
         tell(story, Console(highlight=False))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Hold one attack on the calls, and what it achieved."""
+
+    weight: WeightName
+    method: Method
+    result: Evaluation
 
 
 @dataclass(frozen=True)
@@ -56,8 +72,22 @@ class Story:
     names: Histograms
     solved: Matching
     calls: Split
-    attacks: dict[tuple[str, Method], Evaluation]
+    attacks: tuple[Shown, ...]
     seed: int
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as the command prints it for machines."""
+        attacks = [{"weight": one.weight, "method": one.method, **one.result.to_json()} for one in self.attacks]
+        return {
+            "illustration": self.solved.to_table().to_dicts(),
+            "calls": {
+                "source": self.calls.source,
+                "periods": self.calls.periods,
+                "n_users": self.calls.released.n_users,
+                "seed": self.seed,
+                "attacks": attacks,
+            },
+        }
 
 
 def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
@@ -73,12 +103,12 @@ def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
     twin = calls_twin(n_users, seed=seed)
     calls = split(events_from_frame(twin.events, source=twin.source), ConsecutiveWeeks("2012-04-09"))
     released, known = calls
-    attacks: dict[tuple[str, Method], Evaluation] = {}
+    attacks: list[Shown] = []
     for weight, method in product(WEIGHTS.values(), METHODS):
         progress(f"{weight.name}, {method}", len(attacks), len(WEIGHTS) * len(METHODS))
         attack = match(released, known, weight=weight.name, method=method, seed=seed)
-        attacks[weight.name, method] = evaluate(attack, released, known)
-    return Story(students, names, match(students, names), calls, attacks, seed)
+        attacks.append(Shown(weight.name, method, evaluate(attack, released, known)))
+    return Story(students, names, match(students, names), calls, tuple(attacks), seed)
 
 
 def tell(story: Story, screen: Console) -> None:
@@ -99,12 +129,11 @@ def tell(story: Story, screen: Console) -> None:
     screen.print(f"[dim]{story.calls.source}[/dim]", soft_wrap=True)
     screen.print("One week is released without names, the other is known. Share of the customers identified:\n")
     screen.print(_bars(story.attacks))
-    best = story.attacks["jensen-shannon", "joint"]
-    if best.accuracy is not None and best.accuracy_interval is not None:
-        low, high = map(percent, best.accuracy_interval)
+    best = story.attacks[0].result.accuracy_rate  # the proposed weight, all at once
+    if best is not None:
         screen.print(
-            f"\nAll at once, [bold]{percent(best.accuracy)}[/bold] of the customers are identified "
-            f"(95% interval {low} to {high}).\n"
+            f"\nAll at once, [bold]{percent(best.value)}[/bold] of the customers are identified "
+            f"({percent(best.level)} interval {best.interval_words}).\n"
             "[dim]On your own events: habitprint audit EVENTS --user … --time … --place … --out DIR[/dim]"
         )
 
@@ -120,32 +149,16 @@ def _students(released: Histograms, known: Histograms, matching: Matching) -> Ta
     return table
 
 
-def _bars(results: dict[tuple[str, Method], Evaluation]) -> Table:
+def _bars(attacks: Sequence[Shown]) -> Table:
     table = Table("weight", "method", "identified", "95% interval", box=None, padding=(0, 2, 0, 0))
-    for (weight, method), result in results.items():
-        if result.accuracy is None or result.accuracy_interval is None:
+    for one in attacks:
+        rate, is_joint = one.result.accuracy_rate, one.method == "joint"
+        if rate is None:
             continue
-        style = "cyan" if method == "joint" else "bright_black"
         bar = Table.grid(padding=(0, 1))
-        bar.add_row(Bar(1.0, 0.0, result.accuracy, width=BAR, color=style), percent(result.accuracy))
-        low, high = map(percent, result.accuracy_interval)
-        table.add_row(Text(weight if method == "joint" else ""), method, bar, f"{low} to {high}")
-    by_chance = next(iter(results.values())).accuracy_random
+        colour = "cyan" if is_joint else "bright_black"
+        bar.add_row(Bar(1.0, 0.0, rate.value, width=BAR, color=colour), percent(rate.value))
+        table.add_row(Text(one.weight if is_joint else ""), one.method, bar, rate.interval_words)
+    by_chance = attacks[0].result.accuracy_random
     table.add_row("", "by chance", "" if by_chance is None else percent(by_chance), "")
     return table
-
-
-def _summary(story: Story) -> dict[str, Any]:
-    attacks = [
-        {"weight": weight, "method": method, **result.to_json()} for (weight, method), result in story.attacks.items()
-    ]
-    return {
-        "illustration": story.solved.to_table().to_dicts(),
-        "calls": {
-            "source": story.calls.source,
-            "periods": story.calls.periods,
-            "n_users": story.calls.released.n_users,
-            "seed": story.seed,
-            "attacks": attacks,
-        },
-    }

@@ -59,7 +59,7 @@ def path(
         check_writable(out, overwrite=force)
         refuse_inputs(out, *inputs)
     if plot is not None:
-        from habitprint.charts import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
+        from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
 
         check_chart_target(plot, overwrite=force)
         refuse_inputs(plot, *inputs)
@@ -77,7 +77,7 @@ def path(
         )
         results = _count_correct(every_size, found, progress)
         if plot is not None:
-            from habitprint.charts import plot_path, save_chart  # noqa: PLC0415  (the same)
+            from habitprint.plots import plot_path, save_chart  # noqa: PLC0415  (the same)
 
             progress("drawing", 0, 1)
             save_chart(plot_path(every_size, results), plot, overwrite=force)

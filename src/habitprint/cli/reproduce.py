@@ -1,6 +1,8 @@
 """``habitprint reproduce``: the paper's tables and figures, or experiments of your own."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,46 +11,93 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import ForceOption, JsonOption
+from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, Options, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
-from habitprint.experiments.own import nearest, read_spec
+from habitprint.experiments.jobs import DataName
+from habitprint.experiments.own import GivenEvents, nearest, read_spec
+from habitprint.experiments.pages import Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
-from habitprint.experiments.sources import Folders, Source, find_sources
-from habitprint.experiments.spec import DataName, Experiment
-from habitprint.experiments.store import make_output
+from habitprint.experiments.run import make_output
+from habitprint.experiments.run import reproduce as run
+from habitprint.experiments.sources import DataSource, Folders, find_sources
+from habitprint.experiments.spec import Experiment, Judgement
 
 ALL = "all"
 SPEC = ".toml"
-STYLES = {"holds": "green", "within the noise": "yellow", "does not hold": "red", "not tested": "dim"}
+SIZE = "Size"
+STYLES: Mapping[Judgement, str] = {
+    "holds": "green", "within the noise": "yellow", "does not hold": "red", "not tested": "dim",
+}  # fmt: skip
 Column = Annotated[str | None, typer.Option(help="A column of your events, instead of what the spec says.")]
 
 
+@dataclass(frozen=True)
+class PaperOptions(Options, panel=INPUT):
+    """Hold where the paper's data is, as far as it is given."""
+
+    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None
+    web_history: Annotated[
+        Path | None, typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a twin.")
+    ] = None
+    geolife: Annotated[Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")] = (
+        None
+    )
+
+    def folders(self, cache: Path) -> Folders:
+        """Return the folders, each of which must be there."""
+        return Folders(d4d=self.d4d, web_history=self.web_history, geolife=self.geolife, cache=cache)
+
+
+@dataclass(frozen=True)
+class SpecOptions(Options, panel=INPUT):
+    """Hold what takes the place of what a spec says of your events."""
+
+    events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None
+    user: Column = None
+    time: Column = None
+    place: Column = None
+    lat: Column = None
+    lon: Column = None
+
+    @property
+    def given_events(self) -> GivenEvents:
+        """Return it as `read_spec` takes it."""
+        return GivenEvents(
+            file=self.events, user=self.user, time=self.time, place=self.place, lat=self.lat, lon=self.lon
+        )
+
+
+@dataclass(frozen=True)
+class SizeOptions(Options, panel=SIZE):
+    """Hold how much is computed."""
+
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False
+    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
+    ] = None
+
+    def of(self, experiment: Experiment) -> Experiment:
+        """Return an experiment at this size."""
+        return experiment if self.repeats is None else experiment.repeated(self.repeats)
+
+
+@expanded
 def reproduce(
+    paper: PaperOptions,
+    spec: SpecOptions,
+    size: SizeOptions,
     names: Annotated[
         list[str] | None,
         typer.Argument(help="Tables and figures (see --list), all, or a spec: mine.toml; default: all."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder for tables, figures and the index.")] = None,
-    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None,
-    web_history: Annotated[
-        Path | None, typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a twin.")
+    out: Annotated[
+        Path | None, typer.Option(help="The folder for tables, figures and the index.", rich_help_panel=OUTPUT)
     ] = None,
-    geolife: Annotated[
-        Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0,
-    repeats: Annotated[
-        int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
-    ] = None,
-    events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None,
-    user: Column = None,
-    time: Column = None,
-    place: Column = None,
-    lat: Column = None,
-    lon: Column = None,
-    list_only: Annotated[bool, typer.Option("--list", help="List what can be made, and leave.")] = False,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List what can be made, and leave.", rich_help_panel=OUTPUT)
+    ] = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -73,27 +122,31 @@ def reproduce(
         raise InputError(
             "--out is missing", why="tables and figures go into a folder", fix="name one: --out paper (see also --list)"
         )
-    given = {"file": events, "user": user, "time": time, "place": place, "lat": lat, "lon": lon}
-    experiments, own = _choose(names or [ALL], given, is_quick=quick)
-    if repeats is not None:
-        experiments = [experiment.repeated(repeats) for experiment in experiments]
-    # Slow to import, because it draws.
-    from habitprint.experiments.reproduce import reproduce as run  # noqa: PLC0415
-
-    folders = Folders(d4d=d4d, web_history=web_history, geolife=geolife, cache=out)
-    sources: dict[DataName, Source] = {**find_sources(folders, seed=seed, is_quick=quick), **own}
+    experiments, own = _choose(names or [ALL], spec, is_quick=size.quick)
+    sources: dict[DataName, DataSource] = {
+        **find_sources(paper.folders(cache=out), seed=size.seed, is_quick=size.quick),
+        **own,
+    }
     store = make_output(out, force=force)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        made = run(experiments, sources, store, out, seed=seed, is_quick=quick, progress=progress)
+        made = run(
+            [size.of(experiment) for experiment in experiments],
+            sources,
+            store,
+            out,
+            seed=size.seed,
+            is_quick=size.quick,
+            progress=progress,
+        )
     if as_json:
-        typer.echo(json.dumps(made.facts, ensure_ascii=False))
-        return
-    _tell(made.facts, out, Console(highlight=False))
+        typer.echo(json.dumps(made.to_json(), ensure_ascii=False))
+    else:
+        _tell(made, out, Console(highlight=False))
 
 
 def _choose(
-    names: list[str], given: dict[str, str | None], *, is_quick: bool
-) -> tuple[list[Experiment], dict[DataName, Source]]:
+    names: list[str], spec: SpecOptions, *, is_quick: bool
+) -> tuple[list[Experiment], dict[DataName, DataSource]]:
     """Return the experiments that are asked for, and the events of a spec."""
     specs = [Path(name) for name in names if name.endswith(SPEC)]
     wanted = [name for name in names if not name.endswith(SPEC)]
@@ -108,7 +161,7 @@ def _choose(
         raise InputError(
             f"{len(specs)} specs", why="one run is about one set of events", fix="run them one after the other"
         )
-    if not specs and any(given.values()):
+    if not specs and spec.given:
         raise InputError(
             "--events and its columns without a spec",
             why="the paper's experiments run on the paper's data or its twins",
@@ -118,7 +171,7 @@ def _choose(
     experiments = [experiment.quickly() if is_quick else experiment for experiment in chosen]
     if not specs:
         return experiments, {}
-    experiment, source = read_spec(specs[0], given)
+    experiment, source = read_spec(specs[0], spec.given_events)
     if experiment.name in NAMES:
         raise InputError(
             f"{specs[0]}: name = {experiment.name!r}", why="the paper has one of that name", fix="choose another name"
@@ -137,18 +190,13 @@ def _list(*, as_json: bool) -> None:
     Console(highlight=False).print(table)
 
 
-def _tell(facts: dict[str, object], out: Path, screen: Console) -> None:
-    reports: list[dict[str, object]] = facts["experiments"]  # type: ignore[assignment]
-    skipped: dict[str, None] = {}
-    for report in reports:
-        sources: list[dict[str, str]] = report["sources"]  # type: ignore[assignment]
-        kinds = ", ".join(f"{source['data']}: {source['kind']}" for source in sources) or "skipped: no data"
-        screen.print(Text.assemble((str(report["name"]), "bold"), f"  ({kinds})"))
-        findings: list[dict[str, str]] = report["findings"]  # type: ignore[assignment]
-        for one in findings:
-            words = f": {one['words']}" if one["verdict"] != "holds" and one["words"] else ""
-            screen.print(Text.assemble("  ", (one["verdict"], STYLES[one["verdict"]]), f"  {one['claim']}{words}"))
-        skipped |= dict.fromkeys(map(str, report["skipped"]))  # type: ignore[call-overload]
-    for sentence in skipped:
+def _tell(made: Reproduction, out: Path, screen: Console) -> None:
+    for report in made.reports:
+        kinds = ", ".join(f"{source.data}: {source.kind}" for source in report.sources) or "skipped: no data"
+        screen.print(Text.assemble((report.name, "bold"), f"  ({kinds})"))
+        for one in report.findings:
+            words = f": {one.words}" if one.verdict != "holds" and one.words else ""
+            screen.print(Text.assemble("  ", (one.verdict, STYLES[one.verdict]), f"  {one.claim}{words}"))
+    for sentence in dict.fromkeys(sentence for report in made.reports for sentence in report.skipped):
         screen.print(Text(f"left out: {sentence}", style="dim"))
-    screen.print(f"{facts['seconds']:,.0f} s; written to {out / 'index.md'}", soft_wrap=True, markup=False)
+    screen.print(f"{made.seconds:,.0f} s; written to {out / 'index.md'}", soft_wrap=True, markup=False)

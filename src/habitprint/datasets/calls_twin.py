@@ -128,7 +128,18 @@ class CallsTwin:
     @property
     def source(self) -> str:
         """Return a phrase that says what this is, for whatever is made from it."""
-        return f"twin of the calls, {self.n_users:,} customers, seed {self.seed} (made up: nobody in it exists)"
+        return calls_twin_words(self.n_users, self.seed)
+
+
+def calls_twin_words(n_users: int, seed: int) -> str:
+    """Return a phrase that says what a twin is, before it is made.
+
+    Examples
+    --------
+    >>> calls_twin_words(50_000, 0)
+    'twin of the calls, 50,000 customers, seed 0 (made up: nobody in it exists)'
+    """
+    return f"twin of the calls, {n_users:,} customers, seed {seed} (made up: nobody in it exists)"
 
 
 def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None = None) -> CallsTwin:

@@ -107,7 +107,18 @@ class WebTwin:
     @property
     def source(self) -> str:
         """Return a phrase that says what this is, for whatever is made from it."""
-        return f"twin of the web histories, {self.n_users:,} users, seed {self.seed} (made up: nobody in it exists)"
+        return web_twin_words(self.n_users, self.seed)
+
+
+def web_twin_words(n_users: int, seed: int) -> str:
+    """Return a phrase that says what a twin is, before it is made.
+
+    Examples
+    --------
+    >>> web_twin_words(122, 0)
+    'twin of the web histories, 122 users, seed 0 (made up: nobody in it exists)'
+    """
+    return f"twin of the web histories, {n_users:,} users, seed {seed} (made up: nobody in it exists)"
 
 
 def web_twin(n_users: int = 122, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:

@@ -1,30 +1,32 @@
 """The paper's tables and figures, and experiments of your own: specs as data, and one runner that does them all."""
 
-from habitprint.experiments.claims import Finding
-from habitprint.experiments.output import Report
+from habitprint.experiments.jobs import DataTask, Job, Setting, TimeTask, attacks
+from habitprint.experiments.pages import Report, Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
-from habitprint.experiments.reproduce import Reproduction, reproduce
-from habitprint.experiments.runner import run_cells
-from habitprint.experiments.sources import Data, Folders, Source, find_sources
-from habitprint.experiments.spec import Cell, Experiment, Part, Setting
-from habitprint.experiments.store import Store, make_output
+from habitprint.experiments.run import Store, make_output, reproduce, run_jobs
+from habitprint.experiments.sources import Data, DataSource, Folders, find_sources
+from habitprint.experiments.spec import Experiment, Finding, Layout, Part
 
 __all__ = [
     "NAMES",
     "PAPER",
-    "Cell",
     "Data",
+    "DataSource",
+    "DataTask",
     "Experiment",
     "Finding",
     "Folders",
+    "Job",
+    "Layout",
     "Part",
     "Report",
     "Reproduction",
     "Setting",
-    "Source",
     "Store",
+    "TimeTask",
+    "attacks",
     "find_sources",
     "make_output",
     "reproduce",
-    "run_cells",
+    "run_jobs",
 ]

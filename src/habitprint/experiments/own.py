@@ -3,16 +3,26 @@
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import read_events
 from habitprint.events.read import find_files
-from habitprint.experiments.claims import Claim, Leads, Moves
-from habitprint.experiments.sources import Data, Source, files_fingerprint
-from habitprint.experiments.spec import JOINT, MARKOV, METHODS, PROPOSED, Experiment, Part, Setting
+from habitprint.experiments.claims import Leads, Moves
+from habitprint.experiments.jobs import (
+    COMMON,
+    FROM_KNOWN,
+    JOINT,
+    ONE_BY_ONE,
+    HistogramMethod,
+    Quantity,
+    Setting,
+    attacks,
+)
+from habitprint.experiments.sources import Data, DataSource, files_fingerprint
+from habitprint.experiments.spec import Claim, Experiment, Layout, Part
 from habitprint.grids import Box
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
@@ -36,25 +46,20 @@ weeks = "2012-04-09"
 [vary]
 n_users = [100, 1000, "all"]
 """
-SETTINGS = tuple(one.name for one in fields(Setting))
+SETTINGS: tuple[Quantity, ...] = get_args(Quantity)
 TOP = {
-    "name": str,
-    "title": str,
-    "about": str,
-    "weights": list,
-    "methods": list,
+    **dict.fromkeys(("name", "title", "about", "x"), str),
+    **dict.fromkeys(("weights", "methods", "claims"), list),
     "repeats": int,
-    "claims": list,
-    "x": str,
     "log": bool,
-    "events": dict,
-    "periods": dict,
-    "vary": dict,
-    "setting": dict,
+    **dict.fromkeys(("events", "periods", "vary", "setting"), dict),
 }
-COLUMNS = ("user", "time", "place", "lat", "lon")
-EVENTS = {**dict.fromkeys(("file", *COLUMNS, "time_zone", "time_format", "on_bad_rows"), str), "box": list}
+EVENTS = {
+    **dict.fromkeys(("file", "user", "time", "place", "lat", "lon", "time_zone", "time_format", "on_bad_rows"), str),
+    "box": list,
+}
 PERIODS = {"weeks": str, "ranges": list, "halves": bool, "busiest": bool, "first_day": str}
+METHODS: Mapping[str, HistogramMethod] = {method.name: method for method in (JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN)}
 CLAIMS: Mapping[str, Claim] = {
     "leads": Leads(),
     "falls": Moves("accuracy falls along what varies", grows=False),
@@ -63,7 +68,22 @@ CLAIMS: Mapping[str, Claim] = {
 N_EDGES = 4
 
 
-def read_spec(path: Path, given: Mapping[str, str | None] | None = None) -> tuple[Experiment, Source]:
+@dataclass(frozen=True, kw_only=True)
+class GivenEvents:
+    """Hold what the command line says of your events, instead of the spec; None where it says nothing."""
+
+    file: str | None = None
+    user: str | None = None
+    time: str | None = None
+    place: str | None = None
+    lat: str | None = None
+    lon: str | None = None
+
+
+NOTHING_GIVEN = GivenEvents()
+
+
+def read_spec(path: Path, given: GivenEvents = NOTHING_GIVEN) -> tuple[Experiment, DataSource]:
     """Read an experiment and the events that it is about.
 
     Parameters
@@ -80,24 +100,23 @@ def read_spec(path: Path, given: Mapping[str, str | None] | None = None) -> tupl
     ...     _ = (Path(folder) / "calls.parquet").write_text("")
     ...     _ = (Path(folder) / "mine.toml").write_text(EXAMPLE)
     ...     experiment, source = read_spec(Path(folder) / "mine.toml")
-    >>> experiment.name, len(list(experiment.parts[0].cells())), source.kind
+    >>> experiment.name, len(list(experiment.jobs())), source.kind
     ('our-users', 22, 'yours')
     """
     spec = _read(path)
-    overrides = {name: value for name, value in (given or {}).items() if value is not None}
     _check_keys(spec, TOP, "the spec")
     for name in ("events", "periods", "vary", "setting"):
         spec.setdefault(name, {})
-    events = spec["events"] | overrides
-    for table, allowed in ((events, EVENTS), (spec["periods"], PERIODS)):
-        _check_keys(table, allowed, "[events]" if table is events else "[periods]")
+    events = spec["events"] | {name: value for name, value in asdict(given).items() if value is not None}
+    _check_keys(events, EVENTS, "[events]")
+    _check_keys(spec["periods"], PERIODS, "[periods]")
     _check_names(spec["setting"], SETTINGS, "[setting]")
     _check_names(spec["vary"], SETTINGS, "[vary]")
-    source = _source(events, _period(spec["periods"]), path.parent, is_given="file" in overrides)
+    source = _source(events, _period(spec["periods"]), Path() if given.file else path.parent)
     return _experiment(spec, path), source
 
 
-def _experiment(spec: dict[str, Any], path: Path) -> Experiment:
+def _experiment(spec: Mapping[str, Any], path: Path) -> Experiment:
     if len(spec["vary"]) > 1:
         raise InputError(
             f"[vary] names {' and '.join(spec['vary'])}",
@@ -112,33 +131,33 @@ def _experiment(spec: dict[str, Any], path: Path) -> Experiment:
         raise InputError(
             f"{varies} = {values!r}", why="it varies over a list of values", fix=f"write {varies} = [1, 2]"
         )
-    for method in spec.get("methods", ()):
-        require_option("method", method, [known for known in METHODS if known not in MARKOV])
-    for claim in spec.get("claims", ()):
+    methods, claims = spec.get("methods", [JOINT.name]), spec.get("claims", [])
+    for method in methods:
+        require_option("method", method, METHODS)
+    for claim in claims:
         require_option("claim", claim, CLAIMS)
     part = Part(
         data="events",
         setting=Setting(**spec["setting"]),
         varies=varies,
         values=tuple(values),
-        weights=tuple(spec.get("weights", (PROPOSED,))),
-        methods=tuple(spec.get("methods", (JOINT,))),
+        tasks=attacks(*spec.get("weights", ()), methods=tuple(METHODS[method] for method in methods)),
         repeats=spec.get("repeats", 1),
     )
-    is_curve = len(part.values) > 1 and len(part.methods) == 1
+    is_curve = len(values) > 1 and len(methods) == 1
     return Experiment(
         name=name,
         title=spec.get("title", name),
         about=spec.get("about", ""),
         parts=(part,),
-        layout="lines" if is_curve else "table",
-        claims=tuple(CLAIMS[claim] for claim in spec.get("claims", ())),
+        layout=Layout.LINES if is_curve else Layout.POINTS,
+        claims=tuple(CLAIMS[claim] for claim in claims),
         x=spec.get("x", varies or ""),
         is_log=spec.get("log", False),
     )
 
 
-def _period(periods: dict[str, Any]) -> Period:
+def _period(periods: Mapping[str, Any]) -> Period:
     chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if periods.get(name)]
     if len(chosen) > 1:
         raise InputError(
@@ -160,25 +179,25 @@ def _period(periods: dict[str, Any]) -> Period:
     return HalvesOfActiveWeeks(first_day) if "halves" in chosen else BusiestWeeks(first_day)
 
 
-def _source(events: dict[str, Any], period: Period, folder: Path, *, is_given: bool) -> Source:
-    if "file" not in events:
+def _source(table: Mapping[str, Any], period: Period, folder: Path) -> DataSource:
+    """Return the events; a file that the spec names is beside the spec, one on the command line where it runs."""
+    if "file" not in table:
         raise InputError(
             "the spec does not say where the events are",
             why="an experiment needs events",
             fix='write file = "calls.parquet" into the table [events], or name it: --events calls.parquet',
         )
-    # A file that the spec names is beside the spec; one on the command line is where the command runs.
-    pattern = Path(events["file"]) if is_given else folder / events["file"]
+    pattern = folder / table["file"]
     files = find_files(str(pattern))
-    options = {name: value for name, value in events.items() if name not in {"file", "box"}}
-    box = _box(events.get("box"), is_needed="lat" in events)
+    options = {name: value for name, value in table.items() if name not in {"file", "box"}}
+    box = _box(table.get("box"), is_needed="lat" in table)
 
     def read() -> Data:
         return Data(read_events(str(pattern), **options), period, box=box)
 
     words = f"{pattern}, {len(files)} files" if len(files) > 1 else str(pattern)
     fingerprint = f"{files_fingerprint(*files)} {sorted(options.items())} {period!r} {box!r}"
-    return Source("events", words, is_twin=False, fingerprint=fingerprint, open=read)
+    return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read)
 
 
 def _box(edges: list[Any] | None, *, is_needed: bool) -> Box | None:

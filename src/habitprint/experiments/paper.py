@@ -1,15 +1,19 @@
-"""The paper's tables and figures, as data."""
+"""The paper's tables and figures, and the numbers that it prints, as data."""
 
-from habitprint.experiments.claims import Beats, Leads, Moves
-from habitprint.experiments.more_claims import (
+from collections.abc import Mapping
+
+from habitprint.experiments.claims import (
+    Beats,
     Drops,
     Extremes,
     FallsWhileFlat,
     FirstStepSmallest,
+    Leads,
+    Moves,
     PeaksInside,
     Reaches,
 )
-from habitprint.experiments.spec import (
+from habitprint.experiments.jobs import (
     ALL,
     ALL_WEIGHTS,
     COMMON,
@@ -17,34 +21,53 @@ from habitprint.experiments.spec import (
     JOINT,
     MARKOV,
     ONE_BY_ONE,
-    Experiment,
-    Part,
+    AttackTask,
+    DataName,
+    DataTask,
     Setting,
+    TimeTask,
+    attacks,
 )
+from habitprint.experiments.spec import Experiment, Layout, Part, Published
+from habitprint.experiments.statistics import precision_of
 from habitprint.periods.dates import DAYS
+from habitprint.weights import WeightName
 
+PAPER_N_USERS: Mapping[DataName, int] = {"calls": 46_986, "sub-prefectures": 46_986, "web": 121, "geolife": 154}
+PAPER_N_PLACES: Mapping[DataName, int] = {"calls": 1211, "sub-prefectures": 237, "web": 83_219, "geolife": 1024}
+METRICS: Mapping[str, Mapping[WeightName, float]] = {
+    "calls": {"jensen-shannon": 0.211, "l1": 0.186, "cosine": 0.164, "dot": 0.133},
+    "web": {"jensen-shannon": 0.900, "l1": 0.811, "cosine": 0.727, "dot": 0.644},
+    "geolife": {"jensen-shannon": 0.584, "l1": 0.513, "cosine": 0.520, "dot": 0.468},
+}
+EVERY_WEIGHT = attacks(*ALL_WEIGHTS)
 SQUARES = Setting(side=1000)
-TOP_SITES = Setting(seen_top=5)
-QUICK_USERS = 4000  # customers of the calls, when time matters more than size
+SIDES = (300, 500, 1000)
+
+
+def _metrics(part: str) -> tuple[Published, ...]:
+    return tuple(Published(part, number, AttackTask(weight)) for weight, number in METRICS[part].items())
+
 
 PAPER = (
     Experiment(
         name="table-metrics",
         title="Accuracy by data set and weight",
         about="All users of both periods are matched jointly (A1), with each of the four weights.",
-        layout="metrics",
+        layout=Layout.METRICS,
         parts=(
-            Part(data="calls", weights=ALL_WEIGHTS),
-            Part(data="web", weights=ALL_WEIGHTS),
-            Part(data="geolife", setting=SQUARES, weights=ALL_WEIGHTS),
+            Part(data="calls", tasks=EVERY_WEIGHT),
+            Part(data="web", tasks=EVERY_WEIGHT),
+            Part(data="geolife", setting=SQUARES, tasks=EVERY_WEIGHT),
         ),
         claims=(Leads(),),
+        published=tuple(number for part in METRICS for number in _metrics(part)),
     ),
     Experiment(
         name="figure-users",
         title="Accuracy against the number of users",
         about="Users are drawn at random, the same for both periods, and matched jointly (A1).",
-        layout="lines",
+        layout=Layout.LINES,
         x="users on each side (N)",
         is_log=True,
         parts=(
@@ -52,57 +75,67 @@ PAPER = (
                 data="calls",
                 varies="n_users",
                 values=(1000, 2000, 5000, 10_000, 20_000, 30_000, ALL),
-                weights=ALL_WEIGHTS,
+                tasks=EVERY_WEIGHT,
                 repeats=10,
-                quick={"values": (100, 200, 500, 1000, 2000, ALL)},
+                quick_values=(100, 200, 500, 1000, 2000, ALL),
             ),
         ),
         claims=(Moves("accuracy falls with the number of users", grows=False), Leads()),
+        published=(*_metrics("calls"), Published("calls", 0.78, value=1000, note="at 1,000 users")),
     ),
     Experiment(
         name="figure-subset",
         title="Accuracy against the size of the release",
         about="All users are known; the released ones are drawn at random among them. A release of a single user is "
         "the one-by-one attack: the leftmost point.",
-        layout="subset",
+        layout=Layout.SUBSET,
         x="released users",
         parts=(
-            Part(data="calls", setting=Setting(n_released=1), methods=(ONE_BY_ONE,)),
-            Part(data="calls", label="not drawn", methods=(FROM_KNOWN,)),
+            Part(data="calls", varies="n_released", values=(1,), tasks=attacks(methods=(ONE_BY_ONE,))),
+            Part(data="calls", label="not drawn", tasks=attacks(methods=(FROM_KNOWN,))),
             Part(
                 data="calls",
                 varies="n_released",
                 values=(1000, 5000, 10_000, 20_000, 30_000, 40_000, ALL),
                 repeats=5,
-                quick={"values": (500, 1000, 2000, 3000, ALL)},
+                quick_values=(500, 1000, 2000, 3000, ALL),
             ),
         ),
         claims=(Moves("accuracy grows with the size of the release, from one-by-one on", grows=True),),
+        published=(
+            Published("calls", 0.211),
+            Published("not drawn", 0.095, AttackTask(method=FROM_KNOWN), note="in a comment of the paper's source"),
+        ),
     ),
     Experiment(
         name="table-overlap",
         title="A partial overlap: as many pairs as there are common users, against all",
         about="Two sides with as many users, three quarters of them on both. (A2) gives out as many pairs as there are "
         "common users, (A1) matches everybody.",
-        layout="overlap",
+        layout=Layout.OVERLAP,
         parts=(
             Part(
                 data="calls",
                 setting=Setting(n_users=5000, n_common=3750),
-                methods=(COMMON, JOINT),
+                tasks=attacks(methods=(COMMON, JOINT)),
                 repeats=10,
-                quick={"setting": Setting(n_users=2000, n_common=1500)},
+                quick_setting=Setting(n_users=2000, n_common=1500),
             ),
         ),
-        claims=(Beats("A2's precision is above A1's", "method", COMMON, JOINT, "precision"),),
+        claims=(Beats("A2's precision is above A1's", COMMON, JOINT, precision_of),),
+        published=(
+            Published("calls", 0.36, AttackTask(method=COMMON), measure="precision", note="1,340 of 3,750"),
+            Published("calls", 0.33, AttackTask(method=JOINT), measure="precision", note="1,672 of 5,000"),
+        ),
+        n_published=5000,
     ),
     Experiment(
         name="figure-duration",
         title="Accuracy against the days observed",
         about="Users who called on both Mondays, matched on Mondays alone, on Mondays and Tuesdays, and so on.",
-        layout="lines",
+        layout=Layout.LINES,
         x="days of both weeks",
-        parts=(Part(data="calls", varies="last_day", values=DAYS, weights=ALL_WEIGHTS),),
+        parts=(Part(data="calls", varies="last_day", values=DAYS, tasks=EVERY_WEIGHT),),
         claims=(
             Moves("accuracy grows with the days observed", grows=True),
             FirstStepSmallest("the step from Monday to Monday–Tuesday is the smallest (a holiday, then few calls)"),
@@ -113,31 +146,35 @@ PAPER = (
         name="table-aggregation",
         title="Antennas against sub-prefectures",
         about="The same number of users, observed at antennas and at sub-prefectures.",
-        layout="aggregation",
+        layout=Layout.AGGREGATION,
         parts=(Part(data="calls", label="antennas"), Part(data="sub-prefectures")),
         claims=(Drops("accuracy is far lower with sub-prefectures", "sub-prefectures", "antennas", 2.0),),
+        published=(
+            Published("antennas", 0.211, note="9,927 of 46,986"),
+            Published("sub-prefectures", 0.044, note="2,070 of 46,986, of another sample"),
+        ),
     ),
     Experiment(
         name="figure-popularity",
         title="Visits per site",
         about="Sites in the order of their visits by all users in both weeks.",
-        layout="popularity",
-        parts=(Part(data="web", task="popularity"),),
+        layout=Layout.POPULARITY,
+        parts=(Part(data="web", tasks=(DataTask.POPULARITY,)),),
     ),
     Experiment(
         name="figure-top-sites",
         title="Accuracy with the most popular sites only",
         about="Users who visited one of the top 5 sites; all but the most popular sites are left out.",
-        layout="lines",
+        layout=Layout.LINES,
         x="most popular sites kept",
         is_log=True,
         parts=(
             Part(
                 data="web",
-                setting=TOP_SITES,
+                setting=Setting(seen_top=5),
                 varies="n_top",
                 values=(5, 10, 20, 40, 60, 100, 200, 500, 1000, 5000),
-                weights=ALL_WEIGHTS,
+                tasks=EVERY_WEIGHT,
             ),
         ),
         claims=(
@@ -145,29 +182,31 @@ PAPER = (
             Reaches("more than half are identified by 60 sites", 60, 0.5),
             Leads(),
         ),
+        published=(Published("web", 0.5, value=60, note="more than"),),
+        n_published=102,
     ),
     Experiment(
         name="figure-map",
         title="Where people were",
         about="Antennas of the country, coloured by sub-prefecture, and visited squares of 100 m in Beijing.",
-        layout="map",
+        layout=Layout.MAP,
         parts=(
-            Part(data="calls", task="antennas"),
-            Part(data="geolife", setting=Setting(side=100), task="squares"),
+            Part(data="calls", tasks=(DataTask.ANTENNAS,)),
+            Part(data="geolife", setting=Setting(side=100), tasks=(DataTask.SQUARES,)),
         ),
     ),
     Experiment(
         name="figure-active-weeks",
         title="Active weeks of each user",
         about="A week is active if the user has a position in it, within the area.",
-        layout="active-weeks",
-        parts=(Part(data="geolife", task="active-weeks"),),
+        layout=Layout.ACTIVE_WEEKS,
+        parts=(Part(data="geolife", tasks=(DataTask.ACTIVE_WEEKS,)),),
     ),
     Experiment(
         name="figure-side",
         title="Accuracy against the side of the squares",
         about="Positions become squares of one side; halves of each user's active weeks are matched jointly.",
-        layout="lines",
+        layout=Layout.LINES,
         x="side of the squares (m)",
         is_log=True,
         parts=(
@@ -175,8 +214,8 @@ PAPER = (
                 data="geolife",
                 varies="side",
                 values=(10, 20, 50, 100, 200, 300, 500, 1000, 2000, 5000, 10_000),
-                weights=ALL_WEIGHTS,
-                quick={"values": (20, 100, 300, 1000, 5000)},
+                tasks=EVERY_WEIGHT,
+                quick_values=(20, 100, 300, 1000, 5000),
             ),
         ),
         claims=(PeaksInside("accuracy is best for moderate sides"), Leads(above=100)),
@@ -185,38 +224,53 @@ PAPER = (
         name="table-markov",
         title="Histograms against mobility Markov chains",
         about="The same users and halves of their active weeks. Chains (Gambs et al. 2014) are compared one by one.",
-        layout="markov",
         parts=(
             Part(
                 data="geolife",
                 label="histograms",
                 varies="side",
-                values=(300, 500, 1000),
-                methods=(JOINT, ONE_BY_ONE),
+                values=SIDES,
+                tasks=attacks(methods=(JOINT, ONE_BY_ONE)),
             ),
-            Part(data="geolife", label="Markov chains", setting=SQUARES, methods=MARKOV),
+            Part(data="geolife", label="Markov chains", setting=SQUARES, tasks=attacks(methods=MARKOV)),
         ),
         claims=(
-            Beats("joint matching beats one-by-one", "method", JOINT, ONE_BY_ONE),
-            *(Beats(f"one-by-one histograms beat {kind}", "method", ONE_BY_ONE, kind) for kind in MARKOV),
+            Beats("joint matching beats one-by-one", JOINT, ONE_BY_ONE),
+            *(Beats(f"one-by-one histograms beat {chains.name}", ONE_BY_ONE, chains) for chains in MARKOV),
+        ),
+        published=(
+            *(Published("histograms", 0.60, value=side, note="up to, 300 m to 1,000 m") for side in SIDES),
+            *(Published("histograms", 0.50, AttackTask(method=ONE_BY_ONE), value=side) for side in SIDES),
+            *(
+                Published("Markov chains", 0.45, AttackTask(method=chains), note="up to, of 77 users (Gambs et al.)")
+                for chains in MARKOV
+            ),
         ),
     ),
     Experiment(
         name="table-runtime",
         title="Seconds for weights and matching",
         about="With the proposed weight, from histograms in memory; nothing else runs meanwhile.",
-        layout="runtime",
+        layout=Layout.RUNTIME,
         parts=(
-            Part(data="calls", task="time"),
-            Part(data="web", task="time"),
-            Part(data="geolife", setting=SQUARES, task="time"),
+            Part(data="calls", tasks=(TimeTask(),)),
+            Part(data="web", tasks=(TimeTask(),)),
+            Part(data="geolife", setting=SQUARES, tasks=(TimeTask(),)),
+        ),
+        published=(
+            Published("calls", 41 * 60, measure="seconds_weights"),
+            Published("calls", 432 * 60, measure="seconds_matching"),
+            Published("web", 6, measure="seconds_weights"),
+            Published("web", 0.1, measure="seconds_matching"),
+            Published("geolife", 0.9, measure="seconds_weights"),
+            Published("geolife", 0.2, measure="seconds_matching"),
         ),
     ),
     Experiment(
         name="figure-microaggregation",
         title="Micro-aggregation: accuracy and loss against k",
         about="The release is micro-aggregated (successive group selection, l1) and matched with the proposed weight.",
-        layout="protection",
+        layout=Layout.PROTECTION,
         x="k, the least number of users in a group",
         is_log=True,
         parts=(
@@ -225,7 +279,7 @@ PAPER = (
                 setting=Setting(n_users=1000),
                 varies="k",
                 values=(1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200, 500, ALL),
-                quick={"values": (1, 2, 3, 5, 10, 20, 50, 200, ALL)},
+                quick_values=(1, 2, 3, 5, 10, 20, 50, 200, ALL),
             ),
             Part(
                 data="web",

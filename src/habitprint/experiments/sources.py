@@ -4,18 +4,18 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import polars as pl
 
 from habitprint import datasets
-from habitprint.datasets import calls_twin as calls_twin_of
+from habitprint.datasets.calls_twin import calls_twin_words
+from habitprint.datasets.web_twin import web_twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
-from habitprint.experiments.paper import QUICK_USERS
-from habitprint.experiments.spec import DataName
+from habitprint.experiments.jobs import DataName
 from habitprint.grids import Box
 from habitprint.mappings import PlaceMapping
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
@@ -27,10 +27,11 @@ GET_GEOLIFE = (
     "GeoLife has no twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for non-commercial use), "
     "unpack it, and name its folder: --geolife DIR"
 )
-YOURS = "yours"  # events of a spec
+QUICK_USERS = 4000  # customers of the calls, when time matters more than size
 WEB_USERS = 123  # of whom 121 or so are active in both weeks
-TWIN_FILES = ("*twin*.py", "country.py")
 OTHER_SAMPLE = 1000  # added to the seed, for other customers of the same country
+
+DataKind = Literal["twin", "real", "yours", "none"]  # made up; the paper's; events of a spec; not to be had
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Data:
 
 
 @dataclass(frozen=True)
-class Source:
+class DataSource:
     """Say what data is, without opening it.
 
     Parameters
@@ -64,9 +65,9 @@ class Source:
     name
         What experiments call it.
     words
-        What it is, for people.
-    is_twin
-        Whether it was made up in the place of data that cannot be had.
+        What it is, for people; if there is none, how to get it.
+    kind
+        A twin is made up in the place of data that cannot be had.
     fingerprint
         Another one means other data, so that older results are stale.
     open
@@ -75,16 +76,9 @@ class Source:
 
     name: DataName
     words: str
-    is_twin: bool
+    kind: DataKind
     fingerprint: str
     open: Callable[[], Data] | None
-
-    @property
-    def kind(self) -> str:
-        """Return ``"twin"``, ``"real"``, ``"yours"`` or ``"none"``."""
-        if self.open is None or self.is_twin:
-            return "none" if self.open is None else "twin"
-        return YOURS if self.name == "events" else "real"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +103,7 @@ class Folders:
                 )
 
 
-def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> dict[DataName, Source]:
+def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> dict[DataName, DataSource]:
     """Return where each set of data of the paper comes from; nothing is read yet.
 
     Examples
@@ -126,24 +120,23 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
     else:
         calls = _d4d(folders.d4d, seed, is_quick=is_quick)
     web = _web_twin(seed) if folders.web_history is None else _web_history(folders.web_history)
-    geolife = Source("geolife", GET_GEOLIFE, is_twin=False, fingerprint="", open=None)
+    geolife = DataSource("geolife", GET_GEOLIFE, kind="none", fingerprint="", open=None)
     if folders.geolife is not None:
         geolife = _geolife(folders.geolife, folders.cache)
     return {source.name: source for source in (*calls, web, geolife)}
 
 
-def _calls_twin(n_users: int, seed: int) -> Source:
+def _calls_twin(n_users: int, seed: int) -> DataSource:
     def make() -> Data:
         twin = datasets.calls_twin(n_users, seed=seed)
         regions = twin.antennas.rename({"sub_prefecture": "region"})
         return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
 
-    return Source(
-        "calls", _calls_words(n_users, seed), is_twin=True, fingerprint=_calls_digest(n_users, seed), open=make
-    )
+    words = calls_twin_words(n_users, seed)
+    return DataSource("calls", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make)
 
 
-def _regions_twin(n_users: int, seed: int) -> Source:
+def _regions_twin(n_users: int, seed: int) -> DataSource:
     """Return calls by sub-prefecture: of other customers of the same country, as in the paper."""
 
     def make() -> Data:
@@ -151,29 +144,22 @@ def _regions_twin(n_users: int, seed: int) -> Source:
         regions = PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
         return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
 
-    words = f"{_calls_words(n_users, seed)}: another sample, by sub-prefecture"
-    return Source("sub-prefectures", words, is_twin=True, fingerprint=_calls_digest(n_users, seed), open=make)
+    words = f"{calls_twin_words(n_users, seed)}: another sample, by sub-prefecture"
+    return DataSource(
+        "sub-prefectures", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make
+    )
 
 
-def _calls_words(n_users: int, seed: int) -> str:
-    return f"twin of the calls, {n_users:,} customers, seed {seed} (made up: nobody in it exists)"
-
-
-def _calls_digest(n_users: int, seed: int) -> str:
-    return _digest(f"{datasets.CallsModel()!r} {n_users} {seed} {_twin_code()}")
-
-
-def _web_twin(seed: int) -> Source:
+def _web_twin(seed: int) -> DataSource:
     def make() -> Data:
         twin = datasets.web_twin(WEB_USERS, seed=seed)
         return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
 
-    words = f"twin of the web histories, {WEB_USERS} users, seed {seed} (made up: nobody in it exists)"
-    fingerprint = _digest(f"{datasets.WebModel()!r} {WEB_USERS} {seed} {_twin_code()}")
-    return Source("web", words, is_twin=True, fingerprint=fingerprint, open=make)
+    words = web_twin_words(WEB_USERS, seed)
+    return DataSource("web", words, kind="twin", fingerprint=f"{words} {datasets.WebModel()!r}", open=make)
 
 
-def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[Source]:
+def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
     def calls() -> Data:
         events = datasets.d4d_calls(folder, on_bad_rows="skip")
         return Data(_sample(events, QUICK_USERS if is_quick else None, seed), FORTNIGHT, _antennas(folder))
@@ -189,10 +175,10 @@ def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[Source]:
     has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
     what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
     words = f"D4D, Ivory Coast, from {folder}" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
-    fingerprint = _digest(f"{files_fingerprint(folder)} {seed} {is_quick}")
+    fingerprint = f"{files_fingerprint(folder)} {seed} {is_quick}"
     return [
-        Source("calls", words, is_twin=False, fingerprint=fingerprint, open=calls),
-        Source("sub-prefectures", f"{words} ({what})", is_twin=False, fingerprint=fingerprint, open=regions),
+        DataSource("calls", words, kind="real", fingerprint=fingerprint, open=calls),
+        DataSource("sub-prefectures", f"{words} ({what})", kind="real", fingerprint=fingerprint, open=regions),
     ]
 
 
@@ -211,7 +197,7 @@ def _antennas(folder: Path) -> pl.DataFrame:
     return antennas.join(regions, on="place", how="left")
 
 
-def _web_history(folder: Path) -> Source:
+def _web_history(folder: Path) -> DataSource:
     visits = sorted(folder.glob("visits*.csv"))
     places = next((folder / name for name in ("places.csv", "places.parquet") if (folder / name).is_file()), None)
     if not visits or places is None:
@@ -226,17 +212,17 @@ def _web_history(folder: Path) -> Source:
         return Data(datasets.web_history(visits, table, on_bad_rows="skip"), BusiestWeeks())
 
     words = f"Web History Repository, from {folder}"
-    return Source("web", words, is_twin=False, fingerprint=files_fingerprint(folder), open=read)
+    return DataSource("web", words, kind="real", fingerprint=files_fingerprint(folder), open=read)
 
 
-def _geolife(folder: Path, cache: Path | None) -> Source:
+def _geolife(folder: Path, cache: Path | None) -> DataSource:
     def read() -> Data:
         place = None if os.access(folder, os.W_OK) else cache
         events = datasets.geolife(folder, cache=place)
         return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
 
     words = f"GeoLife 1.3, from {folder}, users who share files kept as they are"
-    return Source("geolife", words, is_twin=False, fingerprint=files_fingerprint(folder), open=read)
+    return DataSource("geolife", words, kind="real", fingerprint=files_fingerprint(folder), open=read)
 
 
 def files_fingerprint(*paths: Path) -> str:
@@ -256,16 +242,4 @@ def files_fingerprint(*paths: Path) -> str:
                 listing.append(
                     f"{file.name if file == path else file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
                 )
-    return _digest("\n".join(sorted(listing)))
-
-
-@cache
-def _twin_code() -> str:
-    """Return a digest of the code that makes twins: changed code may make other people."""
-    folder = Path(calls_twin_of.__globals__["__file__"]).parent
-    files = sorted(file for pattern in TWIN_FILES for file in folder.glob(pattern))
-    return _digest("".join(file.read_text(encoding="utf-8") for file in files))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256("\n".join(sorted(listing)).encode()).hexdigest()[:32]

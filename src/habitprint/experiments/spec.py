@@ -1,124 +1,83 @@
-"""What an experiment is: data that says what varies, over which values, how often and with which weights."""
+"""What an experiment is: data that says what varies, over which values, how often, and what is done each time."""
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from typing import Literal, Protocol, get_args
 
-from habitprint.errors import InputError, is_whole, require_option
-from habitprint.experiments.claims import Claim
-from habitprint.markov import CHAIN_DISTANCES
-from habitprint.periods.dates import DAYS
-from habitprint.weights import WEIGHTS, find_weight
+from habitprint.errors import InputError, require_option, require_whole
+from habitprint.experiments.jobs import (
+    AS_IT_IS,
+    PROPOSED_ATTACK,
+    AttackTask,
+    DataName,
+    Job,
+    Quantity,
+    Run,
+    Setting,
+    Task,
+)
 
-DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
-Task = Literal["attack", "time", "popularity", "antennas", "squares", "active-weeks"]
-Layout = Literal[
-    "lines", "table", "metrics", "overlap", "aggregation", "markov", "runtime", "subset", "protection",
-    "popularity", "map", "active-weeks",
-]  # fmt: skip
-ALL = "all"
-PROPOSED = "jensen-shannon"
-JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN = "joint", "joint-common", "one-by-one", "one-by-one-from-known"
-MARKOV = tuple(f"markov-{kind}" for kind in CHAIN_DISTANCES)
-METHODS = (JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN, *MARKOV)
-NUMBERS = ("n_users", "n_released", "n_common", "n_top", "seen_top", "k")
-OR_ALL = ("n_users", "n_released", "k")
+Judgement = Literal["holds", "within the noise", "does not hold", "not tested"]
+Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """Say what is made of the data before an attack; without a word, both periods as they are.
+class Layout(Enum):
+    """Name how results become a table or a picture."""
+
+    POINTS = auto()
+    METRICS = auto()
+    OVERLAP = auto()
+    AGGREGATION = auto()
+    RUNTIME = auto()
+    LINES = auto()
+    SUBSET = auto()
+    PROTECTION = auto()
+    POPULARITY = auto()
+    MAP = auto()
+    ACTIVE_WEEKS = auto()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Hold whether a claim holds, and the numbers that say so, in words."""
+
+    claim: str
+    verdict: Judgement
+    words: str
+
+
+class Claim(Protocol):
+    """Judge results: one run for each job."""
+
+    def judge(self, runs: Sequence[Run]) -> Finding:
+        """Return whether the claim holds."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Hold one number of the paper: a rate, or seconds, and what it belongs to.
 
     Parameters
     ----------
-    n_users
-        Users drawn at random for both sides, or ``"all"``.
-    n_released
-        Users drawn for the released side; all the others are known only.
-    n_common
-        Users on both sides, where each side has `n_users`.
-    last_day
-        Only the days from Monday to this one, of users who are active on both Mondays.
-    n_top
-        Only the most popular places, by visits of all users in both periods.
-    seen_top
-        Only users who were at one of so many most popular places, in either period.
-    side
-        Of the squares that positions are put into, in metres.
-    k
-        The least number of users in a group of the micro-aggregated release, or ``"all"`` for one group.
-
-    Examples
-    --------
-    >>> Setting(n_users=1000, k=10).is_drawn
-    True
+    part, task
+        The row of the table, or the curve; seconds are of the attack that is measured.
+    value
+        Of what varies; None for all users, or where nothing varies.
+    number
+        What the paper prints.
+    measure
+        Of which number of ours it is the counterpart.
+    note
+        What to know about it.
     """
 
-    n_users: int | str = ALL
-    n_released: int | str = ALL
-    n_common: int | None = None
-    last_day: str | None = None
-    n_top: int | None = None
-    seen_top: int | None = None
-    side: float | None = None
-    k: int | str | None = None
-
-    def __post_init__(self) -> None:
-        for name in NUMBERS:
-            value = getattr(self, name)
-            is_allowed = value is None or (value == ALL and name in OR_ALL)
-            if not is_allowed and not (is_whole(value) and value >= 1):
-                words = f', or "{ALL}"' if name in OR_ALL else ""
-                raise InputError(
-                    f"{name} = {value!r}",
-                    why="it is a number of users or places",
-                    fix=f"use a whole number of one or more{words}",
-                )
-        if self.last_day is not None:
-            require_option("last_day", self.last_day, DAYS)
-        if self.side is not None and not (not isinstance(self.side, (str, bool)) and self.side > 0):
-            raise InputError(f"side = {self.side!r}", why="it is a length in metres", fix="use 1000, say")
-        if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
-            raise InputError(
-                f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
-                why="the common users are some of the n_users of each side",
-                fix="give n_users as a number that is not smaller",
-            )
-
-    @property
-    def is_drawn(self) -> bool:
-        """Return whether users are drawn at random, so that repeating makes a difference."""
-        return self.n_users != ALL or self.n_released != ALL or self.n_common is not None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """Name one unit of work: its result depends on nothing but this, the data and the seed.
-
-    Examples
-    --------
-    >>> Cell(data="calls", setting=Setting()).key("twin", 0) == Cell(data="calls", setting=Setting()).key("twin", 1)
-    False
-    """
-
-    data: DataName
-    setting: Setting
-    weight: str = PROPOSED
-    method: str = JOINT
-    task: Task = "attack"
-    repeat: int = 0
-
-    def key(self, fingerprint: str, seed: int) -> str:
-        """Return what its result is kept under."""
-        what = json.dumps([asdict(self), fingerprint, seed], sort_keys=True)
-        return hashlib.sha256(what.encode()).hexdigest()[:32]
-
-    @property
-    def is_alone(self) -> bool:
-        """Return whether nothing else may run meanwhile, because it measures time."""
-        return self.task == "time"
+    part: str
+    number: float
+    task: AttackTask = PROPOSED_ATTACK
+    value: float | None = None
+    measure: Measure = "accuracy"
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,45 +89,39 @@ class Part:
     data
         Which data.
     label
-        What to call it.
+        What to call it; without a word, as the data.
     setting
         What stays the same.
     varies, values
         The field of `setting` that varies, and its values.
-    weights, methods
-        Every combination is computed, on the same users.
+    tasks
+        What is computed, on the same users: see `attacks`.
     repeats
         How often users are drawn; one if nothing is drawn.
-    task
-        What is computed: an attack, its time, or a description of the data.
-    quick
-        What is different when time matters more than size.
+    quick_setting, quick_values
+        What takes the place of `setting` and `values` when time matters more than size.
 
     Examples
     --------
-    >>> part = Part(data="calls", varies="n_users", values=(100, "all"), weights=("l1",), repeats=2)
-    >>> [(cell.setting.n_users, cell.repeat) for cell in part.cells()]
+    >>> part = Part(data="calls", varies="n_users", values=(100, "all"), repeats=2)
+    >>> [(job.setting.n_users, job.repeat) for job in part.jobs()]
     [(100, 0), (100, 1), ('all', 0)]
     """
 
     data: DataName
     label: str = ""
-    setting: Setting = field(default_factory=Setting)
-    varies: str | None = None
+    setting: Setting = AS_IT_IS
+    varies: Quantity | None = None
     values: tuple[int | float | str, ...] = ()
-    weights: tuple[str, ...] = (PROPOSED,)
-    methods: tuple[str, ...] = (JOINT,)
+    tasks: tuple[Task, ...] = (PROPOSED_ATTACK,)
     repeats: int = 1
-    task: Task = "attack"
-    quick: Mapping[str, Any] = field(default_factory=dict)
+    quick_setting: Setting | None = None
+    quick_values: tuple[int | float | str, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.label:
-            object.__setattr__(self, "label", self.data)
-        names = [one.name for one in fields(Setting)]
         if self.varies is not None:
-            require_option("quantity to vary", self.varies, names)
-            for value in self.values:
+            require_option("quantity to vary", self.varies, get_args(Quantity))
+            for value in (*self.values, *self.quick_values):
                 _ = self.at(value)
         if bool(self.values) != (self.varies is not None):
             raise InputError(
@@ -176,36 +129,36 @@ class Part:
                 why="what varies has values, and values belong to what varies",
                 fix="give both or none",
             )
-        for weight in self.weights:
-            find_weight(weight)
-        for method in self.methods:
-            require_option("method", method, METHODS)
-        if not is_whole(self.repeats) or self.repeats < 1:
-            raise InputError(f"{self.repeats!r} repeats", why="users are drawn at least once", fix="use 1, 2, 3, …")
+        require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        return self.label or self.data
 
     def at(self, value: float | str | None) -> Setting:
         """Return the setting at one of the values."""
         return self.setting if self.varies is None else replace(self.setting, **{self.varies: value})  # type: ignore[arg-type]
 
-    def cells(self) -> Iterator[Cell]:
+    def jobs(self) -> Iterator[Job]:
         """Yield all units of work, in the order of tables."""
         for value in self.values or (None,):
             setting = self.at(value)
-            for repeat in range(self.repeats if setting.is_drawn else 1):
-                for method in self.methods:
-                    for weight in self.weights:
-                        yield Cell(
-                            data=self.data,
-                            setting=setting,
-                            weight=weight,
-                            method=method,
-                            task=self.task,
-                            repeat=repeat,
-                        )
+            for repeat in range(self.repeats):
+                for task in self.tasks:
+                    job = Job(data=self.data, setting=setting, task=task, repeat=repeat)
+                    if repeat == 0 or job.is_drawn:
+                        yield job
 
     def quickly(self) -> "Part":
         """Return the same at a smaller size."""
-        return replace(self, **self.quick, quick={}) if self.quick else self
+        return replace(
+            self,
+            setting=self.quick_setting or self.setting,
+            values=self.quick_values or self.values,
+            quick_setting=None,
+            quick_values=(),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,29 +181,48 @@ class Experiment:
         The name of the horizontal axis, with its unit.
     is_log
         Whether that axis is logarithmic.
+    published
+        The numbers that the paper prints, to stand beside ours.
+    n_published
+        How many users these are of, where the paper draws some of the users.
 
     Examples
     --------
-    >>> Experiment(name="mine", title="Mine", parts=(Part(data="web"),)).is_figure
-    False
+    >>> few = Part(data="web", varies="n_users", values=(10, 20), repeats=2)
+    >>> len(list(Experiment(name="mine", title="Mine", parts=(few, Part(data="web"))).jobs()))
+    5
     """
 
     name: str
     title: str
     parts: tuple[Part, ...]
     about: str = ""
-    layout: Layout = "table"
+    layout: Layout = Layout.POINTS
     claims: tuple[Claim, ...] = ()
     x: str = ""
     is_log: bool = False
+    published: tuple[Published, ...] = ()
+    n_published: int | None = None
 
-    def __post_init__(self) -> None:
-        require_option("layout", self.layout, get_args(Layout))
+    def jobs(self) -> Iterator[Job]:
+        """Yield the units of work of all parts."""
+        for part in self.parts:
+            yield from part.jobs()
 
-    @property
-    def is_figure(self) -> bool:
-        """Return whether a picture is drawn."""
-        return self.layout in {"lines", "subset", "protection", "popularity", "map", "active-weeks"}
+    def find_published(
+        self, part: str, task: AttackTask = PROPOSED_ATTACK, value: float | None = None, measure: Measure = "accuracy"
+    ) -> Published | None:
+        """Return the paper's number for a row of ours, if it prints one.
+
+        Examples
+        --------
+        >>> printed = Published("calls", 0.78, value=1000)
+        >>> figure = Experiment(name="mine", title="Mine", parts=(Part(data="calls"),), published=(printed,))
+        >>> figure.find_published("calls", value=1000).number, figure.find_published("calls")
+        (0.78, None)
+        """
+        wanted = (part, task, value, measure)
+        return next((one for one in self.published if (one.part, one.task, one.value, one.measure) == wanted), None)
 
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""
@@ -262,6 +234,3 @@ class Experiment:
             self,
             parts=tuple(replace(part, repeats=repeats) if part.repeats > 1 else part for part in self.parts),
         )
-
-
-ALL_WEIGHTS = tuple(WEIGHTS)

@@ -15,6 +15,7 @@ from habitprint.experiments import (
     PAPER,
     Experiment,
     Folders,
+    Layout,
     Part,
     Reproduction,
     Setting,
@@ -23,7 +24,7 @@ from habitprint.experiments import (
     reproduce,
 )
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.index import read_index
+from habitprint.experiments.pages import read_index
 
 pytestmark = pytest.mark.slow
 
@@ -185,7 +186,7 @@ def test_an_experiment_of_several_parts_is_drawn_part_by_part(made: tuple[Path, 
         name="two",
         title="Two",
         parts=(curve, Part(data="web", label="again", varies="n_top", values=(10, 50))),
-        layout="lines",
+        layout=Layout.LINES,
     )
     sources = find_sources(Folders(), is_quick=True)
     report = reproduce([experiment], sources, make_output(out), out).reports[0]

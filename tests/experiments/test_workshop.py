@@ -1,5 +1,6 @@
 """What a setting asks for is what the two sides are."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +9,9 @@ import pytest
 from small import town_events, town_source
 
 import habitprint as hp
-from habitprint.experiments import Cell, Setting
-from habitprint.experiments.measure import measure
-from habitprint.experiments.prepare import NotEnoughUsersError, Sides, Workshop, prepare
+from habitprint.experiments import DataTask, Job, Setting, TimeTask, attacks
+from habitprint.experiments.jobs import COMMON, ONE_BY_ONE, AttackResult, AttackTask, Done, LeftOut
+from habitprint.experiments.workshop import NotEnoughUsersError, PreparedSides, Workshop, measure, prepare
 from habitprint.periods.dates import DAYS
 
 
@@ -19,8 +20,8 @@ def workshop() -> Workshop:
     return Workshop({"events": town_source()})
 
 
-def sides(workshop: Workshop, repeat: int = 0, seed: int = 0, **fields: Any) -> Sides:
-    return prepare(Cell(data="events", setting=Setting(**fields), repeat=repeat), workshop, seed)
+def sides(workshop: Workshop, repeat: int = 0, seed: int = 0, **fields: Any) -> PreparedSides:
+    return prepare(Job(data="events", setting=Setting(**fields), repeat=repeat), workshop, seed)
 
 
 def test_without_a_word_both_periods_stay_as_they_are(workshop: Workshop) -> None:
@@ -55,8 +56,7 @@ def test_an_overlap_has_as_many_common_users_as_asked_for(workshop: Workshop) ->
 def test_more_users_than_there_are_is_said_and_left_out(workshop: Workshop, fields: Mapping[str, Any]) -> None:
     with pytest.raises(NotEnoughUsersError, match=r"users that there are|are active"):
         sides(workshop, **fields)
-    result = measure(Cell(data="events", setting=Setting(**fields)), workshop, seed=0)
-    assert set(result) == {"left_out", "seconds"}
+    assert isinstance(measure(Job(data="events", setting=Setting(**fields)), workshop, seed=0).result, LeftOut)
 
 
 def test_days_are_of_users_who_are_active_on_both_mondays(workshop: Workshop) -> None:
@@ -97,42 +97,62 @@ def test_a_cohort_is_who_was_at_a_popular_place_in_either_period(workshop: Works
 
 
 def test_protection_is_measured_against_the_unprotected(workshop: Workshop) -> None:
-    none, some, all_of_them = (sides(workshop, k=k) for k in (1, 5, "all"))
+    none, some, all_of_them = (sides(workshop, k=k).protected for k in (1, 5, "all"))
+    assert none is not None
+    assert some is not None
+    assert all_of_them is not None
     assert none.information_loss == 0
     assert none.n_groups == 60
-    assert some.information_loss is not None
     assert 0 < some.information_loss < 1
     assert all_of_them.information_loss == pytest.approx(1)
     assert all_of_them.n_groups == 1
 
 
 def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(workshop: Workshop) -> None:
-    cell = Cell(data="events", setting=Setting(n_released=1), method="one-by-one")
-    result = measure(cell, workshop, seed=0)
+    job = Job(data="events", setting=Setting(n_released=1), task=AttackTask(method=ONE_BY_ONE))
+    result = measure(job, workshop, seed=0).result
     released, known = workshop.histograms("events", None, None)
     expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
-    assert result["accuracy"] == expected.accuracy
-    assert result["value"] == 1
+    assert isinstance(result, AttackResult)
+    assert result.found == expected
+    assert not job.is_drawn
+    assert job.setting.number("n_released", result.n_users) == 1
 
 
 def test_a_result_is_what_doing_it_by_hand_gives(workshop: Workshop) -> None:
-    cell = Cell(data="events", setting=Setting(n_users=30, n_common=20), weight="l1", method="joint-common")
-    result = measure(cell, workshop, seed=3)
+    job = Job(data="events", setting=Setting(n_users=30, n_common=20), task=AttackTask("l1", COMMON))
+    result = measure(job, workshop, seed=3).result
     found = sides(workshop, seed=3, n_users=30, n_common=20)
     matching = hp.match(found.released, found.known, weight="l1", size=20, seed=3)
     expected = hp.evaluate(matching, found.released, found.known)
-    assert result["size"] == 20
-    assert result["expected_correct"] == expected.expected_correct
-    assert result["precision"] == expected.precision
-    assert result["gap"] == 0
+    assert isinstance(result, AttackResult)
+    assert result.found == expected
+    assert (result.found.size, result.gap) == (20, 0)
 
 
 def test_what_several_cells_need_is_made_once() -> None:
     opened: list[str] = []
     shared = Workshop({"events": town_source(20, opened=opened)})
-    for weight in ("l1", "dot"):
-        measure(Cell(data="events", setting=Setting(), weight=weight), shared, seed=0)
+    for task in attacks("l1", "dot"):
+        measure(Job(data="events", task=task), shared, seed=0)
     assert opened == ["events"]
+
+
+@pytest.mark.parametrize(
+    "job",
+    [
+        Job(data="events", setting=Setting(n_users=20)),
+        Job(data="events", setting=Setting(k=5)),
+        Job(data="events", task=AttackTask(method=ONE_BY_ONE)),
+        Job(data="events", task=TimeTask()),
+        Job(data="events", task=DataTask.POPULARITY),
+        Job(data="events", setting=Setting(n_users=61)),
+    ],
+    ids=repr,
+)
+def test_what_is_kept_is_read_back_as_it_was(workshop: Workshop, job: Job) -> None:
+    done = measure(job, workshop, seed=0)
+    assert Done.from_json(json.loads(json.dumps(done.to_json()))) == done
 
 
 def test_squares_need_positions(workshop: Workshop) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.charts import ENDINGS, MENU
+from habitprint.plots import FORMATS, MENU
 
 RELEASED, KNOWN = hp.datasets.town(40, 15)
 
@@ -75,7 +75,7 @@ def test_the_precision_of_the_evaluated_sizes_is_drawn_with_its_interval(path: h
         assert row["by_chance"] == result.precision_random
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("ending", FORMATS)
 def test_a_picture_opens_as_what_its_name_says(path: hp.MatchingPath, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"path{ending.upper()}"
     hp.save_chart(hp.plot_path(path), file)

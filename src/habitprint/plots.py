@@ -1,9 +1,9 @@
-"""Pictures of results: altair charts, and files of them that need no browser."""
+"""Pictures of the best matchings of every size, and files of charts that need no browser."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import altair as alt
 import polars as pl
@@ -13,7 +13,9 @@ from habitprint.evaluation import Evaluation
 from habitprint.files import check_target, write_whole
 from habitprint.matching import MatchingPath
 
-ENDINGS = (".svg", ".png", ".html", ".json")
+FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
+    ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
+}  # fmt: skip
 FEW = 12  # ticks of an axis, one for each pair
 MOST_STEPS = 1000  # between the points of a line: more say nothing more
 # What the menu of an .html file offers: to save the picture, not to send the data to an editor elsewhere.
@@ -97,9 +99,9 @@ def _totals(path: MatchingPath) -> alt.Chart:
 
 def _precisions(evaluations: list[Evaluation], largest: int) -> alt.LayerChart:
     rows = [
-        (result.size, result.precision, *result.precision_interval, result.precision_random)
+        (result.size, rate.value, rate.low, rate.high, rate.by_chance)
         for result in evaluations
-        if result.precision is not None and result.precision_interval is not None
+        if (rate := result.precision_rate) is not None
     ]
     names = ["size", "precision", "low", "high", "by_chance"]
     data = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
@@ -130,13 +132,14 @@ def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwr
     _require(chart, alt.TopLevelMixin, "plot_path(path)")
     path = Path(path)
     check_chart_target(path, overwrite=overwrite)
-    kind: Any = path.suffix.lower()[1:]  # one of the formats that altair names
-    for_pages: dict[str, Any] = {"inline": True, "embed_options": MENU} if kind == "html" else {}
-    write_whole(
-        path,
-        lambda target: chart.save(str(target), format=kind, scale_factor=2, **for_pages),
-        overwrite=overwrite,
-    )
+    kind = FORMATS[path.suffix.lower()]
+    is_page = kind == "html"
+
+    def write(target: Path) -> None:
+        options = MENU if is_page else None
+        chart.save(str(target), format=kind, scale_factor=2, inline=is_page, embed_options=options)
+
+    write_whole(path, write, overwrite=overwrite)
 
 
 def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -147,11 +150,11 @@ def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False)
     >>> check_chart_target("path.svg")
     """
     path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
+    if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"cannot write {path}: the ending '{path.suffix}' is not known",
             why="the format of a picture is chosen by the ending of its name",
-            fix=f"use one of {', '.join(ENDINGS)}",
+            fix=f"use one of {', '.join(FORMATS)}",
         )
     check_target(path, overwrite=overwrite)
 

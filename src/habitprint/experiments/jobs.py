@@ -1,0 +1,424 @@
+"""One unit of work: what is asked for, and what comes of it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from enum import Enum
+from typing import Any, ClassVar, Final, Literal, Self, get_args
+
+import polars as pl
+
+from habitprint.errors import InputError, is_whole, require_option
+from habitprint.evaluation import Evaluation
+from habitprint.markov import CHAIN_DISTANCES, ChainDistance
+from habitprint.matching import Direction, Method
+from habitprint.periods.dates import DAYS, DayName
+from habitprint.rates import Rate
+from habitprint.weights import WEIGHTS, WeightName, find_weight
+
+ALL: Final = "all"
+PROPOSED: Final = "jensen-shannon"
+ALL_WEIGHTS: tuple[WeightName, ...] = tuple(weight.name for weight in WEIGHTS.values())
+
+DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
+Quantity = Literal["n_users", "n_released", "n_common", "last_day", "n_top", "seen_top", "side", "k"]
+OrAll = int | Literal["all"]
+NUMBERS: tuple[Quantity, ...] = ("n_users", "n_released", "n_common", "n_top", "seen_top", "k")
+OR_ALL: tuple[Quantity, ...] = ("n_users", "n_released", "k")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """Say what is made of the data before an attack; without a word, both periods as they are.
+
+    Parameters
+    ----------
+    n_users
+        Users drawn at random for both sides, or ``"all"``.
+    n_released
+        Users drawn for the released side; all the others are known only.
+    n_common
+        Users on both sides, where each side has `n_users`.
+    last_day
+        Only the days from Monday to this one, of users who are active on both Mondays.
+    n_top
+        Only the most popular places, by visits of all users in both periods.
+    seen_top
+        Only users who were at one of so many most popular places, in either period.
+    side
+        Of the squares that positions are put into, in metres.
+    k
+        The least number of users in a group of the micro-aggregated release, or ``"all"`` for one group.
+
+    Examples
+    --------
+    >>> Setting(n_users=1000, k=10).is_drawn
+    True
+    """
+
+    n_users: OrAll = ALL
+    n_released: OrAll = ALL
+    n_common: int | None = None
+    last_day: DayName | None = None
+    n_top: int | None = None
+    seen_top: int | None = None
+    side: float | None = None
+    k: OrAll | None = None
+
+    def __post_init__(self) -> None:
+        for name in NUMBERS:
+            value = getattr(self, name)
+            is_allowed = value is None or (value == ALL and name in OR_ALL)
+            if not is_allowed and not (is_whole(value) and value >= 1):
+                words = f', or "{ALL}"' if name in OR_ALL else ""
+                raise InputError(
+                    f"{name} = {value!r}",
+                    why="it is a number of users or places",
+                    fix=f"use a whole number of one or more{words}",
+                )
+        if self.last_day is not None:
+            require_option("last_day", self.last_day, DAYS)
+        if self.side is not None and not (not isinstance(self.side, (str, bool)) and self.side > 0):
+            raise InputError(f"side = {self.side!r}", why="it is a length in metres", fix="use 1000, say")
+        if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
+            raise InputError(
+                f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
+                why="the common users are some of the n_users of each side",
+                fix="give n_users as a number that is not smaller",
+            )
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether users are drawn at random, so that repeating makes a difference."""
+        return self.n_users != ALL or self.n_released != ALL or self.n_common is not None
+
+    def number(self, name: Quantity, n_users: int) -> float:
+        """Return one of the settings as a number: of "all" how many that is, of a day which one of the week.
+
+        Examples
+        --------
+        >>> Setting(k="all").number("k", 60), Setting(last_day="tuesday").number("last_day", 60)
+        (60.0, 2.0)
+        """
+        value = getattr(self, name)
+        if name == "last_day":
+            return DAYS.index(value) + 1.0
+        return float(n_users if value == ALL else value)
+
+
+AS_IT_IS = Setting()
+
+
+@dataclass(frozen=True)
+class HistogramMethod:
+    """Match histograms.
+
+    Parameters
+    ----------
+    name, words
+        What it is called, by machines and by people.
+    solver, direction
+        As `match` takes them.
+    is_as_common
+        Whether as many pairs are given out as there are common users, instead of as many as there can be.
+    """
+
+    name: str
+    words: str = field(compare=False, repr=False)
+    solver: Method = "joint"
+    direction: Direction = "released-to-known"
+    is_as_common: bool = False
+
+
+@dataclass(frozen=True)
+class ChainMethod:
+    """Compare mobility Markov chains instead of histograms, each alone."""
+
+    name: str
+    words: str = field(compare=False, repr=False)
+    distance: ChainDistance
+
+
+AttackMethod = HistogramMethod | ChainMethod
+JOINT = HistogramMethod("joint", "joint (A1)")
+COMMON = HistogramMethod("joint-common", "joint (A2)", is_as_common=True)
+ONE_BY_ONE = HistogramMethod("one-by-one", "one by one", solver="one-by-one")
+FROM_KNOWN = HistogramMethod(
+    "one-by-one-from-known",
+    "one by one, from known to released",
+    solver="one-by-one",
+    direction="known-to-released",
+)
+MARKOV = tuple(ChainMethod(f"markov-{kind}", f"Markov chains, {kind}", kind) for kind in CHAIN_DISTANCES)
+
+
+@dataclass(frozen=True)
+class AttackTask:
+    """Ask how many users an attack identifies.
+
+    Examples
+    --------
+    >>> AttackTask("l1").method.words
+    'joint (A1)'
+    """
+
+    weight: WeightName = PROPOSED
+    method: AttackMethod = JOINT
+
+    def __post_init__(self) -> None:
+        find_weight(self.weight)
+
+
+PROPOSED_ATTACK = AttackTask()
+
+
+@dataclass(frozen=True)
+class TimeTask:
+    """Ask how long the joint attack with a weight takes, while nothing else runs."""
+
+    weight: WeightName = PROPOSED
+
+
+class DataTask(Enum):
+    """Ask for a description of the data, to be drawn."""
+
+    POPULARITY = "popularity"
+    ANTENNAS = "antennas"
+    SQUARES = "squares"
+    ACTIVE_WEEKS = "active-weeks"
+
+
+Task = AttackTask | TimeTask | DataTask
+
+
+def attacks(*weights: WeightName, methods: tuple[AttackMethod, ...] = (JOINT,)) -> tuple[AttackTask, ...]:
+    """Return every combination of methods and weights; without a weight, those of the proposed one.
+
+    Examples
+    --------
+    >>> [(task.method.name, task.weight) for task in attacks("l1", "dot", methods=(COMMON, JOINT))]
+    [('joint-common', 'l1'), ('joint-common', 'dot'), ('joint', 'l1'), ('joint', 'dot')]
+    """
+    return tuple(AttackTask(weight, method) for method in methods for weight in weights or (PROPOSED,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """Name one unit of work: its result depends on nothing but this, the data and the seed.
+
+    Examples
+    --------
+    >>> Job(data="calls").key("twin", 0) == Job(data="calls").key("twin", 1)
+    False
+    """
+
+    data: DataName
+    setting: Setting = AS_IT_IS
+    task: Task = PROPOSED_ATTACK
+    repeat: int = 0
+
+    def key(self, fingerprint: str, seed: int) -> str:
+        """Return what its result is kept under."""
+        return hashlib.sha256(repr((self, fingerprint, seed)).encode()).hexdigest()[:32]
+
+    @property
+    def is_alone(self) -> bool:
+        """Return whether nothing else may run meanwhile, because it measures time."""
+        return isinstance(self.task, TimeTask)
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether users are drawn: not if each is released alone, one by one, which is the attack on all."""
+        is_one_by_one = isinstance(self.task, AttackTask) and self.task.method == ONE_BY_ONE
+        return self.setting.is_drawn and not (is_one_by_one and self.setting.n_released == 1)
+
+
+Plain = str | int | float | None
+
+
+@dataclass(frozen=True)
+class ProtectionEffect:
+    """Hold what micro-aggregation did to a release: what it lost, its groups, and users alike from the start."""
+
+    information_loss: float
+    n_groups: int
+    n_alike: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackResult:
+    """Hold what an attack achieved.
+
+    Parameters
+    ----------
+    n_users, n_known
+        Users on the released side, and on the known one.
+    n_places
+        Of both sides together; None where positions are compared.
+    found
+        How many users it identified.
+    gap
+        Of the proof of a joint matching.
+    protected
+        What protection did, if there was one.
+    """
+
+    n_users: int
+    n_known: int
+    n_places: int | None
+    found: Evaluation
+    gap: float | None = None
+    protected: ProtectionEffect | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeResult:
+    """Hold the seconds of the stages of a joint attack."""
+
+    n_users: int
+    n_known: int
+    n_places: int
+    seconds_weights: float
+    seconds_matching: float
+    seconds_proof: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Description:
+    """Hold a table that a picture is drawn from."""
+
+    columns: ClassVar[tuple[str, ...]]
+    rows: tuple[tuple[Plain, ...], ...]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """Return the rows as a table."""
+        return pl.DataFrame(self.rows, schema=self.columns, orient="row")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Popularity(Description):
+    """Hold the first and the last rank of the places with as many visits."""
+
+    columns = ("visits", "first", "last")
+    n_users: int
+    n_places: int
+    n_of_one_user: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class AntennaMap(Description):
+    """Hold where antennas are."""
+
+    columns = ("place", "lat", "lon", "region")
+    what: ClassVar[str] = "antennas"
+
+    @property
+    def n_places(self) -> int:
+        """Return the number of antennas."""
+        return len(self.rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SquareMap(Description):
+    """Hold the squares with a position; neighbours from west to east are one row."""
+
+    columns = ("west", "east", "south", "north")
+    what: ClassVar[str] = "squares"
+    n_places: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveWeeks(Description):
+    """Hold the first days of the weeks in which each user was active."""
+
+    columns = ("user", "week")
+
+    @property
+    def weeks_of_several(self) -> tuple[int, ...]:
+        """Return how many weeks each user has who has several.
+
+        Examples
+        --------
+        >>> ActiveWeeks(rows=(("a", "2008-07-01"), ("b", "2008-07-01"), ("b", "2008-07-08"))).weeks_of_several
+        (2,)
+        """
+        return tuple(n for n in Counter(user for user, _ in self.rows).values() if n > 1)
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Say why there is no result: the setting asks for more users than there are."""
+
+    why: str
+
+
+Result = AttackResult | TimeResult | Popularity | AntennaMap | SquareMap | ActiveWeeks | LeftOut
+RESULTS: Mapping[str, type[Result]] = {kind.__name__: kind for kind in get_args(Result)}
+
+
+@dataclass(frozen=True)
+class Done:
+    """Hold the result of a job, and how many seconds it took.
+
+    Examples
+    --------
+    >>> done = Done(LeftOut("70 users are needed"), 0.5)
+    >>> done.to_json()
+    {'kind': 'LeftOut', 'seconds': 0.5, 'why': '70 users are needed'}
+    >>> Done.from_json(done.to_json()) == done
+    True
+    """
+
+    result: Result
+    seconds: float
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as it is kept in a file."""
+        return {"kind": type(self.result).__name__, "seconds": self.seconds, **asdict(self.result)}
+
+    @classmethod
+    def from_json(cls, kept: Mapping[str, Any]) -> Self:
+        """Return what was kept; raise KeyError or TypeError if it is none of ours."""
+        own = {name: value for name, value in kept.items() if name not in {"kind", "seconds"}}
+        if "rows" in own:
+            own["rows"] = tuple(tuple(row) for row in own["rows"])
+        if "found" in own:
+            rates = {name: Rate(**one) for name, one in own["found"].items() if isinstance(one, dict)}
+            own["found"] = Evaluation(**{**own["found"], **rates})
+            own["protected"] = ProtectionEffect(**own["protected"]) if own["protected"] else None
+        return cls(RESULTS[kept["kind"]](**own), kept["seconds"])
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Say where a result stands in a table or on a curve.
+
+    Parameters
+    ----------
+    part, data, source
+        Of the experiment; which data; and whether it is a twin.
+    varies, value, label, is_all
+        What varies along the curve, with its value as a number and in words, and whether that is all there are.
+    task
+        The weight and the method.
+    """
+
+    part: str
+    data: DataName
+    source: str
+    varies: Quantity | None
+    value: float | None
+    label: str
+    is_all: bool
+    task: AttackTask
+
+
+@dataclass(frozen=True)
+class Run:
+    """Hold an attack that was made: one row for each job."""
+
+    spot: Spot
+    repeat: int
+    result: AttackResult

@@ -1,0 +1,246 @@
+"""The files of experiments: table, picture, a page that says what holds and where it comes from, and the index."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
+from habitprint.experiments.paper import PAPER_N_USERS
+from habitprint.experiments.sources import DataKind, DataSource
+from habitprint.experiments.spec import Experiment, Finding, Judgement
+from habitprint.experiments.statistics import collect_runs, summarise
+from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered
+from habitprint.files import write_text
+from habitprint.tables import write_table
+from habitprint.versions import versions, versions_in_words
+
+INDEX = "index.json"
+MADE_BY = "habitprint reproduce"
+TWIN_NOTE = (
+    "Made from a **twin**: made-up people in the place of data that cannot be had, fitted to the paper's figures. "
+    "It shows how the method behaves, not what the real data would give."
+)
+QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."
+SIGNS: Mapping[Judgement, str] = {"holds": "✓", "within the noise": "≈", "does not hold": "✗", "not tested": "–"}
+FEWER = 0.9  # of the paper's users: below, ours are easier to tell
+
+
+@dataclass(frozen=True)
+class UsedData:
+    """Say where data of a report comes from."""
+
+    data: DataName
+    kind: DataKind
+    words: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Hold what came of one experiment, for the index.
+
+    Parameters
+    ----------
+    name, title
+        Which one.
+    files
+        What was written, by name within the folder.
+    sources
+        Where the data comes from.
+    findings
+        What the paper says, or you, and whether it holds here.
+    skipped
+        Why parts of it are missing.
+    n_results, n_computed
+        Results that went into it, and how many of them were computed now.
+    seconds
+        Of work, on one core or more, for all its results, whenever they were computed.
+    repeats, seed, is_quick
+        How often users were drawn, at most; by which seed; and whether at smaller sizes.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    sources: tuple[UsedData, ...]
+    findings: tuple[Finding, ...]
+    skipped: tuple[str, ...]
+    n_results: int
+    n_computed: int
+    seconds: float
+    repeats: int
+    seed: int
+    is_quick: bool
+
+    @property
+    def is_from_twin(self) -> bool:
+        """Return whether somebody in it was made up."""
+        return any(source.kind == "twin" for source in self.sources)
+
+    @classmethod
+    def from_json(cls, listed: Mapping[str, Any]) -> Self:
+        """Return what the index lists; raise KeyError or TypeError if it is none of ours."""
+        kinds: Mapping[str, Callable[..., Any]] = {"sources": UsedData, "findings": Finding}
+        typed = {name: tuple(kind(**one) for one in listed[name]) for name, kind in kinds.items()}
+        names = {name: tuple(listed[name]) for name in ("files", "skipped")}
+        return cls(**{**listed, **typed, **names})
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Hold what came of a run: a report for each experiment, and how many seconds it took."""
+
+    reports: tuple[Report, ...]
+    seconds: float
+
+    def to_json(self) -> dict[str, object]:
+        """Return it as index.json has it."""
+        facts = {"made_by": MADE_BY, "seconds": round(self.seconds, 2), "versions": versions()}
+        return {**facts, "experiments": [asdict(report) for report in self.reports]}
+
+
+def write_experiment(
+    experiment: Experiment,
+    done: Mapping[Job, Done],
+    sources: Mapping[DataName, DataSource],
+    out: Path,
+    *,
+    seed: int,
+    is_quick: bool,
+    n_computed: int,
+) -> Report:
+    """Write the table, the picture and the page of an experiment, from the results of its jobs."""
+    own = {job: done[job] for job in experiment.jobs() if job in done}
+    runs = collect_runs(experiment, own, sources)
+    evidence = Evidence(experiment, own, summarise(experiment, runs), sources, is_quick)
+    files: list[str] = []
+    page = [f"# {experiment.title}", "", experiment.about, ""]
+    if any(not isinstance(one.result, LeftOut) for one in own.values()):
+        rendered, files = _write_rendered(evidence, out)
+        if f"{experiment.name}.svg" in files:
+            page += [f"![{experiment.title}]({experiment.name}.svg)", ""]
+        page += [*rendered.markdown, ""]
+    report = Report(
+        name=experiment.name,
+        title=experiment.title,
+        files=(*files, f"{experiment.name}.md"),
+        sources=tuple(UsedData(name, sources[name].kind, sources[name].words) for name in evidence.data),
+        findings=tuple(claim.judge(runs) for claim in experiment.claims) if own else (),
+        skipped=tuple(evidence.skipped),
+        n_results=len(own),
+        n_computed=n_computed,
+        seconds=sum(one.seconds for one in own.values()),
+        repeats=max((run.repeat for run in runs), default=0) + 1,
+        seed=seed,
+        is_quick=is_quick,
+    )
+    page += [*_sizes(evidence), *_notes(report)]
+    write_text(out / f"{experiment.name}.md", "\n".join(page) + "\n", overwrite=True)
+    return report
+
+
+def _write_rendered(evidence: Evidence, out: Path) -> tuple[Rendered, list[str]]:
+    """Write the table and, if there is one, the picture; return them with the names of the files."""
+    # Slow to import, because they draw.
+    from habitprint.experiments.figures import LAYOUTS, Drawing  # noqa: PLC0415
+    from habitprint.plots import save_chart  # noqa: PLC0415
+
+    rendered, name = LAYOUTS[evidence.experiment.layout](evidence), evidence.experiment.name
+    write_table(rendered.table, out / f"{name}.csv", overwrite=True)
+    files = [f"{name}.csv"]
+    if isinstance(rendered, Drawing):
+        for file in (f"{name}.svg", f"{name}.png"):
+            save_chart(rendered.chart, out / file, overwrite=True)
+            files.append(file)
+    return rendered, files
+
+
+def _sizes(evidence: Evidence) -> list[str]:
+    """Say when the paper's numbers are of far more users than ours."""
+    if not any(one.paper or one.paper_precision for one in evidence.summaries):
+        return []
+    words = []
+    for data in dict.fromkeys(one.spot.data for one in evidence.summaries):
+        ours = max(one.first.n_known for one in evidence.summaries if one.spot.data == data)
+        theirs = evidence.experiment.n_published or PAPER_N_USERS.get(data, 0)
+        if ours < FEWER * theirs:
+            words.append(
+                f"The paper's numbers are of {theirs:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
+            )
+    return [*words, ""] if words else []
+
+
+def _notes(report: Report) -> list[str]:
+    notes = []
+    if report.findings:
+        is_own = all(source.kind == "yours" for source in report.sources)
+        notes += ["## What was to be checked" if is_own else "## What the paper says, checked on this result", ""]
+        notes += [f"- {SIGNS[one.verdict]} {one.claim}: **{one.verdict}**. {one.words}" for one in report.findings]
+        notes.append("")
+    notes += ["## Where this comes from", ""]
+    if report.is_from_twin:
+        notes.append(f"- {TWIN_NOTE}")
+    if report.is_quick:
+        notes.append(f"- {QUICK_LINE}")
+    notes += [f"- {source.data} ({source.kind}): {source.words}" for source in report.sources]
+    notes += [f"- skipped: {sentence}" for sentence in report.skipped]
+    draws = f", up to {report.repeats} draws of users" if report.repeats > 1 else ""
+    notes.append(f"- seed {report.seed}{draws}; {report.n_results:,} results, {report.seconds:,.1f} s of work")
+    notes.append(f"- {versions_in_words()}")
+    return notes
+
+
+def write_index(made: Reproduction, out: Path) -> None:
+    """Write index.md and index.json; what earlier runs have made in the same folder, and this one not, stays listed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_index(Reproduction((), seconds=1.0), Path(folder))
+    ...     sorted(path.name for path in Path(folder).iterdir())
+    ['index.json', 'index.md']
+    """
+    new = {report.name for report in made.reports}
+    earlier = (report for report in read_index(out) if report.name not in new)
+    every = Reproduction((*made.reports, *earlier), made.seconds)
+    write_text(out / INDEX, json.dumps(every.to_json(), ensure_ascii=False, indent=2) + "\n", overwrite=True)
+    write_text(out / "index.md", "\n".join(_index_page(every.reports, made)), overwrite=True)
+
+
+def read_index(out: Path) -> list[Report]:
+    """Return what index.json lists; nothing if there is none, or none that can be read.
+
+    Examples
+    --------
+    >>> read_index(Path("nowhere"))
+    []
+    """
+    try:
+        listed = json.loads((out / INDEX).read_text(encoding="utf-8"))["experiments"]
+        return [Report.from_json(one) for one in listed]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
+    page = ["# Tables and figures", ""]
+    if any(report.is_from_twin for report in every):
+        page += [TWIN_NOTE, ""]
+    if any(report.is_quick for report in every):
+        page += [QUICK_NOTE, ""]
+    page += ["| result | data | what is said to hold | draws, seed |", "|---|---|---|---|"]
+    for report in every:
+        kinds = ", ".join(f"{source.data} ({source.kind})" for source in report.sources) or "none: left out"
+        said = "<br>".join(f"{SIGNS[one.verdict]} {one.claim}: {one.verdict}" for one in report.findings)
+        how = f"{report.repeats}, {report.seed}{', quick' if report.is_quick else ''}"
+        page.append(f"| [{report.title}]({report.name}.md) | {kinds} | {said} | {how} |")
+    skipped = dict.fromkeys(sentence for report in every for sentence in report.skipped)
+    page += ["", *(f"Left out: {sentence}" for sentence in skipped), ""]
+    page.append(
+        f"The last run took {made.seconds:,.0f} s for {len(made.reports)} of these, with "
+        f"{sum(report.n_results for report in made.reports):,} results; "
+        f"{sum(report.n_computed for report in made.reports):,} of them were computed in it."
+    )
+    return [*page, "", f"{versions_in_words()}.", ""]

@@ -1,0 +1,407 @@
+"""Where jobs are done: from data to the two sides that a setting asks for, and from these to a result."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from threading import Lock
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Indices
+from habitprint.errors import InputError
+from habitprint.evaluation import evaluate
+from habitprint.experiments.jobs import (
+    ALL,
+    ActiveWeeks,
+    AntennaMap,
+    AttackResult,
+    ChainMethod,
+    DataName,
+    DataTask,
+    Done,
+    Job,
+    LeftOut,
+    Popularity,
+    ProtectionEffect,
+    Result,
+    Setting,
+    SquareMap,
+    TimeResult,
+    TimeTask,
+)
+from habitprint.experiments.sources import Data, DataSource
+from habitprint.grids import OUTSIDE, Grid
+from habitprint.histograms import Histograms, align
+from habitprint.losses import measure_losses
+from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.matching import match
+from habitprint.mechanisms import microaggregate
+from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.top_places import KeepPlaces
+from habitprint.periods import OnDays, split
+from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
+from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.progress import Progress, silent
+from habitprint.ties import share_classes
+from habitprint.truth import SAME_ID, common_users
+
+WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
+SQUARE = 1000  # metres; any side tells who was within the area
+
+T = TypeVar("T")
+
+
+class NotEnoughUsersError(InputError):
+    """Tell that a setting asks for more users than there are: this point of a curve is left out."""
+
+
+class Workshop:
+    """Make what several jobs need once, whichever thread asks first.
+
+    Examples
+    --------
+    >>> from habitprint.experiments.sources import Folders, find_sources
+    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
+    >>> workshop.once("answer", lambda: 42), workshop.once("answer", lambda: 43)
+    (42, 42)
+    """
+
+    def __init__(self, sources: Mapping[DataName, DataSource]) -> None:
+        self.sources = sources
+        self._locks: dict[Hashable, Lock] = {}
+        self._made: dict[Hashable, Any] = {}
+        self._lock = Lock()
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what `make` returned for this key the first time."""
+        with self._lock:
+            lock = self._locks.setdefault(key, Lock())
+        with lock:
+            if key not in self._made:
+                self._made[key] = make()
+            return cast("T", self._made[key])
+
+    def data(self, name: DataName) -> Data:
+        """Return the data of that name."""
+
+        def make() -> Data:
+            source = self.sources[name]
+            assert source.open is not None, "jobs without data are not run"  # noqa: S101
+            return source.open()
+
+        return self.once(("data", name), make)
+
+    def histograms(self, name: DataName, last_day: DayName | None, side: float | None) -> tuple[Histograms, Histograms]:
+        """Return both periods, with all users who are active in both."""
+
+        def make() -> tuple[Histograms, Histograms]:
+            data = self.data(name)
+            events = data.events
+            if side is not None:
+                events = _grid(data, side).place(events)
+            if last_day is None:
+                released, known = split(events, data.period)
+                return released, known
+            first: DayName = "monday"
+            cohort = split(events, OnDays(first, first, of=data.period)).released.users
+            released, known = split(events, OnDays(first, last_day, of=data.period), users=cohort)
+            return released, known
+
+        return self.once(("histograms", name, last_day, side), make)
+
+    def popular(self, name: DataName, side: float | None) -> pl.DataFrame:
+        """Return the places, most visited first: ``place, visits``; by all users in both periods."""
+
+        def make() -> pl.DataFrame:
+            tables = [side_.to_table().select("place", "count") for side_ in self.histograms(name, None, side)]
+            visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
+            return visits.sort("visits", "place", descending=[True, False])
+
+        return self.once(("popular", name, side), make)
+
+    def chains(self, name: DataName, side: float) -> tuple[Chains, Chains]:
+        """Return the Markov chains of both periods, of the users whose histograms are compared."""
+
+        def make() -> tuple[Chains, Chains]:
+            data = self.data(name)
+            users = self.histograms(name, None, side)[0].users
+            is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
+            points = data.events.leave_out(~is_inside, OUTSIDE)
+            parts = data.period.parts(points).frame.filter(
+                (pl.col("reason") == 0) & pl.col("user").is_in(users.implode())
+            )
+            released, known = (
+                mobility_chains(parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon").collect())
+                for part in (RELEASED, KNOWN)
+            )
+            return released, known
+
+        return self.once(("chains", name, side), make)
+
+
+def _grid(data: Data, side: float) -> Grid:
+    if data.box is None:
+        raise InputError(
+            "side is given for data without positions",
+            why="squares are laid over latitudes and longitudes",
+            fix="leave out side, or name the columns of positions (lat, lon)",
+        )
+    return Grid(side, data.box)
+
+
+@dataclass(frozen=True)
+class PreparedSides:
+    """Hold the two sides of an attack, and what protection did to the released one, if there was one."""
+
+    released: Histograms
+    known: Histograms
+    protected: ProtectionEffect | None = None
+
+    @property
+    def n_places(self) -> int:
+        """Return the number of places of both sides together."""
+        both = align(self.released, self.known)
+        return len(np.unique(np.concatenate([side.counts.indices for side in both])))
+
+
+def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent) -> PreparedSides:
+    """Return the two sides that the setting of a job asks for.
+
+    Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
+    sizes meet the same users.
+
+    Examples
+    --------
+    >>> from habitprint.experiments.sources import Folders, find_sources
+    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
+    >>> sides = prepare(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0)
+    >>> sides.released.users.equals(sides.known.users), sides.released.n_users
+    (True, 20)
+    """
+    setting = job.setting
+    released, known = workshop.histograms(job.data, setting.last_day, setting.side)
+    released, known = _narrow(released, known, setting, job.data, workshop)
+    if job.is_drawn:
+        released, known = _draw(released, known, job, seed)
+    if setting.k is None:
+        return PreparedSides(released, known)
+    k = released.n_users if setting.k == ALL else setting.k
+    if k > released.n_users:
+        raise NotEnoughUsersError(
+            f"k = {k:,} is more than the {released.n_users:,} users that there are",
+            why="a group has at least k users",
+            fix=f'use a smaller k, or "{ALL}"',
+        )
+    release = microaggregate(released, k, progress=progress)
+    loss, classes = measure_losses(released, release).information_loss, share_classes(released)
+    assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
+    protected = ProtectionEffect(
+        information_loss=loss,
+        n_groups=release.facts(Grouped).n_groups,
+        n_alike=int((np.bincount(classes)[classes] > 1).sum()),
+    )
+    return PreparedSides(release.histograms, known, protected)
+
+
+def _narrow(
+    released: Histograms, known: Histograms, setting: Setting, name: DataName, workshop: Workshop
+) -> tuple[Histograms, Histograms]:
+    """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
+    popular = workshop.popular(name, setting.side)["place"] if setting.seen_top or setting.n_top else None
+    if popular is not None and setting.seen_top is not None:
+        top = KeepPlaces(tuple(popular.head(setting.seen_top).to_list()))
+        seen = pl.concat([top.public(side).users for side in (released, known)])
+        users = released.users.filter(released.users.is_in(seen.implode()))
+        released, known = released.select(users=users), known.select(users=users)
+    if popular is not None and setting.n_top is not None:
+        top = KeepPlaces(tuple(popular.head(setting.n_top).to_list()))
+        released, known = top.public(released), top.public(known)
+        both = released.users.filter(released.users.is_in(known.users.implode()))
+        if both.is_empty():
+            raise InputError(
+                f"nobody was at one of the {setting.n_top} most popular places in both periods",
+                why="an attack needs users on both sides",
+                fix="keep more places",
+            )
+        released, known = released.select(users=both), known.select(users=both)
+    return released, known
+
+
+def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple[Histograms, Histograms]:
+    setting = job.setting
+    n_all = released.n_users
+    order = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(job.repeat,))).permutation(n_all)
+    n_users = n_all if setting.n_users == ALL else setting.n_users
+    ours: Indices = order[:n_users]
+    theirs: Indices = ours
+    n_needed = n_users
+    if setting.n_common is not None:
+        n_needed = 2 * n_users - setting.n_common
+        theirs = np.concatenate([order[: setting.n_common], order[n_users:n_needed]])
+    if setting.n_released != ALL:
+        ours = ours[: setting.n_released]
+        n_needed = max(n_needed, setting.n_released)
+    if n_needed > n_all:
+        raise NotEnoughUsersError(
+            f"{n_needed:,} users are needed, and {n_all:,} are active in both periods",
+            why=f"the setting draws that many: n_users = {setting.n_users}, n_released = {setting.n_released}, "
+            f"n_common = {setting.n_common}",
+            fix=f'use smaller numbers, or "{ALL}"',
+        )
+    return (
+        released.select(users=released.users.gather(np.sort(ours))),
+        known.select(users=known.users.gather(np.sort(theirs))),
+    )
+
+
+def measure(job: Job, workshop: Workshop, seed: int, *, max_memory: float = 2e9, progress: Progress = silent) -> Done:
+    """Do a job.
+
+    Examples
+    --------
+    >>> from habitprint.experiments.sources import Folders, find_sources
+    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
+    >>> result = measure(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0).result
+    >>> result.found.n_common, result.found.accuracy > result.found.accuracy_random
+    (20, True)
+    """
+    start = time.perf_counter()
+    try:
+        result = _result(job, workshop, seed, max_memory, progress)
+    except NotEnoughUsersError as error:
+        result = LeftOut(error.what)
+    return Done(result, time.perf_counter() - start)
+
+
+def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress: Progress) -> Result:
+    task = job.task
+    if isinstance(task, DataTask):
+        return DESCRIPTIONS[task](job, workshop)
+    if isinstance(task, TimeTask):
+        return _time(prepare(job, workshop, seed), task, seed, max_memory, progress)
+    method = task.method
+    if isinstance(method, ChainMethod):
+        return _compare_chains(job, method, workshop, seed)
+    sides = prepare(job, workshop, seed, progress)
+    released, known = sides.released, sides.known
+    matching = match(
+        released,
+        known,
+        weight=task.weight,
+        size=common_users(SAME_ID, released.users, known.users).n if method.is_as_common else None,
+        method=method.solver,
+        direction=method.direction,
+        seed=seed,
+        max_memory=max_memory,
+        progress=progress,
+    )
+    return AttackResult(
+        n_users=released.n_users,
+        n_known=known.n_users,
+        n_places=sides.n_places,
+        found=evaluate(matching, released, known),
+        gap=matching.gap,
+        protected=sides.protected,
+    )
+
+
+def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int) -> AttackResult:
+    side = job.setting.side
+    assert side is not None, "chains are compared with squares"  # noqa: S101
+    released, known = workshop.chains(job.data, side)
+    found = evaluate_chains(match_chains(released, known, kind=method.distance, seed=seed))
+    return AttackResult(n_users=released.n_users, n_known=known.n_users, n_places=None, found=found)
+
+
+class _Stopwatch:
+    """Add up the time of each stage, from the reports of progress."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._last = time.perf_counter()
+        self._progress = progress
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        now = time.perf_counter()
+        self.seconds[stage] += now - self._last
+        self._last = now
+        self._progress(stage, done, total, note)
+
+
+def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
+    start = time.perf_counter()
+    watch = _Stopwatch(progress)
+    match(sides.released, sides.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
+    total = time.perf_counter() - start
+    weights, proof = watch.seconds["gains"], watch.seconds["proof"]
+    return TimeResult(
+        n_users=sides.released.n_users,
+        n_known=sides.known.n_users,
+        n_places=sides.n_places,
+        seconds_weights=weights,
+        seconds_matching=total - weights - proof,
+        seconds_proof=proof,
+    )
+
+
+def _describe_popularity(job: Job, workshop: Workshop) -> Popularity:
+    popular = workshop.popular(job.data, job.setting.side)
+    ranked = popular.with_row_index("rank", offset=1)
+    # Of equally popular sites the first and the last are enough to draw them all.
+    ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
+    released, known = workshop.histograms(job.data, None, job.setting.side)
+    both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
+    return Popularity(
+        rows=tuple(ends.select(Popularity.columns).rows()),
+        n_users=released.n_users,
+        n_places=popular.height,
+        n_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
+    )
+
+
+def _describe_antennas(job: Job, workshop: Workshop) -> AntennaMap:
+    antennas = workshop.data(job.data).antennas
+    assert antennas is not None, "only the calls have antennas"  # noqa: S101
+    return AntennaMap(rows=tuple(antennas.select(AntennaMap.columns).sort("place").rows()))
+
+
+def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
+    data, side = workshop.data(job.data), job.setting.side
+    assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
+    grid = Grid(side, data.box)
+    places = grid.place(data.events).usable.select("place").unique().collect(engine="streaming")["place"].sort()
+    row, column = np.divmod(places.to_numpy(), grid.n_columns)
+    # Neighbours in a row of squares are one run.
+    is_first = np.ones(len(row), np.bool_)
+    is_first[1:] = (np.diff(row) != 0) | (np.diff(column) != 1)
+    starts = np.flatnonzero(is_first)
+    lengths = np.diff(np.append(starts, len(row)))
+    (lat, lon), (next_lat, next_lon) = grid.centre(0), grid.centre(grid.n_columns + 1)
+    step_lat, step_lon = next_lat - lat, next_lon - lon
+    west = data.box.west + column[starts] * step_lon
+    south = data.box.south + row[starts] * step_lat
+    runs = np.column_stack([west, west + lengths * step_lon, south, south + step_lat]).round(6)
+    return SquareMap(rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
+
+
+def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
+    data = workshop.data(job.data)
+    assert data.box is not None, "squares are laid over positions"  # noqa: S101
+    within = Grid(SQUARE, data.box).place(data.events)
+    week = local_weeks(data.events.time_zone, WEEKS_FROM).alias("week")
+    active = within.usable.select("user", week).unique().sort("user", "week").collect()
+    start = day_of_week_zero(WEEKS_FROM)
+    rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())
+    return ActiveWeeks(rows=tuple(rows))
+
+
+DESCRIPTIONS: Mapping[DataTask, Callable[[Job, Workshop], Result]] = {
+    DataTask.POPULARITY: _describe_popularity,
+    DataTask.ANTENNAS: _describe_antennas,
+    DataTask.SQUARES: _describe_squares,
+    DataTask.ACTIVE_WEEKS: _describe_active_weeks,
+}
