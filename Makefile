@@ -13,7 +13,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
 KERNELS := $(wildcard src/habitprint/*.py) \
-  $(shell find $(addprefix src/habitprint/,weights matching mechanisms markov) -name '*.py')
+  $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check fuzz lint format browser gallery bench picture clean

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint.weights import find_weight, positive_gains
+from habitprint.weighing import find_weight, positive_gains
 
 N_BEST = 50  # candidates of each user for solvers of sparse graphs
 SCALE = 10**6  # OR-tools takes whole numbers

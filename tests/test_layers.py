@@ -19,12 +19,12 @@ LAYERS = """
     histograms events
     mappings ties truth
     periods grids
-    datasets mechanisms weights
+    datasets mechanisms weighing
     losses matching
     expectation
     evaluation
     plots markov
-    audit experiments
+    auditing experiments
     report
     __init__ compile
     cli

@@ -11,8 +11,8 @@ import importlib as _importlib
 import typing as _typing
 
 from habitprint import datasets, markov
-from habitprint.audit.audit import Audit, audit
-from habitprint.audit.data import Preparation
+from habitprint.auditing.audit import Audit, audit
+from habitprint.auditing.data import Preparation
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
@@ -78,7 +78,7 @@ from habitprint.periods import (
     split,
 )
 from habitprint.rates import Rate, wilson_interval
-from habitprint.weights import WEIGHTS, Weight, weights
+from habitprint.weighing import WEIGHTS, Weight, weights
 
 if _typing.TYPE_CHECKING:
     from habitprint.plots import plot_path, save_chart

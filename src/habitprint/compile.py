@@ -13,7 +13,7 @@ from habitprint.matching import match, pair_margins
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
-from habitprint.weights import weights
+from habitprint.weighing import weights
 
 
 def is_compiled() -> bool:

@@ -15,7 +15,7 @@ from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
 from habitprint.ties import share_classes
 from habitprint.truth import CommonUsers
-from habitprint.weights import find_weight, pair_gains, scaled_shares
+from habitprint.weighing import find_weight, pair_gains, scaled_shares
 
 
 @dataclass(frozen=True)

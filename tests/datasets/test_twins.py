@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.datasets import CallsModel, CallsTwin, WebModel, WebTwin, calls_twin, web_twin
 from habitprint.datasets.country import CountryModel, make_country
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 SCHEMA = {"user": pl.Int64, "time": pl.Datetime("us", "UTC"), "place": pl.Int64}
 FORTNIGHTS = {"calls": datetime(2012, 4, 9, tzinfo=UTC), "web": datetime(2011, 3, 7, tzinfo=UTC)}

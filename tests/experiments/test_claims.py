@@ -33,7 +33,7 @@ from habitprint.experiments.jobs import (
 )
 from habitprint.experiments.spec import Claim
 from habitprint.experiments.statistics import Difference, compare, mean_accuracy
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 
 def run(

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import habitprint as hp
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 from instances import CASES, Case, shuffled
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")

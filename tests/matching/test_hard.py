@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 import habitprint as hp
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
-from habitprint.weights import find_weight
+from habitprint.weighing import find_weight
 
 
 def histograms(rows: np.ndarray | sparse.csr_array) -> hp.Histograms:

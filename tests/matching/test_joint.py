@@ -12,7 +12,7 @@ from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
 from habitprint.matching.solver import run
-from habitprint.weights import WEIGHTS, WeightName
+from habitprint.weighing import WEIGHTS, WeightName
 from instances import CASES, Case, shuffled, tables
 
 Floats = np.ndarray

@@ -12,8 +12,8 @@ from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver.state import Problem, State
-from habitprint.weights import find_weight, positive_gains
-from habitprint.weights.index import make_index, make_rows, work_of_rows
+from habitprint.weighing import find_weight, positive_gains
+from habitprint.weighing.index import make_index, make_rows, work_of_rows
 from instances import random_histograms
 
 WEIGHT = find_weight("jensen-shannon")

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.matching import Method
-from habitprint.weights import WeightName, find_weight
+from habitprint.weighing import WeightName, find_weight
 
 
 def gains_of(released: hp.Histograms, known: hp.Histograms, weight: WeightName) -> Floats:

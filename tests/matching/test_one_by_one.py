@@ -6,7 +6,7 @@ from hypothesis import given
 from reference_matchings import nearest
 
 import habitprint as hp
-from habitprint.weights import WEIGHTS, WeightName
+from habitprint.weighing import WEIGHTS, WeightName
 from instances import tables
 
 pytestmark = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import habitprint as hp
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 from instances import CASES, Case, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")

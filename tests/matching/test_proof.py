@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 from instances import shuffled
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import habitprint as hp
-from habitprint.audit import audit as auditing
-from habitprint.audit.data import EventsFacts, Unused
-from habitprint.audit.search import Goal, Promise, Protections, Trial
-from habitprint.audit.verdict import reach_verdict
+from habitprint.auditing import audit as auditing
+from habitprint.auditing.data import EventsFacts, Unused
+from habitprint.auditing.search import Goal, Promise, Protections, Trial
+from habitprint.auditing.verdict import reach_verdict
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 

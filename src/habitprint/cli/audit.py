@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.audit.audit import FACTS, MAPPING, REPORT, USERS, Audit
-from habitprint.audit.audit import audit as audit_source
-from habitprint.audit.data import Preparation
+from habitprint.auditing.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.auditing.audit import audit as audit_source
+from habitprint.auditing.data import Preparation
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
     CountOptions,

@@ -21,7 +21,7 @@ from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
-from habitprint.weights import WEIGHTS, WeightName
+from habitprint.weighing import WEIGHTS, WeightName
 from habitprint.words import percent
 
 BAR = 30  # characters for 100%

@@ -14,7 +14,7 @@ from typer.models import OptionInfo
 
 from habitprint.counts import Duplicates
 from habitprint.errors import InputError
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 # The groups of options in the help of a command.
 INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (

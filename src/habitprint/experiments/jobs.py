@@ -15,7 +15,7 @@ from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.matching import Direction, Method
 from habitprint.periods.dates import DAYS, DayName
 from habitprint.rates import Rate
-from habitprint.weights import WEIGHTS, WeightName, find_weight
+from habitprint.weighing import WEIGHTS, WeightName, find_weight
 
 ALL: Final = "all"
 PROPOSED: Final = "jensen-shannon"

@@ -31,7 +31,7 @@ from habitprint.experiments.jobs import (
 from habitprint.experiments.spec import Experiment, Layout, Part, Published
 from habitprint.experiments.statistics import precision_of
 from habitprint.periods.dates import DAYS
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 PAPER_N_USERS: Mapping[DataName, int] = {"calls": 46_986, "sub-prefectures": 46_986, "web": 121, "geolife": 154}
 PAPER_N_PLACES: Mapping[DataName, int] = {"calls": 1211, "sub-prefectures": 237, "web": 83_219, "geolife": 1024}

@@ -24,7 +24,7 @@ from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment, Measure, Published
 from habitprint.experiments.statistics import Summary, tenths
 from habitprint.rates import Rate
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 NOT_GIVEN = "–"
 QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"

@@ -8,7 +8,7 @@ from habitprint.arrays import Indices
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import Solution, solve
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight
+from habitprint.weighing import Weight
 
 
 def solve_joint(
@@ -49,7 +49,7 @@ def solve_joint(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b", 3: "abb"}), find_weight("l1")
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
     >>> [int(solve_joint(nodes, nodes, weight, 3, epsilon=epsilon).flows.sum()) for epsilon in (None, 0.5)]

@@ -25,9 +25,9 @@ from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
 from habitprint.progress import Progress, silent
-from habitprint.weights import find_weight, scaled_shares
-from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
-from habitprint.weights.kernel import make_scratch, row_gains
+from habitprint.weighing import find_weight, scaled_shares
+from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.kernel import make_scratch, row_gains
 
 N_LISTED = 48  # cheapest other partners that are kept for each user
 NOBODY = -1

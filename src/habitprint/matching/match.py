@@ -15,7 +15,7 @@ from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
+from habitprint.weighing import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
 
 NO_SHARED_PLACE = (
     "no released user shares a place with any known user: every pair is a guess. "

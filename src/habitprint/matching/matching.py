@@ -13,7 +13,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
-from habitprint.weights import WeightName, find_weight, place_gains, scaled_shares
+from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
 
 Method = Literal["joint", "approximate", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]

@@ -7,7 +7,7 @@ import numpy as np
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.ties import share_classes
-from habitprint.weights import Weight, scaled_shares
+from habitprint.weighing import Weight, scaled_shares
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Nodes:
 
         Examples
         --------
-        >>> from habitprint.weights import find_weight
+        >>> from habitprint.weighing import find_weight
         >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
         >>> nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
         >>> nodes.to_users(nodes.shares.sum(axis=1)).tolist()
@@ -58,7 +58,7 @@ def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generat
 
     Examples
     --------
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "ab"})
     >>> make_nodes(habits, find_weight("l1"), np.random.default_rng(0)).n_members.tolist()
     [1, 2]
@@ -96,7 +96,7 @@ def pair_up(released: Nodes, known: Nodes, rows: Indices, columns: Indices, flow
 
     Examples
     --------
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> habits = Histograms.from_strings({1: "ab", 2: "ab", 3: "ab"})
     >>> nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
     >>> [len(users) for users in pair_up(nodes, nodes, np.array([0]), np.array([0]), np.array([2]))]

@@ -8,9 +8,9 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight
-from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
-from habitprint.weights.kernel import make_scratch, row_gains
+from habitprint.weighing import Weight
+from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.kernel import make_scratch, row_gains
 
 # Gains this close (relative) are equal up to the rounding of their sums.
 TIE = 1e-13
@@ -44,7 +44,7 @@ def find_nearest(
     Examples
     --------
     >>> from habitprint.histograms import Histograms
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> shares = Histograms.from_strings({1: "ab", 2: "b", 3: "b"}).shares
     >>> found = find_nearest(shares, shares, find_weight("l1"), np.random.default_rng(0))
     >>> found.n_nearest.tolist(), found.gains.tolist()

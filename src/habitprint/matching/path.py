@@ -15,7 +15,7 @@ from habitprint.matching.nodes import make_nodes
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.solver import solve
 from habitprint.progress import Progress, silent
-from habitprint.weights import WeightName, find_weight, to_weights
+from habitprint.weighing import WeightName, find_weight, to_weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

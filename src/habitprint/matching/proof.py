@@ -14,9 +14,9 @@ from habitprint.arrays import Floats, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight
-from habitprint.weights.index import Index, Rows, make_index, make_rows, work_of_rows
-from habitprint.weights.kernel import make_scratch, row_gains
+from habitprint.weighing import Weight
+from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.kernel import make_scratch, row_gains
 
 EXACT = 1e-10  # a result is called exact when its gap is at most this
 
@@ -81,7 +81,7 @@ class Proof:
         Examples
         --------
         >>> from scipy import sparse
-        >>> from habitprint.weights import find_weight
+        >>> from habitprint.weighing import find_weight
         >>> a, b = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), sparse.csr_array([[1.0, 0.0]])
         >>> Proof(np.zeros(2), np.zeros(1), 0.25).raised_to_cover(a, b, find_weight("l1")).released_potential
         array([1.75, 0.  ])

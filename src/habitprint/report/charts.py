@@ -7,9 +7,9 @@ from typing import Any
 
 import altair as alt
 
-from habitprint.audit.curves import Curve
-from habitprint.audit.people import Claims, Order
-from habitprint.audit.search import Protections
+from habitprint.auditing.curves import Curve
+from habitprint.auditing.people import Claims, Order
+from habitprint.auditing.search import Protections
 from habitprint.rates import Rate
 from habitprint.words import number, percent
 
@@ -147,7 +147,7 @@ def curve_picture(curve: Curve, target: float, largest: float, description: str)
 
     Examples
     --------
-    >>> from habitprint.audit.curves import Point
+    >>> from habitprint.auditing.curves import Point
     >>> points = tuple(Point(days, f"{days} days", Rate.of(9 * days, 100, 0.01), 100) for days in (1, 7))
     >>> curve = Curve("duration", "days in each period", "", points)
     >>> curve_picture(curve, 0.05, 1.0, "risk by days")["layer"][0]["encoding"]["x"]["title"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import polars as pl
 
-from habitprint.audit.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.auditing.audit import FACTS, MAPPING, REPORT, USERS, Audit
 from habitprint.files import OWNER_ONLY, Writer, write_folder
 from habitprint.report.render import write_report
 

@@ -1,6 +1,6 @@
 """The section about who is at risk, in numbers: nobody is named."""
 
-from habitprint.audit.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
+from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
 from habitprint.rates import Rate
 from habitprint.report.charts import claims_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from habitprint.audit.audit import Audit
-from habitprint.audit.search import Protections, Trial
+from habitprint.auditing.audit import Audit
+from habitprint.auditing.search import Protections, Trial
 from habitprint.report.charts import frontier_picture
 from habitprint.report.page import (
     Block,

@@ -11,7 +11,7 @@ import vl_convert
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
 
-from habitprint.audit.audit import Audit
+from habitprint.auditing.audit import Audit
 from habitprint.files import check_target, write_text
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Text

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from habitprint.audit.attacks import Attack
-from habitprint.audit.audit import SCHEMA, Audit, Settings
-from habitprint.audit.curves import Curve
-from habitprint.audit.data import DataFacts, EventsFacts, TableFacts
+from habitprint.auditing.attacks import Attack
+from habitprint.auditing.audit import SCHEMA, Audit, Settings
+from habitprint.auditing.curves import Curve
+from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
 from habitprint.report.page import (

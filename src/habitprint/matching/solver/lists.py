@@ -6,7 +6,7 @@ from habitprint.arrays import Floats, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.queue import FIRST
 from habitprint.matching.solver.state import Problem, Records, Scratch
-from habitprint.weights.kernel import row_gains
+from habitprint.weighing.kernel import row_gains
 
 FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many
 

@@ -13,8 +13,8 @@ from habitprint.matching.solver import state as st
 from habitprint.matching.solver.queue import NONE, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
-from habitprint.weights import Weight
-from habitprint.weights.index import make_index, make_rows, work_of_rows
+from habitprint.weighing import Weight
+from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
 RESERVE = 256  # pairs to make lists from before all are computed again
@@ -79,7 +79,7 @@ def solve(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
     >>> solution = solve(nodes, nodes, weight, 2)
@@ -130,7 +130,7 @@ def first_state(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weights import find_weight
+    >>> from habitprint.weighing import find_weight
     >>> weight = find_weight("l1")
     >>> nodes = make_nodes(Histograms.from_strings({1: "a", 2: "b"}), weight, np.random.default_rng(0))
     >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), weight.branch)

@@ -23,7 +23,7 @@ from habitprint.matching.solver.state import (
     Scratch,
     State,
 )
-from habitprint.weights.kernel import row_gains
+from habitprint.weighing.kernel import row_gains
 
 ANY: int = np.int64(-2)  # type: ignore[assignment]  # no tree has this name
 GROWTH = 4  # how much longer each long list is than the one before

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver.queue import NONE, Queue
-from habitprint.weights.index import Index, Rows
+from habitprint.weighing.index import Index, Rows
 
 Records = npt.NDArray[Any]  # of one of the types below
 
@@ -113,7 +113,7 @@ def make_scratch(index: Index) -> Scratch:
     Examples
     --------
         >>> from scipy import sparse
-        >>> from habitprint.weights.index import make_index
+        >>> from habitprint.weighing.index import make_index
         >>> make_scratch(make_index(sparse.csr_array([[1.0]]))).sums
         array([0.])
     """

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.audit import audit as auditing
-from habitprint.audit.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
-from habitprint.audit.candidates import coarser_places, merging_rare
-from habitprint.audit.curves import duration_curve, resolution_curve, users_curve
-from habitprint.audit.data import prepare_events
-from habitprint.audit.people import assess_people, find_give_aways, surest_claims
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing import audit as auditing
+from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
+from habitprint.auditing.candidates import coarser_places, merging_rare
+from habitprint.auditing.curves import duration_curve, resolution_curve, users_curve
+from habitprint.auditing.data import prepare_events
+from habitprint.auditing.people import assess_people, find_give_aways, surest_claims
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 
 

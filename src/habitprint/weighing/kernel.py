@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.weights.definitions import LOGARITHM, MINIMUM
-from habitprint.weights.index import Index, Rows
+from habitprint.weighing.definitions import LOGARITHM, MINIMUM
+from habitprint.weighing.index import Index, Rows
 
 N_TERMS = 17  # of the logarithm's series: the next one is below the last bit
 

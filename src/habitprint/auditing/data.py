@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.events.events import require_places

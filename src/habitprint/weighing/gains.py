@@ -9,9 +9,9 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
-from habitprint.weights import kernel
-from habitprint.weights.definitions import Weight, WeightName, find_weight
-from habitprint.weights.index import make_index, make_rows, work_of_rows
+from habitprint.weighing import kernel
+from habitprint.weighing.definitions import Weight, WeightName, find_weight
+from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
 

@@ -5,13 +5,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import evaluate
 from habitprint.matching import Matching, Method, match
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.weights import WEIGHTS, WeightName
+from habitprint.weighing import WEIGHTS, WeightName
 
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight
 EPSILON = 0.001  # of the gain may be missing where an attack is repeated many times

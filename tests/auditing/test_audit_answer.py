@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.audit import people, search
-from habitprint.audit.attacks import Attacked, attack_in_every_way
-from habitprint.audit.candidates import Candidate, list_candidates, micro_aggregation, suppression, top_places
-from habitprint.audit.search import Goal, Protections, find_protection, run_trial
-from habitprint.audit.two_tables import TwoTables
-from habitprint.audit.verdict import Verdict, reach_verdict, users_needed
+from habitprint.auditing import people, search
+from habitprint.auditing.attacks import Attacked, attack_in_every_way
+from habitprint.auditing.candidates import Candidate, list_candidates, micro_aggregation, suppression, top_places
+from habitprint.auditing.search import Goal, Protections, find_protection, run_trial
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.verdict import Verdict, reach_verdict, users_needed
 from habitprint.words import percent
 
 pytestmark = pytest.mark.slow

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.audit.attacks import Attempt, attack
-from habitprint.audit.candidates import Coarser, CoarserKind
-from habitprint.audit.data import CountedEvents, Prepared
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.attacks import Attempt, attack
+from habitprint.auditing.candidates import Coarser, CoarserKind
+from habitprint.auditing.data import CountedEvents, Prepared
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
 from habitprint.periods import HalvesOfActiveWeeks, OnDays, Period
@@ -113,7 +113,7 @@ def duration_curve(prepared: Prepared, whole: Attempt, progress: Progress = sile
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.audit.data import prepare_tables
+    >>> from habitprint.auditing.data import prepare_tables
     >>> prepared = prepare_tables(*hp.datasets.town(60, 20), "same-id")
     >>> [point.label for point in duration_curve(prepared, attack(prepared.tables)).points]
     ['6.25% of the counts', '12.5% of the counts', '25% of the counts', '50% of the counts', 'all counts']
@@ -229,7 +229,7 @@ def resolution_curve(
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.audit.candidates import coarser_places
+    >>> from habitprint.auditing.candidates import coarser_places
     >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
     >>> curve = resolution_curve(attack(tables, "l1"), coarser_places(tables.released, None, []))
     >>> [point.label for point in curve.points]

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.audit import search
-from habitprint.audit.attacks import Attacked, attack_in_every_way, attack_in_two_ways
-from habitprint.audit.candidates import Candidate, micro_aggregation, top_places
-from habitprint.audit.search import Goal, Protections, Screening, Trial, find_protection, run_trial
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing import search
+from habitprint.auditing.attacks import Attacked, attack_in_every_way, attack_in_two_ways
+from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
+from habitprint.auditing.search import Goal, Protections, Screening, Trial, find_protection, run_trial
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.rates import Rate
 
 pytestmark = pytest.mark.slow

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.spatial import distance
 
 import habitprint as hp
-from habitprint.weights import find_weight
-from habitprint.weights.definitions import WEIGHTS
+from habitprint.weighing import find_weight
+from habitprint.weighing.definitions import WEIGHTS
 from instances import shares_of_length
 
 JUDGES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.audit.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
+from habitprint.auditing.two_tables import TwoTables
 
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.audit.audit import Internal
+from habitprint.auditing.audit import Internal
 from habitprint.files import check_folder
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from habitprint.audit.attacks import (
+from habitprint.auditing.attacks import (
     Attack,
     Attacked,
     attack,
@@ -13,15 +13,15 @@ from habitprint.audit.attacks import (
     in_order,
     strongest_of,
 )
-from habitprint.audit.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
-from habitprint.audit.people import surest_claims
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
+from habitprint.auditing.people import surest_claims
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Guarantee, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 STAGE = "protections"
 MAPPING_FILE = "coarser.csv"  # of the protection that is chosen
@@ -283,7 +283,7 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.audit.candidates import micro_aggregation
+    >>> from habitprint.auditing.candidates import micro_aggregation
     >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.label, trial.promises[0].words
@@ -354,7 +354,7 @@ class Screening:
         Examples
         --------
         >>> import habitprint as hp
-        >>> from habitprint.audit.candidates import micro_aggregation
+        >>> from habitprint.auditing.candidates import micro_aggregation
         >>> tables, goal = TwoTables(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = attack_in_every_way(tables.sample(60, seed=0))
         >>> screening = Screening.of({each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))})

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.weights import WEIGHTS, gains, kernel, pair_gains, place_gains, positive_gains, scaled_shares
-from habitprint.weights.definitions import LOGARITHM
+from habitprint.weighing import WEIGHTS, gains, kernel, pair_gains, place_gains, positive_gains, scaled_shares
+from habitprint.weighing.definitions import LOGARITHM
 from instances import CASES, Case, random_histograms, shuffled, tables
 
 

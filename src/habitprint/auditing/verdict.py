@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from habitprint.audit.attacks import Attack
-from habitprint.audit.people import People
-from habitprint.audit.search import Goal, Protections, Trial
+from habitprint.auditing.attacks import Attack
+from habitprint.auditing.people import People
+from habitprint.auditing.search import Goal, Protections, Trial
 from habitprint.rates import Rate, wilson_interval
 from habitprint.words import counted, percent
 

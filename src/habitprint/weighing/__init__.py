@@ -1,7 +1,7 @@
 """Score pairs: what pairing a released with a known user costs."""
 
-from habitprint.weights.definitions import WEIGHTS, Weight, WeightName, find_weight
-from habitprint.weights.gains import (
+from habitprint.weighing.definitions import WEIGHTS, Weight, WeightName, find_weight
+from habitprint.weighing.gains import (
     pair_gains,
     place_gains,
     positive_gains,

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.audit.attacks import Attempt
-from habitprint.audit.two_tables import TwoTables
+from habitprint.auditing.attacks import Attempt
+from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
-from habitprint.weights import WeightName, find_weight, place_gains, scaled_shares
+from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
 
 STAGE = "who is at risk"
 SUREST_SHARE, FEWEST_SUREST = 0.05, 50  # the surest claims are so many of all, but at least so many
@@ -92,7 +92,7 @@ def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.audit.attacks import attack
+    >>> from habitprint.auditing.attacks import attack
     >>> people, users = assess_people(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
@@ -115,7 +115,7 @@ def surest_claims(joint: Attempt, progress: Progress = silent) -> Rate:
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.audit.attacks import attack
+    >>> from habitprint.auditing.attacks import attack
     >>> surest_claims(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).n
     50
     """

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import msgspec
 import polars as pl
 
-from habitprint.audit.attacks import (
+from habitprint.auditing.attacks import (
     Attack,
     Attacked,
     attack_in_every_way,
@@ -15,12 +15,12 @@ from habitprint.audit.attacks import (
     draw_blindly,
     strongest_of,
 )
-from habitprint.audit.candidates import coarser_places
-from habitprint.audit.curves import Curve, duration_curve, resolution_curve, users_curve
-from habitprint.audit.data import NOTHING, DataFacts, Preparation, Prepared, prepare_events, prepare_tables
-from habitprint.audit.people import People, assess_people
-from habitprint.audit.search import MAPPING_FILE, Goal, Protections, find_protection
-from habitprint.audit.verdict import Verdict, reach_verdict
+from habitprint.auditing.candidates import coarser_places
+from habitprint.auditing.curves import Curve, duration_curve, resolution_curve, users_curve
+from habitprint.auditing.data import NOTHING, DataFacts, Preparation, Prepared, prepare_events, prepare_tables
+from habitprint.auditing.people import People, assess_people
+from habitprint.auditing.search import MAPPING_FILE, Goal, Protections, find_protection
+from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.errors import InputError, require_seed
 from habitprint.events import Events
 from habitprint.grids import Grid
@@ -31,7 +31,7 @@ from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
-from habitprint.weights import WeightName
+from habitprint.weighing import WeightName
 
 SCHEMA = "habitprint-audit/2"  # a change of meaning or of a name makes it /3; new names do not
 # What its folder holds; the last only if the protection that was found needs it.
