@@ -51,6 +51,12 @@ def test_another_seed_or_other_data_makes_results_stale(tmp_path: Path, change: 
     assert is_new
 
 
+def test_another_schema_makes_results_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(JOBS[:1], Store(tmp_path))
+    monkeypatch.setattr(run_module, "SCHEMA", run_module.SCHEMA + 1)
+    assert [is_new for _, _, is_new in run_jobs(JOBS[:1], SOURCES, Store(tmp_path))] == [True]
+
+
 def test_a_stop_loses_nothing_that_is_complete(tmp_path: Path) -> None:
     def stop(stage: str, done: int, total: int, note: str = "") -> None:
         del stage, total, note
