@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Floats
+from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
@@ -32,11 +32,54 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class _Chances:
-    """Hold, for each pair of a joint matching, the probability that it is right, and that it is clustered."""
+class _Classes:
+    """Hold the pairs of classes of equal shares that have a common user between them, and what was given out there.
 
-    right: Floats
-    clustered: Floats
+    `of_row` and `of_column` say to which class a user belongs, `row_sizes` and `column_sizes` how many do. Between the
+    classes `rows[n]` and `columns[n]` there are `n_common[n]` common users, and the attack gave out `n_given[n]` pairs
+    for a reason, and `n_guessed[n]` (expected) without one.
+    """
+
+    of_row: Indices
+    of_column: Indices
+    row_sizes: Indices
+    column_sizes: Indices
+    keys: Indices
+    n_common: Indices
+    n_given: Indices
+    n_guessed: Floats
+
+    @classmethod
+    def of(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "_Classes":
+        of_row, of_column = share_classes(released), share_classes(known)
+        row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
+        n_columns = len(column_sizes)
+        keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
+        rows, columns = matching.rows_in(released, known)
+        sure_rows, sure_columns = of_row[rows[~matching.is_guess]], of_column[columns[~matching.is_guess]]
+        given, n_given = np.unique(sure_rows * n_columns + sure_columns, return_counts=True)
+        at = np.searchsorted(given, keys)
+        n_given = np.where(np.append(given, -1)[at] == keys, np.append(n_given, 0)[at], 0)
+        # Guesses are drawn among the users left over on both sides.
+        left_rows = row_sizes - np.bincount(sure_rows, minlength=len(row_sizes))
+        left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
+        n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
+        n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (matching.n_guesses / n_left)
+        return cls(of_row, of_column, row_sizes, column_sizes, keys, n_common, n_given, n_guessed)
+
+    @property
+    def rows(self) -> Indices:
+        return self.keys // len(self.column_sizes)
+
+    @property
+    def columns(self) -> Indices:
+        return self.keys % len(self.column_sizes)
+
+    def find(self, rows: Indices, columns: Indices) -> Indices:
+        """Return the numbers of the pairs of classes between users; len(keys) where no common user is."""
+        asked = self.of_row[rows] * len(self.column_sizes) + self.of_column[columns]
+        at = np.searchsorted(self.keys, asked)
+        return np.where(np.append(self.keys, -1)[at] == asked, at, len(self.keys))
 
 
 def pair_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
@@ -63,7 +106,55 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
     >>> pair_chances(hp.match(habits, habits), habits, habits, everybody).tolist()
     [0.5, 0.5, 1.0]
     """
-    return _joint_chances(matching, released, known, common).right
+    found = _Classes.of(matching, released, known, common)
+    right = found.n_common / (found.row_sizes[found.rows] * found.column_sizes[found.columns])
+    of_pairs = np.append(right, 0.0)[found.find(*matching.rows_in(released, known))]
+    if not matching.n_guesses:
+        return of_pairs
+    return np.where(matching.is_guess, math.fsum(found.n_guessed * right) / matching.n_guesses, of_pairs)
+
+
+def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that each common user is identified, if every person is pointed out once.
+
+    One by one from released to known, a name may be given to several rows. Somebody who must point at one row for each
+    person takes one of them: a name that is given to t rows counts 1/t. So nobody is identified with more than one over
+    the number of released users with the same shares, whatever the attack.
+
+    With classes A and B of equal shares, f(A, B) pairs given out for a reason between them, T(B) such pairs to B in all
+    and g(A, B) guesses, that is (f + g) / (|A|·|B|); from released to known, f / |A| · (1 − (1 − 1/|B|)^T) / T, which
+    is f / (|A|·T) for a known user whom nobody is equal to.
+
+    Parameters
+    ----------
+    matching, released, known, common
+        As for `pair_chances`; of any method.
+
+    Returns
+    -------
+    ndarray, shape (n_common,)
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings(habits) for habits in ({1: "x", 2: "x"}, {1: "x"}))
+    >>> common = common_users("same-id", a.users, b.users)
+    >>> people_chances(hp.match(a, b, method="one-by-one"), a, b, common).tolist()
+    [0.5]
+    """
+    found = _Classes.of(matching, released, known, common)
+    row_sizes, column_sizes = found.row_sizes[found.rows], found.column_sizes[found.columns]
+    if matching.method == "one-by-one" and matching.direction == "released-to-known":
+        _, columns = matching.rows_in(released, known)
+        named = np.bincount(found.of_column[columns[~matching.is_guess]], minlength=len(found.column_sizes))
+        n_named = np.maximum(named[found.columns], 1)
+        chances = found.n_given / row_sizes * (1.0 - (1.0 - 1.0 / column_sizes) ** n_named) / n_named
+    elif matching.method == "one-by-one":
+        chances = found.n_given / (row_sizes * column_sizes)
+    else:
+        chances = (found.n_given + found.n_guessed) / (row_sizes * column_sizes)
+    return np.asarray(chances[found.find(common.released, common.known)], np.float64)
 
 
 def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
@@ -80,36 +171,11 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
-    chances = _joint_chances(matching, released, known, common)
-    of_row = share_classes(released)
-    n_alike = int(np.bincount(of_row)[of_row[common.released]].sum())
-    return Expected(math.fsum(chances.right), math.fsum(chances.clustered), n_alike)
-
-
-def _joint_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> _Chances:
-    of_row, of_column = share_classes(released), share_classes(known)
-    row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
-    n_columns = len(column_sizes)
-    # Pairs of classes that hold a common user, and how likely a pair between them is clustered, and right.
-    between, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
-    row_classes, column_classes = between // n_columns, between % n_columns
-    clustered = n_common / column_sizes[column_classes]
-    right = clustered / row_sizes[row_classes]
-
-    rows, columns = matching.rows_in(released, known)
-    is_guess = matching.is_guess
-    asked = of_row[rows] * n_columns + of_column[columns]
-    at = np.searchsorted(between, asked)
-    is_found = np.append(between, -1)[at] == asked
-    of_pairs = [np.where(is_found, np.append(chance, 0.0)[at], 0.0) for chance in (right, clustered)]
-    if is_guess.any():
-        left_rows = row_sizes - np.bincount(of_row[rows[~is_guess]], minlength=len(row_sizes))
-        left_columns = column_sizes - np.bincount(of_column[columns[~is_guess]], minlength=n_columns)
-        n_left = float(left_rows.sum()) * float(left_columns.sum())
-        drawn = left_rows[row_classes] * left_columns[column_classes] / n_left
-        of_guess = [math.fsum(drawn * chance) for chance in (right, clustered)]
-        of_pairs = [np.where(is_guess, guess, pairs) for guess, pairs in zip(of_guess, of_pairs, strict=True)]
-    return _Chances(*of_pairs)
+    found = _Classes.of(matching, released, known, common)
+    clustered = found.n_common * (found.n_given + found.n_guessed) / found.column_sizes[found.columns]
+    correct = clustered / found.row_sizes[found.rows]
+    n_alike = int(found.row_sizes[found.of_row[common.released]].sum())
+    return Expected(math.fsum(correct), math.fsum(clustered), n_alike)
 
 
 def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
