@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from habitprint.arrays import Indices
+from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 
 
@@ -20,8 +20,28 @@ def share_classes(histograms: Histograms) -> Indices:
     >>> share_classes(Histograms.from_strings({1: "ab", 2: "aabb", 3: "abb"})).tolist()
     [0, 0, 1]
     """
-    shares = histograms.shares
-    starts, places, values = shares.indptr.astype(np.int64), shares.indices.astype(np.int64), np.asarray(shares.data)
+    return _classes(histograms.shares)
+
+
+def identical_rows(histograms: Histograms) -> Indices:
+    """Return for each user how many have the very same counts, the user included: m, shape (N,).
+
+    Counts are compared to the last bit, so rows are identical totals included. Under fresh random ids nobody can tell
+    such rows apart, whatever is known and however it is used: whoever points at one row for each user finds user i
+    with probability at most 1/m_i, and expects to find at most the mean of 1/m_i of them all.
+
+    Examples
+    --------
+    >>> identical_rows(Histograms.from_strings({1: "ab", 2: "aabb", 3: "ba"})).tolist()
+    [2, 1, 2]
+    """
+    classes = _classes(histograms.counts)
+    return np.asarray(np.bincount(classes)[classes], np.int64)
+
+
+def _classes(rows: SparseMatrix) -> Indices:
+    """Return a class number for each row, the same for rows that are equal to the last bit."""
+    starts, places, values = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.asarray(rows.data)
     _, first, classes = np.unique(_fingerprints(starts, places, values), return_index=True, return_inverse=True)
     leader = first[classes]
     lengths = np.diff(starts)
@@ -33,8 +53,8 @@ def share_classes(histograms: Histograms) -> Indices:
     return _in_order_of_appearance(leader)
 
 
-def _fingerprints(starts: Indices, places: Indices, values: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
-    """Return a 64-bit number for each user: equal for equal shares, and different but for rare accidents."""
+def _fingerprints(starts: Indices, places: Indices, values: Floats | Indices) -> npt.NDArray[np.uint64]:
+    """Return a 64-bit number for each row: equal for equal rows, and different but for rare accidents."""
     entries = _mix(values.view(np.uint64) + _mix(places.astype(np.uint64) + np.uint64(1)))
     return np.add.reduceat(entries, starts[:-1])
 
@@ -46,8 +66,8 @@ def _mix(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-def _compare_all(starts: Indices, places: Indices, values: npt.NDArray[np.float64]) -> Indices:
-    """Do it slowly, when two different users have the same fingerprint."""
+def _compare_all(starts: Indices, places: Indices, values: Floats | Indices) -> Indices:
+    """Do it slowly, when two different rows have the same fingerprint."""
     leaders: dict[tuple[bytes, bytes], int] = {}
     rows = (slice(a, b) for a, b in pairwise(starts))
     habits = [(places[row].tobytes(), values[row].tobytes()) for row in rows]
