@@ -216,14 +216,17 @@ def test_an_empty_data_string_is_refused() -> None:
 @pytest.mark.parametrize(
     ("released", "known", "said"),
     [
-        ("ab", "ab", ["Both tables are the same"]),
-        ("ab", "cd", ["no place in common"]),
-        ("abcd", "axyz", ["Only 1 of 4 places"]),
+        ("ab", "ab", [("Both tables are the same", True)]),
+        ("ab", "cd", [("no place in common", True)]),
+        ("abcd", "axyz", [("Only 1 of 4 places", False)]),
         ("abcd", "abyz", []),
-        ("a", "ab", ["one place only"]),
-        ("a", "a", ["Both tables are the same", "one place only"]),
+        ("a", "ab", [("one place only", True)]),
+        ("a", "a", [("Both tables are the same", True), ("one place only", True)]),
     ],
 )
-def test_what_makes_two_sides_doubtful_is_said_and_nothing_else(released: str, known: str, said: list[str]) -> None:
+def test_what_makes_two_sides_doubtful_is_said_and_nothing_else(
+    released: str, known: str, said: list[tuple[str, bool]]
+) -> None:
     found = caveats(*(hp.Histograms.from_strings({1: places}) for places in (released, known)))
-    assert [words in caveat for words, caveat in zip(said, found, strict=True)] == [True] * len(said)
+    assert [words in caution.words for (words, _), caution in zip(said, found, strict=True)] == [True] * len(said)
+    assert [caution.is_grave for caution in found] == [is_grave for _, is_grave in said]

@@ -69,10 +69,12 @@ from habitprint.mechanisms import (
     write_release,
 )
 from habitprint.periods import (
+    AllOtherTime,
     BusiestWeeks,
     ConsecutiveWeeks,
     DateRanges,
     HalvesOfActiveWeeks,
+    HalvesOfRows,
     OnDays,
     Split,
     split,
@@ -106,6 +108,7 @@ __version__ = "0.1.0"
 __all__ = [
     "WEIGHTS",
     "AddNoise",
+    "AllOtherTime",
     "Audit",
     "Box",
     "BusiestWeeks",
@@ -121,6 +124,7 @@ __all__ = [
     "Guarantee",
     "HabitprintError",
     "HalvesOfActiveWeeks",
+    "HalvesOfRows",
     "Histograms",
     "InputError",
     "KAnonymity",

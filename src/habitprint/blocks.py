@@ -43,6 +43,10 @@ def run_blocks(
     """
     n_threads = n_threads or os.cpu_count() or 1
     edges = block_edges(work)
+    if len(edges) == 2:  # noqa: PLR2004  (one block: threads would cost more than they do)
+        yield function(*edges)
+        progress(stage, edges[-1], edges[-1])
+        return
     waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(n_threads) as threads:
         try:

@@ -192,6 +192,16 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
+    correct = _one_by_one_right(matching, released, known, common)
+    # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
+    of_row = share_classes(released)
+    counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
+    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
+    return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
+
+
+def _one_by_one_right(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return for each common user the probability that the one-by-one attack names the right one."""
     assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
     from_released = matching.direction == "released-to-known"
     rows, columns = matching.rows_in(released, known)
@@ -201,10 +211,40 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     weight = find_weight(matching.weight_name)
     a, b = align(released, known)
     true_gains = pair_gains(scaled_shares(a, weight), scaled_shares(b, weight), common.released, common.known, weight)
-    correct = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
+    right: Floats = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
+    return right
 
-    # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
-    of_row = share_classes(released)
-    counted = of_row[common.released] if from_released else of_row
-    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
-    return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
+
+def user_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that the attack is right about each common user: together, the correct pairs expected.
+
+    A user of class A who is one of class B on the other side has f(A, B) / (|A|·|B|) of the pairs given out between
+    these classes, where guesses count by how many of them are expected there.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x", 3: "y"}) for _ in "ab")
+    >>> user_chances(hp.match(a, b), a, b, common_users("same-id", a.users, b.users)).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    if matching.method == "one-by-one":
+        return _one_by_one_right(matching, released, known, common)
+    of_row, of_column = share_classes(released), share_classes(known)
+    row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
+    rows, columns = matching.rows_in(released, known)
+    sure = ~matching.is_guess
+    row_classes, column_classes = of_row[rows[sure]], of_column[columns[sure]]
+    given, n_pairs = np.unique(row_classes * len(column_sizes) + column_classes, return_counts=True)
+    a, b = of_row[common.released], of_column[common.known]
+    own = a * len(column_sizes) + b
+    at = np.searchsorted(given, own)
+    pairs = np.where(np.append(given, -1)[at] == own, np.append(n_pairs, 0)[at], 0.0)
+    if not sure.all():
+        left_rows = row_sizes - np.bincount(row_classes, minlength=len(row_sizes))
+        left_columns = column_sizes - np.bincount(column_classes, minlength=len(column_sizes))
+        n_left = float(left_rows.sum()) * float(left_columns.sum())
+        pairs += matching.n_guesses * left_rows[a] * left_columns[b] / n_left
+    chances: Floats = pairs / (row_sizes[a] * column_sizes[b])
+    return chances

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from polars.exceptions import PolarsError
 
@@ -226,9 +227,13 @@ def _no_parent(path: Path, parent: Path) -> InputError:
 
 
 def _require_permission(path: Path, place: Path) -> None:
-    if not os.access(place, os.W_OK):
+    """Raise `InputError` unless something can be written into a folder, which is tried: a permission may deceive."""
+    try:
+        with TemporaryDirectory(prefix=".habitprint-", dir=place):
+            pass
+    except OSError as error:
         raise InputError(
-            f"cannot write {path}: no permission to write into {place}",
+            f"cannot write {path}: no permission to write into {place}, or no room ({error.strerror})",
             why="the result is first written beside its final place, then moved there",
             fix="choose a folder that you may write into",
-        )
+        ) from error

@@ -8,6 +8,8 @@ import polars as pl
 from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few
 
+FEW = 4_000  # ids that are looked up one by one: a join would cost more to set up than to do
+
 
 def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
     """Return ids as a series of text or integers, refusing anything else.
@@ -99,6 +101,9 @@ def positions(of: pl.Series, within: pl.Series) -> Indices:
     [2, 0]
     """
     of, within = same_kind(of, within)
+    if of.len() + within.len() <= FEW:
+        where = {id_: position for position, id_ in enumerate(within.to_list())}
+        return np.array([where.get(id_, -1) for id_ in of.to_list()], np.int64)
     table = pl.DataFrame({"id": within, "position": np.arange(within.len())})
     found = pl.DataFrame({"id": of}).join(table, on="id", how="left", maintain_order="left")["position"]
     return found.fill_null(-1).to_numpy().astype(np.int64)

@@ -37,7 +37,7 @@ class Rate:
     >>> rate.value, round(rate.high, 3)
     (0.0, 0.051)
     >>> rate.words
-    '0%  (95% interval 0% to 5.1%; by chance 1.4%)'
+    '0% (95% interval 0% to 5.1%; by chance 1.4%)'
     """
 
     n_correct: float
@@ -79,7 +79,7 @@ class Rate:
     def words(self) -> str:
         """Return the rate for people, with its interval and what chance alone gives."""
         interval = f"{percent(self.level)} interval {self.interval_words}"
-        return f"{percent(self.value)}  ({interval}; by chance {percent(self.by_chance)})"
+        return f"{percent(self.value)} ({interval}; by chance {percent(self.by_chance)})"
 
 
 def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:

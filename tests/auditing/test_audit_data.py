@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.histograms import Caution
+from habitprint.periods import count_days
 
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
 
@@ -32,9 +34,13 @@ def events_on(days: dict[str, list[int]], **options: Any) -> hp.Events:
 
 
 def chosen(events: hp.Events) -> tuple[hp.DateRanges, str]:
-    period, how = choose_period(events, hp.check_events(events))
-    assert isinstance(period, hp.DateRanges | hp.ConsecutiveWeeks)
-    return period.ranges if isinstance(period, hp.ConsecutiveWeeks) else period, how
+    return choose_period(count_days(events))
+
+
+def told(facts: DataFacts, words: str) -> Caution:
+    """Return the one caution that says this."""
+    (found,) = [caution for caution in facts.cautions if words in caution.words]
+    return found
 
 
 def told_by_events(facts: DataFacts) -> EventsFacts:
@@ -42,33 +48,125 @@ def told_by_events(facts: DataFacts) -> EventsFacts:
     return facts.events
 
 
-def test_with_two_weeks_of_events_the_weeks_begin_on_the_first_day() -> None:
-    period, how = chosen(events_on({"Jill": list(range(14))}))
-    assert period.ranges[0] == (date(2012, 4, 11), date(2012, 4, 17))
-    assert period.ranges[1] == (date(2012, 4, 18), date(2012, 4, 24))
-    assert "from Wednesday" in how
+def test_without_periods_the_file_is_cut_at_the_day_that_halves_its_rows() -> None:
+    period, how = chosen(events_on({"Jill": list(range(10)), "Mike": [7, 8, 9], "Mary": [9]}))
+    assert period.ranges == ((date(2012, 4, 11), date(2012, 4, 17)), (date(2012, 4, 18), date(2012, 4, 20)))
+    assert "halves its rows, 18 April 2012" in how
 
 
-def test_with_many_weeks_the_busiest_two_from_monday_on_are_taken() -> None:
-    period, how = chosen(events_on({"Jill": list(range(40)), "Mike": [20, 27]}))
-    assert period.ranges[0][0] == date(2012, 4, 30)
-    assert "from Monday" in how
+@given(st.lists(st.integers(0, 400), min_size=2, max_size=30, unique=True))
+def test_without_periods_every_row_is_in_one(days: list[int]) -> None:
+    found = prepare_events(events_on({"Jill": days, "Mike": [min(days), max(days)]})).facts
+    assert told_by_events(found).n_used == told_by_events(found).n_rows
+    assert found.scope.share_of_rows == 1
 
 
-@pytest.mark.parametrize(("n_days", "half"), [(2, 1), (9, 4), (13, 6)])
-def test_with_less_than_two_weeks_the_halves_are_equally_long_and_a_middle_day_is_left_out(
-    n_days: int, half: int
-) -> None:
-    period, how = chosen(events_on({"Jill": list(range(n_days))}))
-    (a, b), (c, d) = period.ranges
-    assert (b - a).days + 1 == (d - c).days + 1 == half
-    assert (a, d) == (START.date(), START.date() + timedelta(days=n_days - 1))
-    assert ("left out" in how) == (n_days % 2 == 1)
+def many_events(days: dict[str, list[int]]) -> hp.Events:
+    return events_on(days | {f"user {n}": list(range(14)) for n in range(5)})
 
 
-def test_where_nobody_is_active_in_two_consecutive_weeks_the_halves_are_taken() -> None:
-    _, how = chosen(events_on({"Jill": [0, 30], "Mike": [1, 29]}))
-    assert "nobody is active in two consecutive weeks" in how
+def test_rows_dated_years_from_all_others_are_named_and_left_out_of_the_choice() -> None:
+    events = many_events({})
+    alone = events.frame.first().with_columns(user=pl.lit("ghost"), time=pl.col("time").dt.offset_by("-10y"))
+    with_ghost = replace(events, frame=pl.concat([events.frame, alone]))
+    expected, found = prepare_events(events).facts, prepare_events(with_ghost).facts
+    assert found.periods == expected.periods
+    caution = told(found, "years from all others")
+    assert caution.words == "1 row is dated years from all others: 11 April 2002. It is left out."
+    assert not caution.is_grave
+    assert not any("years" in caution.words for caution in expected.cautions)
+    assert told_by_events(found).n_outside == 1
+    given_period = prepare_events(with_ghost, hp.ConsecutiveWeeks("2012-04-11")).facts
+    assert "11 April 2002. Are the dates right?" in told(given_period, "years from all others").words
+
+
+def test_days_of_the_week_may_be_taken_of_the_chosen_periods() -> None:
+    events = many_events({})
+    whole, some = (
+        prepare_events(events, period)
+        for period in (hp.HalvesOfRows(), hp.OnDays("monday", "friday", of=hp.HalvesOfRows()))
+    )
+    assert told_by_events(whole.facts).periods_command == "--ranges 2012-04-11..2012-04-17,2012-04-18..2012-04-24"
+    assert told_by_events(some.facts).periods_command == told_by_events(whole.facts).periods_command
+    assert some.facts.scope.released.ranges == whole.facts.scope.released.ranges
+    assert told_by_events(some.facts).n_used < told_by_events(whole.facts).n_used
+
+
+def test_the_scope_counts_everybody_in_the_file_the_release_and_what_is_known() -> None:
+    events = events_on({"Jill": [0, 8], "Mike": [1, 9], "Mary": [2], "Bob": [10], "Sue": [10], "Ann": [30]})
+    period = hp.DateRanges(("2012-04-11", "2012-04-17"), ("2012-04-18", "2012-04-24"))
+    scope = prepare_events(events, period).facts.scope
+    assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (6, 3, 4, 2)
+    assert (scope.released.ranges, scope.known.ranges) == tuple((days,) for days in period.ranges)
+    assert scope.share_of_rows == 14 / 16
+    assert scope.words == (
+        "2 of the 6 people in the file are in the release and known to the adversary. "
+        "Released: 11 April 2012 to 17 April 2012, 3 people. Known: 18 April 2012 to 24 April 2012, 4 people. "
+        "87.5% of the rows are used."
+    )
+
+
+def test_the_scope_says_what_all_other_time_is_other_than() -> None:
+    events = events_on({"Jill": [0, 8, 40], "Mike": [1, 9, 41], "Ann": [2, 60]})
+    week = prepare_events(events, hp.ConsecutiveWeeks("2012-04-11")).facts.scope
+    assert week.released.one_range is not None
+    longer = prepare_events(events, hp.AllOtherTime(released=week.released.one_range)).facts.scope
+    assert longer.released == week.released
+    assert (week.n_attacked, longer.n_attacked) == (2, 3)
+    assert longer.known.one_range is None
+
+
+def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
+    released = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b", "Mary": "c"})
+    known = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b"})
+    scope = prepare_tables(released, known, "same-id").facts.scope
+    assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (3, 3, 2, 2)
+    assert scope.words.startswith("2 of the 3 people in the two tables are in the release")
+    everybody = prepare_tables(known, known, "same-id").facts.scope
+    assert everybody.words.startswith("All 2 people in the two tables are in the release")
+
+
+def test_an_adversary_who_knows_fewer_is_in_the_scope() -> None:
+    scope = prepare_tables(*TOWN, "same-id", overlap=0.4).facts.scope
+    assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (25, 25, 10, 10)
+
+
+def test_the_scope_survives_the_report() -> None:
+    found = hp.audit(events_on({f"user {n}": [0, 1] for n in range(4)}), noise=False)
+    assert hp.Audit.from_json(found.to_json()).data.scope == found.data.scope
+
+
+@pytest.mark.parametrize(
+    ("n_again", "is_grave"), [(1, False), (6, False), (8, True), (500, True)], ids=["one", "few", "many", "most"]
+)
+def test_repeated_rows_are_told_in_proportion(n_again: int, is_grave: bool) -> None:
+    events = many_events({})
+    again = pl.concat([events.frame.first()] * n_again)
+    found = prepare_events(replace(events, frame=pl.concat([events.frame, again]))).facts
+    caution = told(found, "again")
+    assert caution.is_grave == is_grave
+    assert caution.words.startswith(f"{n_again:,} of {140 + n_again:,} rows")
+    assert [each.is_grave for each in found.cautions] == sorted(
+        (each.is_grave for each in found.cautions), reverse=True
+    )
+
+
+def test_bad_rows_stop_an_audit_before_anything_else_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        pytest.fail("work has begun")
+
+    monkeypatch.setattr("habitprint.auditing.data.check_events", never)
+    table = {"user": [1, None], "time": ["2012-04-09"] * 2, "place": [7, 7]}
+    with pytest.raises(hp.InputError, match="1 where the user is missing"):
+        prepare_events(hp.events_from_frame(table))
+
+
+@given(st.integers(2, 4), st.integers(1, 5), st.integers(0, 99))
+def test_a_few_users_are_enough_to_begin_with(n_users: int, n_places: int, seed: int) -> None:
+    assert prepare_tables(*hp.datasets.town(n_users, n_places, seed=seed), "same-id").facts.scope.n_attacked == n_users
+    visits = {f"user {n}": [0, 1 + (seed + n) % 3] for n in range(n_users)}
+    found = prepare_events(events_on(visits), hp.AllOtherTime(released=("2012-04-11", "2012-04-11")))
+    assert found.facts.scope.n_attacked == n_users
 
 
 def test_one_day_is_no_two_periods() -> None:
@@ -94,13 +192,16 @@ def test_a_split_tells_its_periods() -> None:
 
 def test_every_row_is_accounted_for() -> None:
     events = events_on({"Jill": [0, 1, 2], "Mike": [0, 1, 2], "Mary": [0]})
-    found = prepare_events(events.leave_out(pl.col("place") == "home of Mike", "not of interest")).facts
+    period = hp.DateRanges(("2012-04-11", "2012-04-11"), ("2012-04-12", "2012-04-12"))
+    found = prepare_events(events.leave_out(pl.col("place") == "home of Mike", "it is of no interest"), period).facts
     rows = told_by_events(found)
-    assert [(unused.reason, unused.n_rows) for unused in rows.unused] == [("not of interest", 3)]
+    assert [(unused.reason, unused.n_rows) for unused in rows.unused] == [("it is of no interest", 3)]
     assert rows.n_rows == 14 == rows.n_used + rows.n_outside + rows.n_of_others + 3
     assert rows.n_users_seen == 3
     assert found.n_common == 2
-    assert any("3 of 14 rows were not used" in caution for caution in found.cautions)
+    assert rows.n_outside == 3
+    caution = told(found, "3 of 14 rows were not used: 3 where it is of no interest.")
+    assert caution.is_grave
 
 
 def test_shared_histories_are_reported() -> None:
@@ -109,7 +210,18 @@ def test_shared_histories_are_reported() -> None:
     both = replace(events, frame=pl.concat([events.frame, twin]))
     found = prepare_events(both).facts
     assert told_by_events(found).n_users_shared == 2
-    assert any("2 users share at least half of their events" in caution for caution in found.cautions)
+    caution = told(found, "2 users share at least half of their events")
+    assert caution.is_grave
+    assert "--shared merge" in caution.words
+
+
+@pytest.mark.parametrize("shared", ["merge", "drop"])
+def test_who_has_merged_or_dropped_shared_histories_is_not_told_to(shared: str) -> None:
+    events = events_on({"Jill": list(range(6)), "Mike": [0, 3, 5]})
+    twin = events.frame.filter(pl.col("user") == "Jill").with_columns(user=pl.lit("Jill again"))
+    both = replace(events, frame=pl.concat([events.frame, twin]))
+    found = hp.audit(both, preparation=hp.Preparation(shared=shared), noise=False)
+    assert "--shared" not in told(found.data, "2 users share at least half of their events").words
 
 
 def test_nobody_or_a_single_person_cannot_be_told_apart() -> None:
@@ -130,11 +242,11 @@ def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
     released, known = hp.datasets.town(20, 5)
     counts = prepare_tables(released, known, "same-id").facts
     assert counts.totals.startswith("totals are visible too")
-    assert any(counts.totals in caution and "Release shares." in caution for caution in counts.cautions)
+    assert "Release shares." in told(counts, counts.totals).words
     shares = hp.Histograms(released.shares, released.users, released.places)
     equal = prepare_tables(shares, known, "same-id").facts
     assert equal.totals == "totals give nothing away: they are all equal"
-    assert not any("totals" in caution for caution in equal.cautions)
+    assert not any("totals" in caution.words for caution in equal.cautions)
 
 
 def test_positions_need_a_grid() -> None:
@@ -158,10 +270,10 @@ def test_rates_are_shares(name: str, value: float) -> None:
 
 def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() -> None:
     released, _ = hp.datasets.town(20, 5)
-    assert "Both tables are the same" in prepare_tables(released, released, "same-id").facts.cautions[0]
+    assert "Both tables are the same" in prepare_tables(released, released, "same-id").facts.cautions[0].words
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
     apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id").facts
-    assert "no place in common" in apart.cautions[0]
+    assert "no place in common" in apart.cautions[0].words
 
 
 @given(st.integers(1, 7), st.integers(0, 3), st.integers(0, 3), st.integers(0, 5))

@@ -91,6 +91,9 @@ def test_facts_that_are_no_audit_are_refused_with_the_place(
 def test_a_folder_without_permission_is_refused_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.access", lambda path, _: Path(path) != tmp_path)
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.mkdir", refuse)
     with pytest.raises(hp.InputError, match="no permission to write into"):
         check_folder(tmp_path, overwrite=True)

@@ -30,27 +30,46 @@ def whole(tables: TwoTables) -> Attempt:
     return attack(tables)
 
 
-def test_attacks_are_what_match_and_evaluate_say(tables: TwoTables) -> None:
+def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) -> None:
     made = attack_in_every_way(tables)
-    for fact in made.facts[:4]:
+    joint = [fact for fact in made.facts if fact.method == "joint" and not fact.uses_totals]
+    assert [fact.weight for fact in joint] == list(hp.WEIGHTS)
+    for fact in joint:
         matching = hp.match(tables.released, tables.known, weight=fact.weight)  # type: ignore[arg-type]
-        assert fact.rate == hp.evaluate(matching, tables.released, tables.known).accuracy_rate
+        result = hp.evaluate(matching, tables.released, tables.known)
+        assert fact.rate.n_correct == pytest.approx(result.expected_correct)
         assert fact.gap == matching.gap
-    assert draw_blindly(made.facts[0].rate).rate.value == pytest.approx(1 / 120)
+    assert draw_blindly(joint[0].rate).rate.value == pytest.approx(1 / 120)
 
 
-def test_no_way_is_weaker_than_the_strongest_and_its_weight_is_tried_one_by_one_too(tables: TwoTables) -> None:
+def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: TwoTables) -> None:
     facts = attack_in_every_way(tables).facts
-    strongest = strongest_of(facts)
-    assert strongest.rate.high == max(fact.rate.high for fact in facts)
-    best = max((fact for fact in facts if fact.method == "joint"), key=lambda fact: fact.rate.high)
-    assert {fact.weight for fact in facts if fact.method == "one-by-one"} == {"jensen-shannon", best.weight}
+    ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one"}
+    assert ways == {(weight, side) for weight in hp.WEIGHTS for side in ("released-to-known", "known-to-released")}
+    assert {fact.method for fact in facts if fact.uses_totals} == {"joint", "one-by-one"}
+    assert strongest_of(facts).rate.high == max(fact.rate.high for fact in facts)
 
 
-def test_what_was_attacked_before_is_not_attacked_again(tables: TwoTables) -> None:
-    facts = attack_in_every_way(tables).facts
-    again = attack_in_every_way(tables, weight="jensen-shannon", made=facts[1:])
-    assert again.facts == facts[:1]
+def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: TwoTables) -> None:
+    protected = tables.protected_by(hp.KeepTopPlaces(5))[1]
+    facts = attack_in_every_way(protected, exact=False).facts
+    assert {fact.seen is None for fact in facts} == {True, False}
+    assert {fact.rate.n for fact in facts} == {protected.n_people}
+
+
+def test_nobody_leaves_the_denominator_because_copying_emptied_his_row() -> None:
+    released = hp.Histograms.from_strings({1: "aab", 2: "aac", 3: "abc"})
+    known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
+    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    assert protected.views[-1].attacked_with.n_users < 3
+    assert {fact.rate.n for fact in attack_in_every_way(protected).facts} == {3}
+
+
+def test_totals_tell_where_places_do_not() -> None:
+    habits = hp.Histograms.from_table({"user": range(40), "place": ["a"] * 40, "count": [3 * n + 1 for n in range(40)]})
+    tables = TwoTables(habits, habits, "same-id")
+    assert strongest_of(attack_in_every_way(tables).facts).uses_totals
+    assert attack(tables).rate.n_correct == pytest.approx(1)
 
 
 def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:

@@ -67,7 +67,7 @@ def test_an_audit_of_a_protected_table_attacks_it_as_an_adversary_does(
     released, known, accuracy = coarse
     found, _ = summary(monkeypatch, capsys, "audit", released, known, "--no-noise", "--out", tmp_path / "audit")
     assert found["attacks"][0]["rate"]["value"] == pytest.approx(accuracy)
-    assert "what anyone can copy of the release: put places together" in found["data"]["cautions"][0]
+    assert "what anyone can copy of the release: put places together" in found["data"]["cautions"][0]["words"]
 
 
 @pytest.mark.parametrize("command", ["match", "path"])

@@ -49,7 +49,7 @@ def test_events_become_a_folder_with_a_report(
         "by chance",
         "9 April 2012 to 15 April 2012 released",
         "to protect it: habitprint split",
-        "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --released",
+        "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --users all --released",
         "then: habitprint protect audit-released.parquet --",
         "internal use only",
         "does not exceed 99%",
@@ -57,7 +57,8 @@ def test_events_become_a_folder_with_a_report(
         assert words in text
     facts = json.loads((out / "report.json").read_text())
     assert facts["settings"]["target"] == 0.1
-    assert facts["data"]["n_common"] == pl.read_parquet(out / "users.parquet").height
+    scope = facts["data"]["scope"]
+    assert min(scope["n_released"], scope["n_known"]) == pl.read_parquet(out / "users.parquet").height
     assert (out / "report.html").read_text().lstrip().lower().startswith("<!doctype html>")
     assert {file.name for file in out.iterdir()} >= {"report.html", "report.json", "users.parquet"}
     expected = hp.audit(

@@ -1,6 +1,7 @@
 """From events to two tables on the command line."""
 
 import json
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +38,15 @@ def test_inspect_tells_rows_users_places_and_span(calls: Path) -> None:
     assert (facts["n_rows"], facts["n_used"], facts["n_users"], facts["n_places"]) == (7, 7, 2, 3)
     assert facts["first"].startswith("2012-04-09")
     assert "2012-04-09" in run("inspect", calls, *COLUMNS).stdout
+
+
+def test_inspect_names_days_that_are_years_from_all_others(tmp_path: Path) -> None:
+    days = ["2002-04-09", *["2012-04-09"] * 60, *["2012-04-10"] * 60]
+    pl.DataFrame({"user": range(121), "time": days, "place": [1] * 121}).write_csv(tmp_path / "x.csv")
+    assert json.loads(run("inspect", tmp_path / "x.csv", "--json").stdout)["strays"] == [
+        {"day": "2002-04-09", "n_rows": 1}
+    ]
+    assert "1 row on 2002-04-09" in run("inspect", tmp_path / "x.csv").stdout
 
 
 def test_inspect_names_shared_histories(tmp_path: Path) -> None:
@@ -107,6 +117,11 @@ def test_a_cohort_and_a_mapping_come_from_tables(calls: Path, tmp_path: Path) ->
     [
         (["--weeks", "soon"], "is not a date"),
         (["--weeks", "2012-04-09", "--halves"], "several of --weeks"),
+        (["--weeks", "2012-04-09", "--known-span", "2012-04-16..2012-04-17"], "several of --weeks"),
+        (["--release-span", "2012-04-09"], "is not a range of days"),
+        (["--release-span", "2012-04-09..soon"], "is not a date"),
+        (["--release-span", "2012-04-09..2012-04-16", "--known-span", "2012-04-16..2012-04-17"], "overlap"),
+        (["--users", "everybody"], "there is no such file"),
         (["--ranges", "2012-04-09"], "are not two ranges"),
         (["--ranges", "2012-04-09..2012-04-20,2012-04-16..2012-04-30"], "overlap"),
         (["--days", "mondays"], "are no days of the week"),
@@ -139,13 +154,110 @@ def test_two_sides_need_two_files(calls: Path, tmp_path: Path) -> None:
     assert "name the same file" in result.stderr
 
 
-def test_bad_rows_stop_the_command_unless_skipped(tmp_path: Path) -> None:
+def test_bad_rows_are_counted_and_left_out_unless_they_are_to_stop_the_command(tmp_path: Path) -> None:
     path = tmp_path / "calls.csv"
     path.write_text(CALLS.write_csv() + "Jill,never,dorm\n")
     out = ["--weeks", "2012-04-09", "--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv"]
-    assert "1 where the time cannot be read" in run("split", path, *COLUMNS, *out).stderr
-    result = run("split", path, *COLUMNS, *out, "--on-bad-rows", "skip", "--json")
-    assert json.loads(result.stdout)["unused"] == {"the time cannot be read": 1}
+    failed = run("split", path, *COLUMNS, *out, "--on-bad-rows", "fail")
+    assert failed.exit_code == 2
+    assert "1 where the time cannot be read" in failed.stderr
+    assert json.loads(run("split", path, *COLUMNS, *out, "--json").stdout)["unused"] == {"the time cannot be read": 1}
+    assert "1 where the time cannot be read" in run("split", path, *COLUMNS, *out, "--force").stdout
+
+
+@pytest.mark.parametrize("command", ["audit", "split"])
+def test_the_last_of_many_rows_is_looked_at_before_anything_else(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object, **__: object) -> None:
+        pytest.fail("work has begun")
+
+    for slow in ("find_shared", "resolve_shared"):
+        monkeypatch.setattr(f"habitprint.cli.event_options.{slow}", never)
+    path = tmp_path / "calls.csv"
+    path.write_text("user,time,place\n" + "Jill,2012-04-09,dorm\n" * 5000 + "Jill,never,dorm\n")
+    out = ["--out", tmp_path / "out"] if command == "audit" else ["--released", "r.csv", "--known", "k.csv"]
+    result = run(command, path, "--on-bad-rows", "fail", "--shared", "merge", *out)
+    assert result.exit_code == 2
+    assert "1 rows cannot be used: 1 where the time cannot be read" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["audit", "split"])
+def test_the_place_for_the_output_is_tried_before_the_file_is_opened(command: str, calls: Path, tmp_path: Path) -> None:
+    lost = tmp_path / "nowhere"
+    out = ["--out", lost / "out"] if command == "audit" else ["--released", lost / "r.csv", "--known", lost / "k.csv"]
+    result = run(command, calls, "--time-zone", "Nowhere", *out)
+    assert result.exit_code == 2
+    assert f"the folder {lost} does not exist" in result.stderr
+
+
+def test_one_bad_row_of_many_stops_no_audit_and_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    rows = [f"{user},2012-04-{day:02d},home of {user}" for user in range(4) for day in range(9, 23)]
+    path.write_text("\n".join(["user,time,place", *rows, "1,never,dorm"]))
+    result = run("audit", path, "--out", tmp_path / "out", "--no-noise")
+    assert result.exit_code == 0, result.stderr
+    assert "1 of 57 rows was not used: 1 where the time cannot be read." in " ".join(result.stdout.split())
+
+
+def test_suggested_names_of_columns_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    path.write_text("user's id,time,place\n")
+    words = shlex.split(run("inspect", path).stderr.partition("on the command line: ")[2].rpartition(")")[0])
+    assert words == ["--user", "user's id"]
+
+
+def spans_of(calls: Path, tmp_path: Path, *options: str) -> list[list[tuple[str, str, int]]]:
+    files = [tmp_path / "r.csv", tmp_path / "k.csv"]
+    out = ["--released", files[0], "--known", files[1], "--force"]
+    result = run("split", calls, *COLUMNS, *options, *out)
+    assert result.exit_code == 0, result.stderr
+    return [pl.read_csv(file).rows() for file in files]
+
+
+def test_spans_say_the_same_as_ranges_and_one_alone_means_all_other_time(calls: Path, tmp_path: Path) -> None:
+    week, next_week, rest = "2012-04-09..2012-04-15", "2012-04-16..2012-04-22", "2012-04-16..2012-04-30"
+    by_spans = spans_of(calls, tmp_path, "--release-span", week, "--known-span", next_week)
+    assert by_spans == spans_of(calls, tmp_path, "--ranges", f"{week},{next_week}")
+    alone = spans_of(calls, tmp_path, "--release-span", week)
+    assert alone == spans_of(calls, tmp_path, "--ranges", f"{week},{rest}") != by_spans
+    assert spans_of(calls, tmp_path, "--known-span", week) == alone[::-1]
+
+
+def test_all_users_of_either_part_are_written_when_asked_for(calls: Path, tmp_path: Path) -> None:
+    days = "2012-04-09..2012-04-10,2012-04-16..2012-04-30"
+    both = spans_of(calls, tmp_path, "--ranges", days, "--users", "both")
+    assert both == spans_of(calls, tmp_path, "--ranges", days)
+    everybody = spans_of(calls, tmp_path, "--ranges", days, "--users", "all")
+    assert [{user for user, _, _ in side} for side in both] == [{"Jill"}, {"Jill"}]
+    assert [{user for user, _, _ in side} for side in everybody] == [{"Jill"}, {"Jill", "Mike"}]
+
+
+@pytest.mark.parametrize("options", [[], ["--release", "2012-04-09..2012-04-13"], ["--days", "monday..friday"]])
+def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_path: Path) -> None:
+    path, out = tmp_path / "calls.csv", tmp_path / "out"
+    days = [(user, day) for user in range(60) for day in range(9 + user % 5, 23, 1 + user % 3)]
+    rows = [f"{user},2012-04-{day:02d},{user % 40}" for user, day in [*days, (60, 9), (61, 22)]]
+    path.write_text("\n".join(["user,time,place", *rows]))
+    told = run("audit", path, *options, "--out", out, "--no-noise", "--target", "50%").stdout
+    command = next(line for line in told.splitlines() if line.startswith("to protect it: habitprint split"))
+    words = [word if "parquet" not in word else str(tmp_path / word) for word in shlex.split(command)[4:]]
+    split = json.loads(run(*words, "--json").stdout)
+    data = json.loads((out / "report.json").read_text())["data"]
+    assert split["n_released_users"] == data["scope"]["n_released"]
+    assert split["n_known_users"] == data["scope"]["n_known"]
+    assert split["n_users"] == data["scope"]["n_attacked"]
+    assert split["n_used"] == data["events"]["n_used"]
+
+
+def test_spans_of_an_audit_have_short_names(calls: Path, tmp_path: Path) -> None:
+    out = ["--out", tmp_path / "out", "--no-noise", "--json"]
+    spans = ["--release", "2012-04-09..2012-04-15", "--known", "2012-04-16..2012-04-22"]
+    scope = json.loads(run("audit", calls, *COLUMNS, *spans, *out).stdout)["data"]["scope"]
+    assert scope["released"]["ranges"] == [["2012-04-09", "2012-04-15"]]
+    assert scope["known"]["ranges"] == [["2012-04-16", "2012-04-22"]]
+    alone = json.loads(run("audit", calls, *COLUMNS, *spans[:2], *out, "--force").stdout)["data"]["scope"]
+    assert alone["known"]["ranges"] == [[None, "2012-04-08"], ["2012-04-16", None]]
 
 
 def test_twins_are_made_on_the_spot_and_say_what_they_are(tmp_path: Path) -> None:

@@ -121,6 +121,46 @@ def test_users_and_files_without_points_do_no_harm(tmp_path: Path) -> None:
     assert geolife(tmp_path).usable.collect()["user"].to_list() == ["001"]
 
 
+@pytest.mark.parametrize("n_lines", range(1, len(HEADER)))
+def test_points_where_the_header_should_be_are_counted(tmp_path: Path, n_lines: int) -> None:
+    file = write_track(tmp_path, "000", "20091011140430", [])
+    points = [line((f"39.9{k}", "116.3", f"2009-10-11 14:04:{k:02d}")) for k in range(8)]
+    file.write_text("\n".join([*HEADER[:n_lines], *points]))
+    n_lost = len(HEADER) - n_lines
+    events = geolife(tmp_path)
+    assert unused(events) == {"the point is among the first 6 lines of its file, which are its header": n_lost}
+    assert events.usable.collect().height == len(points) - n_lost
+    with pytest.raises(hp.InputError, match=f"{n_lost} rows cannot be used"):
+        unused(geolife(tmp_path, on_bad_rows="fail"))
+
+
+def test_a_file_that_ends_within_a_header_that_is_too_short_loses_its_points_but_not_in_silence(tmp_path: Path) -> None:
+    write_track(tmp_path, "000", "20091011140430", []).write_text("\n".join([*HEADER[:2], line(HOME), line(WORK)]))
+    write_track(tmp_path, "000", "20091012140430", [line(WORK)])
+    assert list(unused(geolife(tmp_path)).values()) == [2]
+
+
+@pytest.mark.parametrize("separator", [";", "\t", " ", "|"])
+def test_lines_with_other_separators_are_counted_and_blank_ones_are_not(tmp_path: Path, separator: str) -> None:
+    others = [line(point).replace(",", separator) for point in (HOME, WORK)]
+    write_track(tmp_path, "000", "20091011140430", [line(HOME), "", *others, "", "  ", line(WORK)])
+    write_track(tmp_path, "001", "20091011140430", others)
+    events = geolife(tmp_path)
+    assert unused(events) == {"the line is not of values with commas between them": 4}
+    assert events.usable.collect()["user"].to_list() == ["000", "000"]
+
+
+@pytest.mark.parametrize("content", ["", "\r\n", "  \n"])
+def test_an_empty_file_stops_nothing_and_is_told(tmp_path: Path, content: str) -> None:
+    write_track(tmp_path, "000", "20091011140430", []).write_text(content)
+    write_track(tmp_path, "001", "20091011140430", []).write_text(content)
+    write_track(tmp_path, "001", "20091012140430", map(line, [HOME]))
+    events = geolife(tmp_path)
+    assert unused(events) == {"the whole file is empty": 2}
+    assert events.usable.collect()["user"].to_list() == ["001"]
+    assert geolife_shared_files(tmp_path).is_empty()
+
+
 def test_a_file_of_another_kind_is_refused_by_name(tmp_path: Path) -> None:
     file = write_track(tmp_path, "000", "20091011140430", [])
     file.write_text(line(HOME))

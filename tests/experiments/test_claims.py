@@ -1,13 +1,17 @@
 """What is said to hold is judged with the noise in mind."""
 
 import math
+import zlib
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 import habitprint as hp
+from habitprint.arrays import Floats
 from habitprint.experiments.claims import (
     Beats,
     Drops,
@@ -18,22 +22,58 @@ from habitprint.experiments.claims import (
     Moves,
     PeaksInside,
     Reaches,
-    worst,
 )
 from habitprint.experiments.jobs import (
+    COMMON,
     JOINT,
     MARKOV,
     ONE_BY_ONE,
     AttackMethod,
     AttackResult,
     AttackTask,
+    Outcomes,
     ProtectionEffect,
     Run,
     Spot,
 )
-from habitprint.experiments.spec import Claim
-from habitprint.experiments.statistics import Difference, compare, mean_accuracy
+from habitprint.experiments.spec import Claim, Judgement
+from habitprint.experiments.statistics import (
+    CHANCE,
+    PRECISION,
+    ByUser,
+    Lead,
+    compare,
+    contrast,
+    mean_accuracy,
+    verdict_of,
+)
 from habitprint.weighing import WeightName
+
+
+def attacked(
+    right: Floats,
+    *,
+    users: Sequence[int] | None = None,
+    value: float | None = None,
+    part: str = "calls",
+    weight: WeightName = "jensen-shannon",
+    method: AttackMethod = JOINT,
+    repeat: int = 0,
+    size: int | None = None,
+    clustered: Floats | None = None,
+    protected: ProtectionEffect | None = None,
+) -> Run:
+    """Return a run with what became of each user."""
+    label = "" if value is None else f"{value:g}"
+    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=AttackTask(weight, method))
+    n, size = len(right), size or len(right)
+    rate, precision = (hp.Rate.of(right.sum(), of, by_chance=0.0) for of in (n, size))
+    clusters = None if clustered is None else hp.Rate.of(clustered.sum(), n, by_chance=0.0)
+    found = hp.Evaluation(float(right.sum()), n, size, 0, 0, rate, precision, clusters)
+    numbers = np.arange(n) if users is None else np.asarray(users)
+    outcomes = Outcomes(users=numbers, right=right, clustered=clustered)
+    result = AttackResult(n_users=n, n_known=n, n_places=9, found=found, outcomes=outcomes, protected=protected)
+    return Run(spot, repeat, result)
 
 
 def run(
@@ -43,17 +83,18 @@ def run(
     part: str = "calls",
     weight: WeightName = "jensen-shannon",
     method: AttackMethod = JOINT,
-    repeat: int = 0,
     n_common: int = 1000,
     cluster: float = 1.0,
     protected: ProtectionEffect | None = None,
 ) -> Run:
-    label = "" if value is None else f"{value:g}"
-    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=AttackTask(weight, method))
-    rate, clusters = (hp.Rate.of(share * n_common, n_common, by_chance=0.0) for share in (accuracy, cluster))
-    found = hp.Evaluation(accuracy * n_common, n_common, n_common, 0, 0, rate, rate, clusters)
-    result = AttackResult(n_users=n_common, n_known=n_common, n_places=9, found=found, protected=protected)
-    return Run(spot, repeat, result)
+    """Return a run that identifies a share of the users: other ones in each, as if users made no difference."""
+    random = np.random.default_rng(zlib.crc32(repr((value, part, weight, method)).encode()))
+    right, clustered = (
+        random.permutation(np.clip(share * n_common - np.arange(n_common), 0.0, 1.0)) for share in (accuracy, cluster)
+    )
+    return attacked(
+        right, value=value, part=part, weight=weight, method=method, clustered=clustered, protected=protected
+    )
 
 
 def curve(*rates: float) -> list[Run]:
@@ -81,38 +122,134 @@ def test_the_interval_of_several_repeats_is_students(rates: list[float]) -> None
     assert math.isclose(found.high, min(expected[1], 1.0), abs_tol=1e-9)
 
 
+def verdict(first: Sequence[Run], second: Sequence[Run]) -> Judgement:
+    return verdict_of([compare(first, second).lead])
+
+
 @given(first=st.floats(0, 1), second=st.floats(0, 1), n=st.integers(10, 10_000))
 def test_two_rates_are_never_both_clearly_larger(first: float, second: float, n: int) -> None:
-    a, b = ([run(rate, n_common=n)] for rate in (first, second))
-    verdicts = {compare(a, b).verdict, compare(b, a).verdict}
-    assert verdicts in ({"holds", "does not hold"}, {"holds", "within the noise"}, {"within the noise"})
+    a, b = run(first, n_common=n), run(second, n_common=n, weight="l1")
+    verdicts = {verdict([a], [b]), verdict([b], [a])}
+    assert verdicts in ({"holds", "does not hold"}, {"leans", "undecided"}, {"undecided"})
+
+
+@given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), max_size=60))
+def test_where_users_are_found_or_not_the_test_is_mcnemars(differences: list[float]) -> None:
+    n_more, n_less = differences.count(1.0), differences.count(-1.0)
+    lead = Lead.of(np.array(differences))
+    if n_more + n_less == 0:
+        assert (lead.p_more, lead.p_less) == (1.0, 1.0)
+        return
+    for p, n in ((lead.p_more, n_more), (lead.p_less, n_less)):
+        exact = stats.binomtest(n, n_more + n_less, alternative="greater").pvalue
+        assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
+
+
+TRIALS = 500
+RARELY = 0.05 + 3 * math.sqrt(0.05 * 0.95 / TRIALS)  # if chance is at its level
+
+
+def drawn(random: np.random.Generator, n: int, *, has_ties: bool = False) -> Floats:
+    """Return what an attack makes of users, who are more or less easy to find whoever attacks."""
+    easy = np.random.default_rng(n).beta(0.5, 0.5, n)
+    found = (random.random(n) < easy).astype(np.float64)
+    return found / random.integers(1, 4, n) if has_ties else found
+
+
+@pytest.mark.parametrize("has_ties", [False, True])
+@pytest.mark.parametrize("n", [10, 154, 2000])
+def test_chance_alone_looks_like_a_clear_lead_as_rarely_as_it_says(n: int, *, has_ties: bool) -> None:
+    random = np.random.default_rng(n)
+    leads = [Lead.of(drawn(random, n, has_ties=has_ties) - drawn(random, n, has_ties=has_ties)) for _ in range(TRIALS)]
+    for false in (
+        np.mean([lead.p_more <= CHANCE for lead in leads]),
+        np.mean([lead.p_less <= CHANCE for lead in leads]),
+    ):
+        assert false <= RARELY
+        assert false >= 0.02 or n < 100  # and it is not just that nothing is ever clear
+
+
+def test_repeats_of_the_same_users_do_not_make_chance_look_clear() -> None:
+    """Ten draws of sixty of a hundred users are still a hundred users."""
+    random = np.random.default_rng(1)
+
+    def judge() -> Judgement:
+        ours, theirs = drawn(random, 100), drawn(random, 100)
+        draws = [np.sort(random.permutation(100)[:60]) for _ in range(10)]
+        first, second = (
+            [attacked(one[users], users=users.tolist(), repeat=k) for k, users in enumerate(draws)]
+            for one in (ours, theirs)
+        )
+        return verdict(first, second)
+
+    verdicts = [judge() for _ in range(TRIALS)]
+    assert verdicts.count("holds") / TRIALS <= RARELY
+    assert verdicts.count("does not hold") / TRIALS <= RARELY
+
+
+def test_a_claim_of_several_comparisons_is_not_refuted_by_chance() -> None:
+    random = np.random.default_rng(2)
+    weights: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")
+    verdicts = [
+        Leads().judge([attacked(drawn(random, 154), weight=one) for one in weights]).verdict for _ in range(TRIALS)
+    ]
+    assert verdicts.count("holds") / TRIALS <= RARELY
+    assert verdicts.count("does not hold") / TRIALS <= RARELY
+
+
+def test_the_best_of_several_is_not_a_peak_by_chance() -> None:
+    random = np.random.default_rng(3)
+    verdicts = [
+        PeaksInside("inside").judge([attacked(drawn(random, 154), value=float(k)) for k in range(6)]).verdict
+        for _ in range(TRIALS)
+    ]
+    assert verdicts.count("holds") / TRIALS <= RARELY
+
+
+def test_fewer_pairs_of_the_same_precision_are_not_more_precise_by_chance() -> None:
+    random = np.random.default_rng(4)
+
+    def judge() -> Judgement:
+        everybody = drawn(random, 400)
+        some = everybody * (random.permutation(400) < 300)
+        runs = [attacked(some, method=COMMON, size=300), attacked(everybody)]
+        return Beats("more precise", COMMON, JOINT, PRECISION).judge(runs).verdict
+
+    verdicts = [judge() for _ in range(TRIALS)]
+    assert verdicts.count("holds") / TRIALS <= RARELY
+    assert verdicts.count("does not hold") / TRIALS <= RARELY
 
 
 def test_repeats_are_compared_on_the_same_users() -> None:
-    """Both vary much from draw to draw, but the first is always a little better."""
-    noisy = [0.3, 0.7, 0.5, 0.6]
-    first = [run(rate + 0.01, repeat=k) for k, rate in enumerate(noisy)]
-    second = [run(rate, repeat=k) for k, rate in enumerate(noisy)]
-    assert compare(second, first).verdict == "does not hold"
-    assert compare(first, second).verdict == "holds"
+    """Both vary much from draw to draw, but the first finds all that the second does, and ten more."""
+    noisy = [300, 700, 500, 600]
+    first, second = (
+        [attacked((np.arange(1000) < n + more).astype(np.float64), repeat=k) for k, n in enumerate(noisy)]
+        for more in (10, 0)
+    )
+    assert verdict(second, first) == "does not hold"
+    assert verdict(first, second) == "holds"
 
 
-def test_a_small_lead_of_another_weight_is_noise_and_a_large_one_is_not() -> None:
-    def lead(other: float) -> str:
-        return Leads().judge([run(0.5), run(other, weight="l1")]).verdict
+def test_users_who_are_in_one_of_the_two_only_are_not_compared() -> None:
+    first = attacked(np.array([1.0, 1.0, 0.0]), users=[3, 5, 9])
+    second = attacked(np.array([0.0, 0.5]), users=[5, 7])
+    assert contrast((1, ByUser.of([first])), (-1, ByUser.of([second]))).tolist() == [1.0]
+    assert verdict([first], [attacked(np.array([0.0]), users=[4])]) == "undecided"
 
-    assert [lead(other) for other in (0.4, 0.51, 0.6)] == ["holds", "within the noise", "does not hold"]
+
+@pytest.mark.parametrize(
+    ("other", "expected"), [(0.4, "holds"), (0.49, "leans"), (0.51, "undecided"), (0.6, "does not hold")]
+)
+def test_a_small_lead_is_noise_on_either_side_and_a_large_one_is_not(other: float, expected: Judgement) -> None:
+    assert Leads().judge([run(0.5), run(other, weight="l1")]).verdict == expected
 
 
-def test_the_lead_is_claimed_above_a_value_only() -> None:
-    both = [
-        run(0.2, value=50.0),
-        run(0.9, value=50.0, weight="l1"),
-        run(0.9, value=500.0),
-        run(0.2, value=500.0, weight="l1"),
-    ]
-    assert Leads().judge(both).verdict == "does not hold"
-    assert Leads(above=100).judge(both).verdict == "holds"
+def test_what_is_within_the_noise_is_said_with_whose_direction_it_is() -> None:
+    close = Leads().judge([run(0.147), run(0.146, weight="l1")])
+    assert close.verdict_words("the paper's") == "in the paper's direction, within the noise"
+    other = Leads().judge([run(0.146), run(0.147, weight="l1")])
+    assert other.verdict_words("the paper's") == "within the noise"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +258,7 @@ def test_the_lead_is_claimed_above_a_value_only() -> None:
         (Moves("falls", grows=False), curve(0.9, 0.7, 0.5), "holds"),
         (Moves("falls", grows=False), curve(0.9, 0.5, 0.51), "holds"),  # the last step is noise
         (Moves("falls", grows=False), curve(0.9, 0.5, 0.6), "does not hold"),
-        (Moves("falls", grows=False), curve(0.51, 0.5), "within the noise"),
+        (Moves("falls", grows=False), curve(0.51, 0.5), "leans"),
         (Moves("falls", grows=False), curve(0.5, 0.7, 0.9), "does not hold"),
         (Moves("grows", grows=True), curve(0.5, 0.7, 0.9), "holds"),
         (Moves("grows", grows=True), curve(0.5), "not tested"),
@@ -129,10 +266,14 @@ def test_the_lead_is_claimed_above_a_value_only() -> None:
         (FirstStepSmallest("first"), curve(0.1, 0.4, 0.45, 0.6), "does not hold"),
         (FirstStepSmallest("first"), curve(0.1, 0.4), "not tested"),
         (Reaches("half", 2, 0.5), curve(0.1, 0.6), "holds"),
+        (Reaches("half", 2, 0.5), curve(0.1, 0.51), "leans"),
+        (Reaches("half", 2, 0.5), curve(0.1, 0.5), "undecided"),
         (Reaches("half", 2, 0.5), curve(0.1, 0.2), "does not hold"),
         (Reaches("half", 9, 0.5), curve(0.1, 0.2), "not tested"),
         (PeaksInside("inside"), curve(0.1, 0.6, 0.2), "holds"),
+        (PeaksInside("inside"), curve(0.57, 0.6, 0.2), "leans"),
         (PeaksInside("inside"), curve(0.1, 0.3, 0.6), "does not hold"),
+        (PeaksInside("inside"), curve(0.1, 0.3), "not tested"),
     ],
 )
 def test_claims_about_curves(claim: Claim, data: list[Run], verdict: str) -> None:
@@ -156,7 +297,8 @@ def test_far_lower_means_by_a_factor() -> None:
         both = [run(0.4, part="antennas"), run(coarse, part="districts")]
         return Drops("far", "districts", "antennas", 2.0).judge(both).verdict
 
-    assert [drop(0.1), drop(0.3)] == ["holds", "does not hold"]
+    assert [drop(share) for share in (0.1, 0.195, 0.205, 0.3)] == ["holds", "leans", "undecided", "does not hold"]
+    assert Drops("far", "districts", "antennas", 2.0).judge([run(0.4)]).verdict == "not tested"
 
 
 def protected(k: float, accuracy: float, cluster: float, loss: float, n_groups: int, n_alike: int = 0) -> Run:
@@ -182,7 +324,10 @@ def test_extremes_allow_for_users_who_are_alike_from_the_start() -> None:
     assert Extremes().judge([protected(2, 0.8, 0.8, 0.1, 50)]).verdict == "not tested"
 
 
-def test_the_worst_verdict_counts() -> None:
-    assert worst(["holds", "does not hold", "within the noise"]) == "does not hold"
-    assert worst([]) == "not tested"
-    assert Difference(0.5, 0.5, 0.0).verdict == "within the noise"
+def test_all_that_is_claimed_must_be_clear_and_nothing_the_other_way() -> None:
+    clear, close, against = Lead(0.2, 0.001, 0.999), Lead(0.1, 0.2, 0.8), Lead(-0.2, 0.999, 0.001)
+    assert verdict_of([clear, clear]) == "holds"
+    assert verdict_of([clear, close]) == "leans"
+    assert verdict_of([clear], [close]) == "holds"
+    assert verdict_of([clear], [against]) == "does not hold"
+    assert verdict_of([]) == "not tested"

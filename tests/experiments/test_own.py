@@ -54,7 +54,7 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     other = folder / "other.parquet"
     other.write_bytes((folder / "calls.parquet").read_bytes())
     _, source = read_spec(path, GivenEvents(file=str(other), user="user_id"))
-    assert source.words == str(other)
+    assert source.words == "other.parquet"  # without the folder, for this is shown
     assert source.open is not None
     assert source.open().events.columns == ["user", "time", "place"]
 
@@ -75,6 +75,8 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
         ("repeats = 5", "repeats = true", "repeats is a whole number"),
         ("repeats = 5", "repeats = 0", "repeats 0 is not a whole number"),
         ('"l1"]', '"l2"]', "there is no weight 'l2'"),
+        ('"l1"]', "1]", "weights is a list of text"),
+        ("[vary]", "[periods.first_day]\n[vary]", "first_day is a day of the week"),
         ('"falls"', '"rises"', "there is no claim 'rises'"),
         ('name = "our-users"', 'name = "../our"', "files are named after it"),
         ("repeats = 5", 'methods = ["markov-stationary"]', "there is no method 'markov-stationary'"),

@@ -1,6 +1,5 @@
 """What a setting asks for is what the two sides are."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,17 @@ from small import town_events, town_source
 
 import habitprint as hp
 from habitprint.experiments import DataTask, Job, Setting, TimeTask, attacks
-from habitprint.experiments.jobs import COMMON, ONE_BY_ONE, AttackResult, AttackTask, Done, LeftOut
+from habitprint.experiments.jobs import (
+    COMMON,
+    FROM_KNOWN,
+    JOINT,
+    ONE_BY_ONE,
+    AttackResult,
+    AttackTask,
+    Done,
+    HistogramMethod,
+    LeftOut,
+)
 from habitprint.experiments.workshop import NotEnoughUsersError, PreparedSides, Workshop, measure, prepare
 from habitprint.periods.dates import DAYS
 
@@ -130,6 +139,34 @@ def test_a_result_is_what_doing_it_by_hand_gives(workshop: Workshop) -> None:
     assert (result.found.size, result.gap) == (20, 0)
 
 
+@pytest.mark.parametrize("method", [JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN], ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "fields", [{}, {"n_users": 30, "n_common": 20}, {"n_top": 2}, {"k": 4}, {"n_released": 9}], ids=str
+)
+def test_what_became_of_each_user_adds_up_to_what_is_counted(
+    workshop: Workshop, method: HistogramMethod, fields: Mapping[str, Any]
+) -> None:
+    job = Job(data="events", setting=Setting(**fields), task=AttackTask(method=method))
+    result = measure(job, workshop, seed=0).result
+    assert isinstance(result, AttackResult)
+    outcomes, found = result.outcomes, result.found
+    assert outcomes.right.sum() == pytest.approx(found.expected_correct)
+    assert ((outcomes.right >= 0) & (outcomes.right <= 1 + 1e-12)).all()
+    assert len(outcomes.users) == len(set(outcomes.users)) == found.n_common
+    assert (outcomes.clustered is None) == ("k" not in fields)
+    if outcomes.clustered is not None and found.cluster_rate is not None and method.solver == "joint":
+        assert outcomes.clustered.sum() == pytest.approx(found.cluster_rate.n_correct)
+
+
+def test_a_user_has_the_same_number_in_every_setting(workshop: Workshop) -> None:
+    names = sorted(workshop.data("events").events.usable.collect()["user"].unique())
+    for fields in ({}, {"n_users": 10}, {"n_top": 3}, {"last_day": "tuesday"}):
+        job = Job(data="events", setting=Setting(**fields))
+        result = measure(job, workshop, seed=0).result
+        assert isinstance(result, AttackResult)
+        assert [names[number] for number in result.outcomes.users] == prepare(job, workshop, 0).released.users.to_list()
+
+
 def test_what_several_cells_need_is_made_once() -> None:
     opened: list[str] = []
     shared = Workshop({"events": town_source(20, opened=opened)})
@@ -152,7 +189,7 @@ def test_what_several_cells_need_is_made_once() -> None:
 )
 def test_what_is_kept_is_read_back_as_it_was(workshop: Workshop, job: Job) -> None:
     done = measure(job, workshop, seed=0)
-    assert Done.from_json(json.loads(json.dumps(done.to_json()))) == done
+    assert Done.from_text(done.to_text()) == done
 
 
 def test_squares_need_positions(workshop: Workshop) -> None:

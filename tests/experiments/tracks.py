@@ -8,8 +8,11 @@ import numpy as np
 HEADER = ["Geolife trajectory", "WGS 84", "Altitude is in Feet", "Reserved 3", "0,2,255,My Track,0,0,2,8421376", "0"]
 
 
-def write_tracks(folder: Path, n_users: int = 8, n_weeks: int = 4) -> None:
-    """Write tracks: each week each person stays at home, at work and somewhere else; the last has one week only."""
+def write_tracks(folder: Path, n_users: int = 8, n_weeks: int = 4, n_moving: int = 0) -> None:
+    """Write tracks: each week each person stays at home, at work and somewhere else; the last has one week only.
+
+    Some, the first ones, stay nowhere: they go through all that without a stop.
+    """
     for user in range(n_users):
         random = np.random.default_rng(user)
         homes = random.uniform([39.80, 116.20], [40.05, 116.55], (2, 2))
@@ -20,7 +23,7 @@ def write_tracks(folder: Path, n_users: int = 8, n_weeks: int = 4) -> None:
             lines = []
             for k, spot in enumerate(spots):
                 for minute in range(20):
-                    lat, lon = spot + random.normal(size=2) * 0.0003
+                    lat, lon = spot + random.normal(size=2) * 0.0003 + (0.003 * minute if user < n_moving else 0.0)
                     moment = begin + timedelta(hours=2 * k, minutes=minute)
                     lines.append(f"{lat:.6f},{lon:.6f},0,-777,39744.1,{moment:%Y-%m-%d,%H:%M:%S}")
             file = folder / "Data" / f"{user:03d}" / "Trajectory" / f"{begin:%Y%m%d%H%M%S}.plt"

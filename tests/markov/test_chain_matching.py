@@ -7,6 +7,7 @@ from trajectories import Leg, population, walk
 
 import habitprint as hp
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance, evaluate_chains, match_chains, mobility_chains
+from habitprint.truth import common_users
 
 HOME: list[Leg] = [(30, 0.0, 0.0)]
 AWAY: list[Leg] = [(30, 9000.0, 0.0)]
@@ -55,6 +56,9 @@ def test_users_without_a_state_are_guesses_among_all() -> None:
     assert matching.is_guess.tolist() == [False, True]
     assert (matching.n_released_without_state, matching.n_known_without_state) == (1, 1)
     assert matching.to_table()["distance"].to_list() == [0.0, None]
+    common = common_users("same-id", released.users, known.users)
+    assert matching.chances(common).tolist() == [1.0, 0.25]
+    assert matching.has_state(common).tolist() == [True, False]
     result = evaluate_chains(matching)
     assert result.n_guesses == 1
     assert result.expected_correct == pytest.approx(1 + 1 / 4)

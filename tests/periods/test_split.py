@@ -31,6 +31,18 @@ def table_of(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["user", "time", "place"], orient="row")
 
 
+def count_all_by_definition(
+    rows: list[tuple[Any, datetime, Any]], parts: list[int | None], active: int
+) -> list[dict[tuple[Any, Any], int]]:
+    """Count visits to places in each part, of users with enough of them in that part."""
+    sides: list[dict[tuple[Any, Any], int]] = []
+    for side in (0, 1):
+        mine = [(user, place) for (user, _, place), part in zip(rows, parts, strict=True) if part == side]
+        n_events = {user: sum(other == user for other, _ in mine) for user, _ in mine}
+        sides.append({key: mine.count(key) for key in mine if n_events[key[0]] >= active})
+    return sides
+
+
 def split_by_definition(
     rows: list[tuple[Any, datetime, Any]], parts: list[int | None]
 ) -> tuple[Counter[tuple[Any, Any]], Counter[tuple[Any, Any]]]:
@@ -67,6 +79,67 @@ def test_a_split_is_what_counting_by_hand_gives(kind: str, rows: list[tuple[int,
     assert (counted(parts.released), counted(parts.known)) == expected
     assert parts.n_rows == len(rows)
     assert parts.n_used + parts.n_outside + parts.n_of_others + sum(parts.unused.values()) == parts.n_rows
+
+
+@pytest.mark.parametrize("kind", USERS)
+@given(rows=visits, active=st.integers(1, 3))
+def test_all_users_are_those_of_either_part_counted_by_hand(
+    kind: str, rows: list[tuple[int, datetime, int]], active: int
+) -> None:
+    named = [(USERS[kind](user), time, place) for user, time, place in rows]
+    released, known = count_all_by_definition(named, [part_in_weeks(time) for _, time, _ in rows], active)
+    events = hp.events_from_frame(table_of(named))
+    if not released or not known:
+        with pytest.raises(hp.InputError, match=r"no events|no user has"):
+            hp.split(events, hp.ConsecutiveWeeks(MONDAY), users="all", active=active)
+        return
+    parts = hp.split(events, hp.ConsecutiveWeeks(MONDAY), users="all", active=active)
+    assert (counted(parts.released), counted(parts.known)) == (released, known)
+    assert parts.n_used == sum(released.values()) + sum(known.values())
+    assert parts.n_used + parts.n_outside + parts.n_of_others + sum(parts.unused.values()) == parts.n_rows == len(rows)
+    assert parts.n_common == len({user for user, _ in released} & {user for user, _ in known})
+
+
+@given(rows=visits, start=st.integers(-20, 30), n_days=st.integers(1, 20), is_released=st.booleans())
+def test_all_other_time_is_every_event_outside_the_range(
+    rows: list[tuple[int, datetime, int]], start: int, n_days: int, is_released: bool
+) -> None:
+    first = MONDAY + timedelta(days=start)
+    last = first + timedelta(days=n_days - 1)
+    is_within = [first <= time.date() <= last for _, time, _ in rows]
+    sides = count_all_by_definition(rows, [int(within != is_released) for within in is_within], 1)
+    period = hp.AllOtherTime(released=(first, last)) if is_released else hp.AllOtherTime(known=(first, last))
+    events = hp.events_from_frame(table_of(rows))
+    if not all(sides):
+        with pytest.raises(hp.InputError, match="no events"):
+            hp.split(events, period, users="all")
+        return
+    parts = hp.split(events, period, users="all")
+    assert [counted(side) for side in parts] == sides
+    assert parts.n_outside == 0
+    ours, rest = (parts.released_span, parts.known_span) if is_released else (parts.known_span, parts.released_span)
+    assert ours.ranges == ((first, last),)
+    day = timedelta(days=1)
+    assert rest.ranges == ((None, first - day), (last + day, None))
+
+
+@given(rows=visits)
+def test_halves_of_rows_are_cut_where_the_smaller_half_is_largest(rows: list[tuple[int, datetime, int]]) -> None:
+    days = sorted(time.date() for _, time, _ in rows)
+    events = hp.events_from_frame(table_of(rows))
+    if days[0] == days[-1]:
+        with pytest.raises(hp.InputError, match="covers one day only"):
+            hp.HalvesOfRows().find(events)
+        return
+
+    def smaller_half(cut: date) -> int:
+        n_before = sum(day < cut for day in days)
+        return min(n_before, len(days) - n_before)
+
+    cut = max(sorted(set(days)), key=smaller_half)
+    day = timedelta(days=1)
+    assert hp.HalvesOfRows().find(events).ranges == ((days[0], cut - day), (cut, days[-1]))
+    assert hp.split(events, hp.HalvesOfRows(), users="all").n_used == len(rows)
 
 
 @given(rows=visits, order=st.randoms(use_true_random=False))
@@ -144,10 +217,27 @@ def test_active_means_so_many_events_in_each_part() -> None:
 def test_a_cohort_is_kept_as_it_is() -> None:
     events = hp.events_from_frame(table_of(events_of(3, 2) + events_of(2, 1, "b") + events_of(1, 0, "c")))
     period = hp.ConsecutiveWeeks(MONDAY)
-    parts = hp.split(events, period, users=["b"])
+    parts = hp.split(events, period, users=pl.Series(["b", "b"]))
     assert parts.released.users.to_list() == parts.known.users.to_list() == ["b"]
     with pytest.raises(hp.InputError, match="user 'c', 'd' of the cohort is not active"):
         hp.split(events, period, users=["b", "c", "d"])
+
+
+def test_enough_events_are_asked_of_each_part_on_its_own_where_all_users_count() -> None:
+    events = hp.events_from_frame(table_of(events_of(3, 1) + events_of(1, 2, "b") + events_of(0, 2, "c")))
+    parts = hp.split(events, hp.ConsecutiveWeeks(MONDAY), users="all", active=2)
+    assert (parts.released.users.to_list(), parts.known.users.to_list()) == (["a"], ["b", "c"])
+    assert (parts.n_used, parts.n_of_others, parts.n_common, parts.n_users_seen) == (7, 2, 0, 3)
+    with pytest.raises(hp.InputError, match="no user has at least 3 events in the known part"):
+        hp.split(events, hp.ConsecutiveWeeks(MONDAY), users="all", active=3)
+
+
+def test_days_of_the_week_narrow_down_the_words_of_a_span_and_not_its_days() -> None:
+    events = hp.events_from_frame(table_of(events_of(2, 1)))
+    parts = hp.split(events, hp.OnDays("monday", "tuesday", of=hp.ConsecutiveWeeks(MONDAY)))
+    assert parts.released_span.words == "9 April 2012 to 15 April 2012, Monday to Tuesday only"
+    assert parts.released_span.ranges == ((MONDAY, MONDAY + timedelta(days=6)),)
+    assert hp.split(events, hp.HalvesOfActiveWeeks()).known_span.ranges == ()
 
 
 def test_counts_may_be_seconds_spent() -> None:
@@ -228,7 +318,7 @@ def test_an_empty_period_tells_what_became_of_all_rows() -> None:
     assert "1 where the user is missing" in caught.value.why
 
 
-@pytest.mark.parametrize("users", [1, "12", []])
+@pytest.mark.parametrize("users", [1, "12", "everybody", None, []])
 def test_a_cohort_is_a_list_of_users(users: Any) -> None:
     with pytest.raises(hp.InputError, match="users="):
         hp.split(hp.events_from_frame(table_of(events_of(1, 1))), hp.ConsecutiveWeeks(MONDAY), users=users)
@@ -257,6 +347,10 @@ def test_positions_need_a_grid_first() -> None:
         (lambda: hp.ConsecutiveWeeks("next week"), "is not a date"),
         (lambda: hp.ConsecutiveWeeks("9999-12-31"), "too far away"),
         (lambda: hp.ConsecutiveWeeks(20120409), "is not a date"),  # type: ignore[arg-type]
+        (hp.AllOtherTime, "all other time than what"),
+        (lambda: hp.AllOtherTime((MONDAY, MONDAY), (MONDAY, MONDAY)), "no other time"),
+        (lambda: hp.AllOtherTime(known=("2012-04-15", "2012-04-09")), "before it begins"),
+        (lambda: hp.AllOtherTime("2012-04-09"), "is not a range of days"),  # type: ignore[arg-type]
         (lambda: hp.BusiestWeeks("funday"), "no first_day 'funday'"),  # type: ignore[arg-type]
         (lambda: hp.OnDays("mon", "tuesday", of=hp.ConsecutiveWeeks(MONDAY)), "no first day 'mon'"),  # type: ignore[arg-type]
     ],
@@ -279,6 +373,8 @@ def test_active_is_a_number_of_events(active: Any) -> None:
         hp.DateRanges(("2012-04-09", "2012-04-10"), (date(2012, 4, 16), "2012-04-16")),
         hp.BusiestWeeks(),
         hp.HalvesOfActiveWeeks(),
+        hp.AllOtherTime(released=("2012-04-09", "2012-04-10")),
+        hp.AllOtherTime(known=("2012-04-16", "2012-04-20")),
         hp.OnDays("monday", "monday", of=hp.BusiestWeeks()),
     ],
     ids=lambda period: type(period).__name__,

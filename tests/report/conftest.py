@@ -11,7 +11,19 @@ from playwright.sync_api import Browser, sync_playwright
 import habitprint as hp
 
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><!--<script>"
-NAMES_OF_KINDS = {"schema", "method", "weight", "dimension", "order", "kind", "first", "last"}  # ours, not the data's
+NAMES_OF_KINDS = {
+    "schema",
+    "method",
+    "weight",
+    "direction",
+    "dimension",
+    "order",
+    "kind",
+    "decide",
+    "first",
+    "last",
+    "ranges",
+}  # ours, not the data's
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",

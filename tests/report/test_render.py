@@ -11,7 +11,7 @@ import pytest
 import habitprint as hp
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import EventsFacts, Unused
-from habitprint.auditing.search import Goal, Promise, Protections, Trial
+from habitprint.auditing.search import Goal, Promise, Protections, Proven, Trial
 from habitprint.auditing.verdict import reach_verdict
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -50,7 +50,7 @@ class Outline(HTMLParser):
 
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
     """Return the audit as it would be with these protections."""
-    goal = Goal(found.settings.target, found.settings.surest_target, found.weight, found.settings.seed)
+    goal = Goal(found.settings.target, found.settings.decide, found.settings.surest_target, found.settings.seed)
     verdict = reach_verdict(goal, found.strongest, protections, found.people)
     return replace(found, protections=protections, verdict=verdict)
 
@@ -175,7 +175,7 @@ def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeyp
 
 def test_a_table_that_passes_needs_no_protection() -> None:
     text = text_of(hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False))
-    assert "meets the target of 100% as it is" in text
+    assert "The table meets the target of 100% as it is." in text
     assert "How to apply it" not in text
 
 
@@ -207,15 +207,17 @@ def test_only_what_protects_people_is_called_a_guarantee(
 
 def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(found: hp.Audit) -> None:
     attacks = [replace(attack, rate=hp.Rate.of(1, 77, 1 / 77)) for attack in advised(found).attacks]
-    assert "protected this way, 77 users" in text_of(with_advised(found, attacks=tuple(attacks)))
+    assert "protected this way, 77 people" in text_of(with_advised(found, attacks=tuple(attacks)))
 
 
 def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit) -> None:
-    trials = tuple(replace(trial, attacks=found.attacks[:1], passes=False) for trial in found.protections.trials)
-    none = replace(found.protections, trials=trials, chosen=None)
-    assert f"Of {none.n_tried} protections that were tried, none is within 10%" in text_of(
-        with_protections(found, none)
+    trials = tuple(
+        replace(trial, attacks=found.attacks[:1], proven=Proven(1.0, 1.0), passes=False)
+        for trial in found.protections.trials
     )
+    none = replace(found.protections, trials=trials, chosen=None, measured=None)
+    text = text_of(with_protections(found, none))
+    assert f"Of {none.n_tried} protections that were tried, 0 are proven to be within 10%, and 0 are measured" in text
 
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:

@@ -1,41 +1,51 @@
-"""What an adversary achieves: each attack is made once, and passed on with its matching to whoever needs it."""
+"""What an adversary achieves: each attack is made once, and passed on with its matching to whoever needs it.
 
+He knows how a release was made, and may copy of it on his own table what anyone can, or not; compare users by any
+weight; match all at once, or one by one from either side; and use totals where counts are released. The maximum counts.
+"""
+
+import math
 import warnings
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from habitprint.arrays import Booleans, Floats
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import evaluate
+from habitprint.expectation import people_chances
+from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
+from habitprint.matching.matching import Direction
+from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
+from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, WeightName
 
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight
+ALL_WEIGHTS: tuple[WeightName, ...] = tuple(weight.name for weight in WEIGHTS.values())
 EPSILON = 0.001  # of the gain may be missing where an attack is repeated many times
+N_JOINT = 2  # weights with which protected tables are matched all at once: those that are strongest on the original
 STAGE = "attacks"
 
 AttackMethod = Method | Literal["random"]  # the last looks at nothing
 AttackWeight = WeightName | Literal["none"]
 
-NAMES: dict[AttackMethod, str] = {
-    "joint": "joint",
-    "approximate": "joint",
-    "one-by-one": "one by one",
-    "random": "by chance",
-}
 TITLES: dict[AttackMethod, str] = {
     "joint": "All at once",
-    "approximate": "All at once, approximately",
+    "approximate": "All at once",
     "one-by-one": "One by one",
     "random": "By chance",
 }
 IN_WORDS: dict[AttackMethod, str] = {
     "joint": "All users are matched at once, by the smallest total weight there is, with a proof.",
     "approximate": f"All users are matched at once, with at least {1 - EPSILON:.1%} of the best gain, with a proof.",
-    "one-by-one": "Each released user takes the nearest known user, whoever else takes the same.",
+    "one-by-one": "Each user takes the nearest of the other table, whoever else takes the same.",
     "random": "Pairs are drawn blindly: what every other rate must be compared with.",
 }
 
@@ -49,16 +59,22 @@ class Attack:
     method, weight
         How users are paired, and by which weight.
     rate
-        The correct claims among the people who count.
+        The people who are identified, among those who count; a name that is given to several rows counts for one.
     gap
         The proof of the optimum: 0 is proven optimal. None where there is no proof.
     n_guesses
         Pairs that share no place.
+    direction
+        One by one, who looks for whom; None for other methods.
+    seen
+        What the adversary did to his own table before, in words; None if nothing.
+    uses_totals
+        Whether how much somebody was counted is used too.
 
     Examples
     --------
     >>> Attack("joint", "l1", Rate.of(5, 40, 1 / 40), 0.0, 0).name
-    'joint, l1'
+    'all at once, l1'
     """
 
     method: AttackMethod
@@ -66,38 +82,48 @@ class Attack:
     rate: Rate
     gap: float | None
     n_guesses: int
-
-    @property
-    def name(self) -> str:
-        """Return which attack it is."""
-        return self._named(NAMES)
+    direction: Direction | None = None
+    seen: str | None = None
+    uses_totals: bool = False
 
     @property
     def title(self) -> str:
         """Return which attack it is, to head a line."""
-        return self._named(TITLES)
+        weight = "" if self.weight == "none" else f", {self.weight}"
+        backwards = ", from the known side" if self.direction == "known-to-released" else ""
+        totals = ", with totals" if self.uses_totals else ""
+        return f"{TITLES[self.method]}{weight}{backwards}{totals}"
+
+    @property
+    def name(self) -> str:
+        """Return which attack it is."""
+        return self.title[:1].lower() + self.title[1:]
 
     @property
     def words(self) -> str:
-        """Return what the attack does, as a sentence."""
-        return IN_WORDS[self.method]
-
-    def _named(self, names: dict[AttackMethod, str]) -> str:
-        return names[self.method] if self.weight == "none" else f"{names[self.method]}, {self.weight}"
+        """Return what the attack does, as sentences."""
+        copied = "" if self.seen is None else f" The adversary has changed his table too: {self.seen}."
+        return IN_WORDS[self.method] + copied
 
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """Hold an attack that was made: on which tables, with which matching, and what it achieved."""
+    """Hold an attack that was made: on which tables, with which matching, and how likely it finds each person."""
 
     tables: TwoTables
     matching: Matching
+    chances: Floats
     fact: Attack
 
     @property
     def rate(self) -> Rate:
-        """Return the correct claims among the people who count."""
+        """Return the people who are identified, among those who count."""
         return self.fact.rate
+
+    def rate_among(self, is_asked: Booleans) -> Rate:
+        """Return the same rate among some of the people in both tables."""
+        n = max(int(np.count_nonzero(is_asked)), 1)
+        return Rate.of(math.fsum(self.chances[is_asked]), n, self.rate.by_chance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +140,24 @@ class Attacked:
 
     @property
     def strongest_joint(self) -> Attempt:
-        """Return the joint attack with the highest upper end: the one that all further stages repeat."""
-        joint = [attempt for attempt in self.attempts if attempt.fact.method == "joint"]
-        return max(joint, key=lambda attempt: attempt.rate.high)
+        """Return the joint attack with the highest upper end: the one that later stages look into."""
+        return self._joint[0]
+
+    @property
+    def joint_weights(self) -> tuple[WeightName, ...]:
+        """Return the weights that are strongest all at once: protected tables are matched with these."""
+        return tuple(attempt.matching.weight_name for attempt in self._joint[:N_JOINT])
+
+    @property
+    def _joint(self) -> list[Attempt]:
+        joint = [
+            each for each in self.attempts if each.fact.method in {"joint", "approximate"} and not each.fact.uses_totals
+        ]
+        return sorted(joint, key=lambda attempt: -attempt.rate.high)
+
+    def highest_among(self, is_asked: Booleans) -> Rate:
+        """Return the highest rate of all attacks among some of the people in both tables."""
+        return max((attempt.rate_among(is_asked) for attempt in self.attempts), key=lambda rate: rate.high)
 
 
 def strongest_of(attacks: Iterable[Attack]) -> Attack:
@@ -131,29 +172,33 @@ def strongest_of(attacks: Iterable[Attack]) -> Attack:
     return max(attacks, key=lambda attack: attack.rate.high)
 
 
-def in_order(attacks: Iterable[Attack]) -> tuple[Attack, ...]:
-    """Return attacks in the order in which they are shown: by method, then by weight.
+def strongest_ways(attacks: Iterable[Attack]) -> tuple[Attack, ...]:
+    """Return the strongest attack of each method and weight, whatever else it does, in the order to be shown.
 
     Examples
     --------
-    >>> rate = Rate.of(5, 40, 1 / 40)
-    >>> some = [Attack("one-by-one", "l1", rate, None, 0), Attack("joint", "dot", rate, 0.0, 0)]
-    >>> [attack.name for attack in in_order(some)]
-    ['joint, dot', 'one by one, l1']
+    >>> attacks = [Attack("joint", "l1", Rate.of(n, 40, 1 / 40), 0.0, 0) for n in (5, 20)]
+    >>> [attack.rate.n_correct for attack in strongest_ways(attacks)]
+    [20.0]
     """
-    methods, weights = list(NAMES), [*WEIGHTS, "none"]
-    return tuple(sorted(attacks, key=lambda attack: (methods.index(attack.method), weights.index(attack.weight))))
+    best: dict[tuple[AttackMethod, AttackWeight], Attack] = {}
+    for each in attacks:
+        way = each.method, each.weight
+        best[way] = strongest_of([best[way], each]) if way in best else each
+    methods, weights = list(TITLES), [*WEIGHTS, "none"]
+    return tuple(sorted(best.values(), key=lambda each: (methods.index(each.method), weights.index(each.weight))))
 
 
 def attack(
     tables: TwoTables,
     weight: WeightName = PROPOSED,
     method: Method = "joint",
+    direction: Direction = "released-to-known",
     *,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Attempt:
-    """Match the two tables, and count the correct pairs among the people who count.
+    """Match the two tables, and count the people who are identified, everybody once.
 
     Examples
     --------
@@ -162,88 +207,158 @@ def attack(
     >>> rate.n, rate.by_chance
     (40, 0.025)
     """
-    epsilon = EPSILON if method == "approximate" else None
+    released, known = tables.released, tables.attacked_with
     with warnings.catch_warnings():
         # Both are facts of a release that is well protected; rates tell the same.
         warnings.simplefilter("ignore", NoSharedPlaceWarning)
         warnings.simplefilter("ignore", NoCommonUserWarning)
         matching = match(
-            tables.released, tables.known, weight=weight, method=method, epsilon=epsilon, seed=seed, progress=progress
+            released,
+            known,
+            weight=weight,
+            method=method,
+            direction=direction,
+            epsilon=EPSILON if method == "approximate" else None,
+            seed=seed,
+            progress=progress,
         )
-        result = evaluate(matching, tables.released, tables.known, tables.truth)
-    rate = result.accuracy_rate or Rate.of(0, 1, 0.0)
-    if tables.n_lost:
-        rate = rate.among(tables.n_people)
-    return Attempt(tables, matching, Attack(method, weight, rate, matching.gap, matching.n_guesses))
-
-
-def attack_in_two_ways(
-    tables: TwoTables, weight: WeightName, *, repeated: bool = True, seed: int = 0, progress: Progress = silent
-) -> Attacked:
-    """Attack jointly and one by one, by one weight.
-
-    Which of the two is stronger depends on a protection: joint matching needs the users of a group to differ.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> made = attack_in_two_ways(TwoTables(*hp.datasets.town(40, 20), truth="same-id"), "l1")
-    >>> [attack.name for attack in made.facts]
-    ['joint, l1', 'one by one, l1']
-    """
-    methods: tuple[Method, ...] = (_joint(repeated=repeated), "one-by-one")
-    return Attacked(tables, tuple(attack(tables, weight, each, seed=seed, progress=progress) for each in methods))
+    found = common_users(tables.truth, released.users, known.users)
+    # Who is gone from the adversary's side counts, and is not found.
+    of_row = np.zeros(released.n_users)
+    of_row[found.released] = people_chances(matching, released, known, found)
+    chances = of_row[tables.common.released]
+    n = max(tables.n_people, 1)
+    by_chance = min(released.n_users, known.n_users) / (released.n_users * known.n_users)
+    fact = Attack(
+        method,
+        weight,
+        Rate.of(min(math.fsum(chances), n), n, by_chance),
+        matching.gap,
+        matching.n_guesses,
+        direction=direction if method == "one-by-one" else None,
+        seen=None if tables.seen is None else tables.seen.words,
+    )
+    return Attempt(tables, matching, chances, fact)
 
 
 def attack_in_every_way(
     tables: TwoTables,
     *,
-    weight: WeightName | None = None,
-    repeated: bool = False,
-    made: Collection[Attack] = (),
+    joint: Sequence[WeightName] = ALL_WEIGHTS,
+    exact: bool = True,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Attacked:
-    """Attack jointly by every weight, and one by one by the paper's and by the one that is strongest jointly.
+    """Attack a table: all at once, one by one from both sides, by every weight, and with totals if they differ.
 
     Parameters
     ----------
     tables
-        What is matched.
-    weight
-        The weight that is taken for the strongest; None to find out which is.
-    repeated
-        Whether this is one of many: then joint attacks may miss a thousandth of the best gain, which bounds their
-        time also where protection has made everybody alike.
-    made
-        Attacks on the same tables that were made before, and are not made again.
+        What is attacked. If the released one is protected, every attack is made once for each variant of his own table
+        that the adversary can make by copying of the protection what anyone can; all at once, with the best of them.
+    joint, exact
+        The weights by which all users are matched at once, and whether exactly. Else a thousandth of the best gain may
+        be missing, which bounds the time also where protection has made everybody alike.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> made = attack_in_every_way(TwoTables(*hp.datasets.town(40, 20), truth="same-id"))
-    >>> [attack.name for attack in made.facts][-2:]
-    ['one by one, jensen-shannon', 'one by one, l1']
+    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> made = attack_in_every_way(tables)
+    >>> len(made.facts), made.facts[1].name, made.facts[8].name
+    (15, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon')
+    >>> facts = attack_in_every_way(tables.protected_by(hp.KeepTopPlaces(3))[1], joint=["l1"]).facts
+    >>> len(facts), facts[0].seen, facts[8].seen
+    (20, None, 'kept the 3 most popular places, by visits')
     """
-    known_ways = {(fact.method, fact.weight) for fact in made}
-    joint = _joint(repeated=repeated)
-    jointly = [(joint, each.name) for each in WEIGHTS.values() if (joint, each.name) not in known_ways]
-    attempts = []
-    n_ways = len(jointly) + 2
-    for done, (method, each) in enumerate(jointly):
-        inner = nested(progress, STAGE, done, n_ways, f"{NAMES[method]}, {each}")
-        attempts.append(attack(tables, each, method, seed=seed, progress=inner))
-    if weight is None:
-        weight = max(attempts, key=lambda attempt: attempt.rate.high).matching.weight_name
-    for each in dict.fromkeys((PROPOSED, weight)):
-        if ("one-by-one", each) not in known_ways:
-            inner = nested(progress, STAGE, len(attempts), n_ways, f"one by one, {each}")
-            attempts.append(attack(tables, each, "one-by-one", seed=seed, progress=inner))
+    n_ways = len(joint) + 1
+    attempts = _one_by_one(tables.views, ALL_WEIGHTS, seed, nested(progress, STAGE, 0, n_ways, "one by one"))
+    method: Method = "joint" if exact else "approximate"
+    for done, weight in enumerate(joint, 1):
+        best = max(
+            (attempt for attempt in attempts if attempt.matching.weight_name == weight),
+            key=lambda attempt: attempt.rate.high,
+        )
+        inner = nested(progress, STAGE, done, n_ways, f"all at once, {weight}")
+        attempts.append(attack(best.tables, weight, method, seed=seed, progress=inner))
+    strongest = Attacked(tables, tuple(attempts)).strongest_joint
+    attempts += _with_totals(strongest.tables, strongest.matching.weight_name, method, seed, progress)
     return Attacked(tables, tuple(attempts))
 
 
-def _joint(*, repeated: bool) -> Literal["joint", "approximate"]:
-    return "approximate" if repeated else "joint"
+def _one_by_one(
+    views: Sequence[TwoTables], weights: Sequence[WeightName], seed: int, progress: Progress
+) -> list[Attempt]:
+    directions: tuple[Direction, ...] = ("released-to-known", "known-to-released")
+    return [
+        attack(tables, weight, "one-by-one", direction, seed=seed, progress=progress)
+        for tables in views
+        for weight in weights
+        for direction in directions
+    ]
+
+
+def _with_totals(tables: TwoTables, weight: WeightName, joint: Method, seed: int, progress: Progress) -> list[Attempt]:
+    """Attack with totals too, unless they are all equal."""
+    totals = tables.released.totals
+    if totals.max() <= totals.min() * (1 + 1e-9):
+        return []
+    known = tables.attacked_with
+    words = "totals are places" if tables.seen is None else f"{tables.seen.words}; totals are places"
+    seen = View(words, with_totals(known))
+    told = replace(tables, released=with_totals(tables.released), seen=seen)
+    attempts = [
+        attack(told, weight, joint, seed=seed, progress=progress),
+        *_one_by_one([told], [weight], seed, progress),
+    ]
+    return [
+        replace(
+            each, fact=replace(each.fact, uses_totals=True, seen=None if tables.seen is None else tables.seen.words)
+        )
+        for each in attempts
+    ]
+
+
+LEVELS = (4, 8, 16, 32)  # into how many parts of equally many people totals are cut
+WEIGHT_OF_TOTALS = 0.2  # of each person's shares
+
+
+def with_totals(histograms: Histograms) -> Histograms:
+    """Return shares to which totals are added as places: how a person's total ranks among all, coarsely and finely.
+
+    Two people with like totals then share up to four more places, so that every attack can use them. Ranks, because
+    the two tables may cover periods of different lengths.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({n: "a" * n for n in range(1, 9)})
+    >>> with_totals(habits).n_places
+    29
+    """
+    totals = histograms.totals
+    rank = (
+        np.searchsorted(np.sort(totals), totals, side="left") + np.searchsorted(np.sort(totals), totals, side="right")
+    ) / 2
+    parts = [np.minimum((rank / len(totals) * n).astype(np.int64), n - 1) for n in LEVELS]
+    names: list[str] = []
+    columns = []
+    for n, part in zip(LEVELS, parts, strict=True):
+        present, column = np.unique(part, return_inverse=True)
+        columns.append(column + len(names))
+        names += [f"total in part {at} of {n}" for at in present.tolist()]
+    share = WEIGHT_OF_TOTALS / len(LEVELS)
+    added = sparse.csr_array(
+        (
+            np.full(len(LEVELS) * len(totals), share),
+            (np.tile(np.arange(len(totals)), len(LEVELS)), np.concatenate(columns)),
+        ),
+        shape=(len(totals), len(names)),
+    )
+    places = histograms.places.cast(pl.String)
+    taken = set(places.to_list())
+    unique = [name if name not in taken else f"{name} (of all)" for name in names]
+    both = sparse.csr_array(sparse.hstack([histograms.shares * (1 - WEIGHT_OF_TOTALS), added]))
+    return Histograms(both, histograms.users, pl.concat([places, pl.Series(unique)])).in_order()
 
 
 def draw_blindly(rate: Rate) -> Attack:

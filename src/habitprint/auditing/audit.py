@@ -1,8 +1,8 @@
 """May we release this? All stages of an audit, one after the other, and what they found in all."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple, dataclass, fields
-from typing import Any, Literal
+from dataclasses import astuple, dataclass, fields, replace
+from typing import Any, Literal, get_args
 
 import msgspec
 import polars as pl
@@ -11,21 +11,29 @@ from habitprint.auditing.attacks import (
     Attack,
     Attacked,
     attack_in_every_way,
-    attack_in_two_ways,
     draw_blindly,
     strongest_of,
 )
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, duration_curve, resolution_curve, users_curve
-from habitprint.auditing.data import NOTHING, DataFacts, Preparation, Prepared, prepare_events, prepare_tables
+from habitprint.auditing.data import (
+    NOTHING,
+    TWO_TABLES,
+    DataFacts,
+    Preparation,
+    Prepared,
+    prepare_events,
+    prepare_tables,
+)
 from habitprint.auditing.people import People, assess_people
-from habitprint.auditing.search import MAPPING_FILE, Goal, Protections, find_protection
+from habitprint.auditing.search import MAPPING_FILE, Decide, Goal, Protections, find_protection
 from habitprint.auditing.verdict import Verdict, reach_verdict
-from habitprint.errors import InputError, require_seed
+from habitprint.errors import InputError, require_option, require_seed
 from habitprint.events import Events
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
+from habitprint.mechanisms import Release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -51,6 +59,7 @@ class Settings:
     source: str
     kind: Kind
     target: float
+    decide: Decide
     fail_above: float | None
     surest_target: float | None
     overlap: float | None
@@ -68,6 +77,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
+        require_option("decide", self.decide, get_args(Decide))
         _require_share("target", self.target)
         for name in ("fail_above", "surest_target", "overlap"):
             if getattr(self, name) is not None:
@@ -194,10 +204,11 @@ IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal
 
 
 def audit(
-    source: Events | Split | tuple[Histograms, Histograms],
+    source: Events | Split | tuple[Histograms | Release, Histograms],
     *,
     period: Period | None = None,
     target: float = 0.05,
+    decide: Decide = "proven",
     fail_above: float | None = None,
     surest_target: float | None = None,
     overlap: float | None = None,
@@ -217,11 +228,16 @@ def audit(
     Parameters
     ----------
     source
-        Events; or two sets of histograms, released and known.
+        Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
+        protected already: the adversary knows how.
     period
-        Which events are released and which are known; None chooses the two busiest consecutive weeks, or two halves.
+        Which events are released and which are known; None cuts the file at the day that halves its rows.
     target
-        The share of people that may be identified: the upper end of the 95% interval must not be above it.
+        The share of people that may be identified.
+    decide
+        What must not be above the target, once the table is protected: ``"proven"``, what anybody could reach, whatever
+        they know; or ``"measured"``, the upper end of the 95% interval of the strongest attack that was made. A table
+        that is not protected is only ever measured.
     fail_above
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
     surest_target
@@ -250,14 +266,15 @@ def audit(
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(200, 30), target=0.1, noise=False)
+    >>> found = hp.audit(hp.datasets.town(100, 20), target=0.1, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('joint, jensen-shannon', False, 'the 10 most popular places only, then groups of 16')
+    ('all at once, jensen-shannon', False, 'the 10 most popular places only, then groups of 10')
     """
     settings = Settings(
         source=_as_text(name or _name_of(source)),
         kind="events" if isinstance(source, Events) else "histograms",
         target=target,
+        decide=decide,
         fail_above=fail_above,
         surest_target=surest_target,
         overlap=overlap,
@@ -278,7 +295,14 @@ def audit(
     if isinstance(source, Events):
         events = source if grid is None or "place" in source.columns else grid.place(source)
         prepared = prepare_events(
-            events, period, overlap=overlap, seed=seed, active=active, count=count, progress=progress
+            events,
+            period,
+            overlap=overlap,
+            seed=seed,
+            active=active,
+            count=count,
+            preparation=preparation,
+            progress=progress,
         )
     else:
         prepared = _prepare_pair(source, period, truth, settings, preparation)
@@ -292,7 +316,7 @@ def _audit(
     whole = attack_in_every_way(prepared.tables, seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
-    part = _part_of(whole, weight, seed, progress)
+    part = _part_of(whole, seed, progress)
     steps = coarser_places(prepared.tables.released, grid, mappings)
     curves = (
         users_curve(joint, progress),
@@ -305,10 +329,9 @@ def _audit(
             progress=progress,
         ),
     )
-    goal = Goal(settings.target, settings.surest_target, weight, seed)
-    found = find_protection(whole, part, steps, goal, noise=settings.noise, progress=progress)
+    goal = Goal(settings.target, settings.decide, settings.surest_target, seed)
     people, users = assess_people(joint, progress)
-    strongest = strongest_of(whole.facts)
+    found = find_protection(whole, part, steps, goal, surest=people.surest, noise=settings.noise, progress=progress)
     mapping = None if found.chosen is None else found.chosen.mapping
     return Audit(
         settings=settings,
@@ -321,9 +344,10 @@ def _audit(
         people=people,
         verdict=reach_verdict(
             goal,
-            strongest,
+            strongest_of(whole.facts),
             found.protections,
             people,
+            is_protected=bool(prepared.tables.steps),
             fail_above=settings.fail_above,
             overlap=settings.overlap,
         ),
@@ -331,12 +355,12 @@ def _audit(
     )
 
 
-def _part_of(whole: Attacked, weight: WeightName, seed: int, progress: Progress) -> Attacked:
+def _part_of(whole: Attacked, seed: int, progress: Progress) -> Attacked:
     """Return the tables with which coarser places and protections are tried: all, or with many users a part."""
     tables = whole.tables.sample(MOST_USERS, seed)
     if tables is whole.tables:
         return whole
-    return attack_in_two_ways(tables, weight, repeated=False, seed=seed, progress=progress)
+    return attack_in_every_way(tables, seed=seed, progress=progress)
 
 
 def _require_share(name: str, value: object) -> None:
@@ -360,7 +384,8 @@ def _as_text(name: str) -> str:
 def _prepare_pair(
     source: object, period: Period | None, truth: Any, settings: Settings, preparation: Preparation
 ) -> Prepared:
-    pair = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
+    given = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
+    pair = [table.histograms if isinstance(table, Release) else table for table in given]
     if len(pair) != 2 or not all(isinstance(table, Histograms) for table in pair):  # noqa: PLR2004
         raise InputError(
             f"this {type(source).__name__} cannot be audited",
@@ -373,11 +398,16 @@ def _prepare_pair(
             why="their counts are of two periods already",
             fix="leave it out, or give the events",
         )
-    return prepare_tables(
-        *pair,
+    released, known = pair
+    prepared = prepare_tables(
+        released,
+        known,
         truth,
         overlap=settings.overlap,
         seed=settings.seed,
         periods=source.periods if isinstance(source, Split) else None,
+        spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         preparation=preparation,
     )
+    steps = given[0].steps if isinstance(given[0], Release) else ()
+    return replace(prepared, tables=replace(prepared.tables, steps=steps))

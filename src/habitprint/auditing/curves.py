@@ -240,7 +240,7 @@ def resolution_curve(
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
     for done, step in enumerate(steps):
         inner = nested(progress, STAGE, done, len(steps), step.label)
-        coarse = whole.tables.protected_by(step.mechanism)[1].counting(n)
+        coarse = whole.tables.protected_by(step.mechanism)[1].views[-1].counting(n)
         rate = _again(whole, coarse, inner, "approximate").rate
         points.append(Point(float(step.x), step.label, rate, coarse.common.n))
     words = COARSER[steps[0].kind] if steps else "There are too few places to put any together."

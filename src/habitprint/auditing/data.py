@@ -1,27 +1,41 @@
 """What the data is, what was done to it before, and how it is split into what is released and what is known."""
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
 
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, check_events
-from habitprint.events.events import require_places
-from habitprint.histograms import Histograms, caveats, n_shared_places
+from habitprint.events.events import in_words, require_places
+from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
 from habitprint.mechanisms.exposure import totals_exposure
-from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, Period, Split, split
-from habitprint.periods.dates import DAYS
+from habitprint.periods import (
+    Calendar,
+    DateRanges,
+    DayRows,
+    HalvesOfRows,
+    OnDays,
+    Period,
+    Span,
+    Split,
+    count_days,
+    split,
+)
+from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
-from habitprint.words import counted
+from habitprint.words import counted, percent
 
-TWO_WEEKS, THREE_WEEKS = 14, 21  # days
+MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
+N_NAMED = 3  # days that are years from all others
 GIVEN = "The periods were given."
+UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
+TWO_TABLES = (Span("the released table"), Span("the known table"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +91,7 @@ class EventsFacts:
     Parameters
     ----------
     n_rows, n_used, n_outside, n_of_others, unused
-        Rows in all; counted; outside both periods; of users not in both; not used, by reason.
+        Rows in all; counted; outside both periods; of users with too few events; not used, by reason.
     n_users_seen
         Users with a row within the periods.
     first, last, time_zone
@@ -116,11 +130,56 @@ class TableFacts:
 
 
 @dataclass(frozen=True)
+class Scope:
+    """Hold whom and which time an audit is about.
+
+    Parameters
+    ----------
+    n_in_file
+        People in the file; of two tables, in either.
+    n_released, n_known, n_attacked
+        People in the release; known to the adversary; in both, who can be identified.
+    released, known
+        Which time the two cover.
+    share_of_rows
+        How much of the file was counted; None for two tables, of which no rows are known.
+
+    Examples
+    --------
+    >>> week, next_week = Span("the first week"), Span("the second week")
+    >>> Scope(7115, 412, 431, 397, week, next_week, 0.123).words[:82]
+    '397 of the 7,115 people in the file are in the release and known to the adversary.'
+    """
+
+    n_in_file: int
+    n_released: int
+    n_known: int
+    n_attacked: int
+    released: Span
+    known: Span
+    share_of_rows: float | None
+
+    @property
+    def words(self) -> str:
+        """Return the scope in words."""
+        people = f"{self.n_in_file:,} people in the {'two tables' if self.share_of_rows is None else 'file'}"
+        who = f"All {people}" if self.n_attacked == self.n_in_file else f"{self.n_attacked:,} of the {people}"
+        rows = "" if self.share_of_rows is None else f" {percent(self.share_of_rows)} of the rows are used."
+        return (
+            f"{who} are in the release and known to the adversary. "
+            f"Released: {self.released.words}, {counted(self.n_released, 'person', 'people')}. "
+            f"Known: {self.known.words}, {counted(self.n_known, 'person', 'people')}.{rows}"
+        )
+
+
+@dataclass(frozen=True)
 class DataFacts:
     """Hold what the data is, and how it was split.
 
     Parameters
     ----------
+    scope
+        Whom and which time the audit is about.
     events
         What only events tell; None for two tables of histograms.
     periods, periods_how
@@ -134,9 +193,10 @@ class DataFacts:
     totals
         What totals alone would give away if counts are released, in words.
     cautions
-        Sentences that a reader should know before believing the numbers.
+        What a reader should know before believing the numbers, the graver first.
     """
 
+    scope: Scope
     events: EventsFacts | None
     periods: str
     periods_how: str
@@ -146,7 +206,7 @@ class DataFacts:
     n_shared_places: int
     n_unique: int
     totals: str
-    cautions: tuple[str, ...]
+    cautions: tuple[Caution, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +215,7 @@ class CountedEvents:
 
     events: Events
     period: Period
+    active: int
     count: CountedAs
 
 
@@ -175,6 +236,7 @@ def prepare_tables(
     overlap: float | None = None,
     seed: int = 0,
     periods: str | None = None,
+    spans: tuple[Span, Span] = TWO_TABLES,
     preparation: Preparation = NOTHING,
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
@@ -188,13 +250,13 @@ def prepare_tables(
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth), overlap, seed)
     cautions = caveats(released, known) + _totals_caution(tables)
     if preparation.copied:
-        cautions.insert(
-            0,
-            f"The known table was changed by what anyone can copy of the release: {'; '.join(preparation.copied)}.",
-        )
+        copied = f"The known table was changed by what anyone can copy of the release: {'; '.join(preparation.copied)}."
+        cautions.insert(0, Caution(copied, is_grave=False))
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else GIVEN
-    return Prepared(tables, _facts(tables, None, periods or "two tables of histograms", how, cautions), None)
+    n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
+    scope = _scope(tables, n_in_file, spans, share_of_rows=None)
+    return Prepared(tables, _facts(tables, scope, None, periods or "two tables of histograms", how, cautions), None)
 
 
 def prepare_events(
@@ -205,28 +267,41 @@ def prepare_events(
     seed: int = 0,
     active: int = 1,
     count: CountedAs = "visits",
+    preparation: Preparation = NOTHING,
     progress: Progress = silent,
 ) -> Prepared:
     """Check a table of events and split it into two periods: the given ones, or those that suit the data.
+
+    Everybody counts who is in either period. Every row is looked at before anything else is done.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> events = hp.events_from_frame(hp.datasets.calls_twin(50).events)
-    >>> prepare_events(events).facts.periods_how
-    'No periods were given, so the two consecutive weeks (from Monday) with the most users active in both were taken.'
+    >>> scope = prepare_events(events).facts.scope
+    >>> scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked
+    (50, 48, 47, 45)
     """
     require_places(events)
+    events.refuse_unusable()
     found = check_events(events, progress=progress)
-    how, command = GIVEN, None
-    if period is None:
-        period, how = choose_period(events, found)
-        command = _command(period)
-    parts = split(events, period, active=active, count=count, progress=progress)
+    calendar = count_days(events)
+    settled, how, command = _settle(period, calendar)
+    parts = split(events, settled, users="all", active=active, count=count, progress=progress)
     tables = _known_to_adversary(TwoTables(parts.released, parts.known, SAME_ID), overlap, seed)
     facts = _events_facts(found, parts, command)
-    cautions = _event_cautions(facts, parts) + caveats(parts.released, parts.known) + _totals_caution(tables)
-    return Prepared(tables, _facts(tables, facts, parts.periods, how, cautions), CountedEvents(events, period, count))
+    scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
+    cautions = [
+        *_event_cautions(found, parts, preparation),
+        *_stray_caution(calendar.strays, is_left_out=command is not None),
+        *caveats(parts.released, parts.known),
+        *_totals_caution(tables),
+    ]
+    return Prepared(
+        tables,
+        _facts(tables, scope, facts, parts.periods, how, cautions),
+        CountedEvents(events, settled, active, count),
+    )
 
 
 def _known_to_adversary(tables: TwoTables, overlap: float | None, seed: int) -> TwoTables:
@@ -236,50 +311,42 @@ def _known_to_adversary(tables: TwoTables, overlap: float | None, seed: int) -> 
     return some
 
 
-def choose_period(events: Events, found: EventsCheck) -> tuple[Period, str]:
-    """Choose two periods that suit the span of the events, and say how.
-
-    The two busiest consecutive weeks; with fewer than two weeks, the two halves of the span by days.
+def choose_period(calendar: Calendar) -> tuple[DateRanges, str]:
+    """Choose the longest two periods that the days of a file allow, and say how.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-11"], "place": [7, 7]})
-    >>> period, how = choose_period(events, hp.check_events(events))
+    >>> period, how = choose_period(count_days(events))
     >>> period.words
-    '9 April 2012 to 9 April 2012 released, 11 April 2012 to 11 April 2012 known'
+    '9 April 2012 to 10 April 2012 released, 11 April 2012 to 11 April 2012 known'
     """
-    first, last = found.first.date(), found.last.date()
-    n_days = (last - first).days + 1
-    if n_days < 2:  # noqa: PLR2004
-        raise InputError(
-            f"{events.source} covers one day only, {first}",
-            why="an adversary knows people from another period than the released one, so two are needed",
-            fix="give events of at least two days, better two weeks; or audit two tables of histograms",
-        )
-    if n_days >= TWO_WEEKS:
-        # Little more than two weeks rarely hold two whole ones from Monday on.
-        day = DAYS[first.weekday()] if n_days < THREE_WEEKS else "monday"
-        try:
-            weeks: ConsecutiveWeeks = BusiestWeeks(day).find(events)
-        except InputError:  # nobody is active in two consecutive weeks
-            reason = "nobody is active in two consecutive weeks"
-        else:
-            how = f"the two consecutive weeks (from {day.title()}) with the most users active in both were taken"
-            return weeks, f"No periods were given, so {how}."
-    else:
-        reason = f"there are {n_days} days of events, fewer than two weeks"
-    half = timedelta(days=n_days // 2 - 1)
-    left_out = ", the day in the middle left out" if n_days % 2 else ""
-    how = f"No periods were given and {reason}, so the two halves of the span were taken{left_out}."
-    return DateRanges((first, first + half), (last - half, last)), how
+    chosen = HalvesOfRows().cut(calendar)
+    cut = day_in_words(chosen.ranges[1][0])
+    return chosen, (
+        f"No periods were given, so the file was cut at the day that halves its rows, {cut}: the days before it are "
+        "released, those from it on are known. No other pair of periods is longer."
+    )
 
 
-def _command(period: Period) -> str:
+def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, str, str | None]:
+    """Return the periods with what the data decides about them; how they were chosen; and options that name them."""
+    if period is None:
+        chosen, how = choose_period(calendar)
+        return chosen, how, _command(chosen)
+    if isinstance(period, HalvesOfRows):
+        chosen = period.cut(calendar)
+        return chosen, GIVEN, _command(chosen)
+    if isinstance(period, OnDays):
+        of, how, command = _settle(period.of, calendar)
+        return replace(period, of=of), how, command
+    return period, GIVEN, None
+
+
+def _command(period: DateRanges) -> str:
     """Return the options of ``habitprint split`` for two periods that were chosen here."""
-    ranges = period.ranges if isinstance(period, ConsecutiveWeeks) else period
-    assert isinstance(ranges, DateRanges)  # noqa: S101  (`choose_period` makes no others)
-    return "--ranges " + ",".join(f"{first}..{last}" for first, last in ranges.ranges)
+    return "--ranges " + ",".join(f"{first}..{last}" for first, last in period.ranges)
 
 
 def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> EventsFacts:
@@ -300,11 +367,29 @@ def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> Even
     )
 
 
+def _scope(tables: TwoTables, n_in_file: int, spans: tuple[Span, Span], share_of_rows: float | None) -> Scope:
+    return Scope(
+        n_in_file=n_in_file,
+        n_released=tables.released.n_users,
+        n_known=tables.known.n_users,
+        n_attacked=tables.common.n,
+        released=spans[0],
+        known=spans[1],
+        share_of_rows=share_of_rows,
+    )
+
+
 def _facts(
-    tables: TwoTables, events: EventsFacts | None, periods: str, periods_how: str, cautions: list[str]
+    tables: TwoTables,
+    scope: Scope,
+    events: EventsFacts | None,
+    periods: str,
+    periods_how: str,
+    cautions: Sequence[Caution],
 ) -> DataFacts:
     classes = share_classes(tables.released)
     return DataFacts(
+        scope=scope,
         events=events,
         periods=periods,
         periods_how=periods_how,
@@ -314,7 +399,7 @@ def _facts(
         n_shared_places=n_shared_places(tables.released, tables.known),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
-        cautions=tuple(cautions),
+        cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),
     )
 
 
@@ -325,31 +410,45 @@ def _table_facts(histograms: Histograms) -> TableFacts:
     )
 
 
-def _event_cautions(facts: EventsFacts, parts: Split) -> list[str]:
+def _event_cautions(found: EventsCheck, parts: Split, preparation: Preparation) -> list[Caution]:
     cautions = []
-    if facts.n_users_shared:
-        cautions.append(
-            f"{counted(facts.n_users_shared, 'user')} {'shares' if facts.n_users_shared == 1 else 'share'} at least "
-            "half of their events with another id. They are recognised by themselves; "
-            "merge them or leave them out (--shared merge, --shared drop)."
+    n_shared, n_unused, n_repeats = found.shared.n_users, sum(parts.unused.values()), found.n_repeats
+    if n_shared:
+        # Who has merged or dropped them already is not told to do it.
+        advice = (
+            "; merge them or leave them out (--shared merge, --shared drop)" if preparation.shared in UNRESOLVED else ""
         )
-    n_unused = sum(parts.unused.values())
+        words = (
+            f"{counted(n_shared, 'user')} {'shares' if n_shared == 1 else 'share'} at least half of their events with "
+            f"another id. They are recognised by themselves{advice}."
+        )
+        cautions.append(Caution(words, is_grave=n_shared >= MANY * found.n_users))
     if n_unused:
         verb = "was" if n_unused == 1 else "were"
-        cautions.append(f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used, counted by reason.")
-    if facts.n_repeats:
-        verb = "repeats another row and counts" if facts.n_repeats == 1 else "repeat another row and count"
-        cautions.append(f"{counted(facts.n_repeats, 'row')} {verb} again.")
-    n_missing = parts.n_users_seen - parts.released.n_users
-    if n_missing > parts.released.n_users:
-        cautions.append(
-            f"{n_missing:,} of {parts.n_users_seen:,} users are not in both periods; nothing is said about them."
-        )
+        words = f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used: {in_words(parts.unused)}."
+        cautions.append(Caution(words, is_grave=n_unused >= MANY * parts.n_rows))
+    if n_repeats:
+        verb = "repeats another row and counts" if n_repeats == 1 else "repeat another row and count"
+        share = f" ({percent(n_repeats / found.n_used)})"
+        words = f"{n_repeats:,} of {counted(found.n_used, 'row')}{share} {verb} again."
+        cautions.append(Caution(words, is_grave=n_repeats >= MANY * found.n_used))
     return cautions
 
 
-def _totals_caution(tables: TwoTables) -> list[str]:
+def _stray_caution(strays: Sequence[DayRows], *, is_left_out: bool) -> list[Caution]:
+    """Name the days that are years from all others, if there are any."""
+    if not strays:
+        return []
+    n_rows = sum(stray.n_rows for stray in strays)
+    named = ", ".join(day_in_words(stray.day) for stray in strays[:N_NAMED])
+    more = f" and {counted(len(strays) - N_NAMED, 'more day')}" if len(strays) > N_NAMED else ""
+    rows, they = ("row is", "It is") if n_rows == 1 else ("rows are", "They are")
+    words = f"{n_rows:,} {rows} dated years from all others: {named}{more}."
+    fate = f"{they} left out." if is_left_out else "Are the dates right?"
+    return [Caution(f"{words} {fate}", is_grave=False)]
+
+
+def _totals_caution(tables: TwoTables) -> list[Caution]:
     totals = totals_exposure(tables.released)
-    return (
-        [f"The attacks compare shares. If counts are released, {totals.words}. Release shares."] if totals.bits else []
-    )
+    words = f"The attacks compare shares. If counts are released, {totals.words}. Release shares."
+    return [Caution(words, is_grave=False)] if totals.bits else []

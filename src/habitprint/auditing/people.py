@@ -18,6 +18,7 @@ from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
+from habitprint.truth import common_users
 from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
 
 STAGE = "who is at risk"
@@ -136,9 +137,10 @@ class _Ranked:
 
     @classmethod
     def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
-        tables = joint.tables
-        margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
-        chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
+        released, known = joint.tables.released, joint.tables.attacked_with
+        margins = pair_margins(joint.matching, released, known, progress=progress)
+        common = common_users(joint.tables.truth, released.users, known.users)
+        chances = pair_chances(joint.matching, released, known, common)
         return cls(joint, margins, chances, _claims_by_margin(margins, chances))
 
     @property
@@ -180,7 +182,7 @@ class _Ranked:
 
 def _by_chance(tables: TwoTables) -> float:
     """Return how likely a pair drawn at random is right."""
-    return tables.common.n / (tables.released.n_users * tables.known.n_users)
+    return tables.common.n / (tables.released.n_users * tables.attacked_with.n_users)
 
 
 def _some_numbers(shares: Sequence[float], size: int) -> list[int]:

@@ -1,18 +1,11 @@
 """Which protection keeps the risk under the target at the least loss."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
-from habitprint.auditing.attacks import (
-    Attack,
-    Attacked,
-    attack,
-    attack_in_every_way,
-    attack_in_two_ways,
-    in_order,
-    strongest_of,
-)
+from habitprint.auditing.attacks import Attack, Attacked, attack, attack_in_every_way, strongest_of, strongest_ways
 from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
 from habitprint.auditing.people import surest_claims
 from habitprint.auditing.two_tables import TwoTables
@@ -21,7 +14,8 @@ from habitprint.losses import measure_losses
 from habitprint.mechanisms import Guarantee, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.weighing import WeightName
+from habitprint.ties import identical_rows
+from habitprint.words import percent
 
 STAGE = "protections"
 MAPPING_FILE = "coarser.csv"  # of the protection that is chosen
@@ -29,30 +23,91 @@ MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
+ROUNDING = 1e-12  # of a mean of shares
+
+Decide = Literal["proven", "measured"]
+
+
+@dataclass(frozen=True)
+class Proven:
+    """Hold what anybody could reach on a table whose rows have fresh random ids, whatever they know.
+
+    Rows that are identical, totals included, cannot be told apart. With m the size of a person's group of identical
+    rows, whoever points at one row for each person finds that person with probability at most 1/m.
+
+    Parameters
+    ----------
+    share
+        The mean of 1/m over the people who count: of any attack, the expected share identified is at most this.
+    largest
+        The largest 1/m: nobody is found with more.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
+    >>> Proven.of(TwoTables(habits, habits, "same-id"))
+    Proven(share=0.6666666666666666, largest=1.0)
+    """
+
+    share: float
+    largest: float
+
+    @classmethod
+    def of(cls, tables: TwoTables) -> "Proven":
+        """Return what is proven about the people who count, from the table as it would be published."""
+        chances = 1.0 / identical_rows(tables.released)[tables.common.released]
+        if not len(chances):
+            return cls(0.0, 0.0)
+        return cls(math.fsum(chances) / len(chances), float(chances.max()))
+
+    def is_within(self, target: float) -> bool:
+        """Return whether it is not above a target."""
+        return self.share <= target + ROUNDING
+
+    @property
+    def words(self) -> str:
+        """Return it for people."""
+        return f"at most {percent(self.share)} for anybody, and nobody with more than {percent(self.largest)}"
 
 
 @dataclass(frozen=True)
 class Goal:
-    """Hold what a protection must reach, and how it is attacked.
+    """Hold what a protection must reach, and what decides whether it does.
+
+    Parameters
+    ----------
+    target
+        The share of people that may be identified.
+    decide
+        ``"proven"``: what anybody could reach must not be above it. ``"measured"``: it is enough that the upper end of
+        the interval of the strongest attack is not.
+    surest_target
+        How often the surest claims may be right; None if that does not matter.
 
     Examples
     --------
-    >>> Goal(0.05).is_reached_by(Rate.of(0, 100, 0.01)), Goal(0.05).is_reached_by(Rate.of(5, 100, 0.01))
+    >>> rate = Rate.of(0, 100, 0.01)
+    >>> Goal(0.05, "measured").is_reached_by(Proven(1.0, 1.0), rate), Goal(0.05).is_reached_by(Proven(1.0, 1.0), rate)
     (True, False)
     """
 
     target: float
+    decide: Decide = "proven"
     surest_target: float | None = None
-    weight: WeightName = "jensen-shannon"
     seed: int = 0
 
-    def is_reached_by(self, risk: Rate) -> bool:
-        """Return whether the upper end of the interval is not above the target."""
-        return risk.high <= self.target
+    def is_reached_by(self, proven: Proven, risk: Rate) -> bool:
+        """Return whether a table passes: the one rule of verdict, gate, advice and check."""
+        return proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
 
     def is_sure_enough(self, surest: Rate | None) -> bool:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
         return self.surest_target is None or (surest is not None and surest.high <= self.surest_target)
+
+    def of_original(self, tables: TwoTables) -> "Goal":
+        """Return the rule for a table as it is: one that was never protected is only ever measured."""
+        return self if tables.steps else replace(self, decide="measured")
 
 
 @dataclass(frozen=True)
@@ -82,9 +137,13 @@ class Trial:
     options, is_mapped
         Options of ``habitprint protect`` that do the same, but for a mapping to coarser places, and whether it needs
         one; for the chosen protection it is written.
-    attacks
-        Jointly and one by one by the strongest weight, among users who are still released; in every way for those that
-        passed, from the cheapest on until one holds.
+    proven
+        What anybody could reach.
+    attacks, n_attacks
+        The strongest attack of each method and weight, of so many that were made.
+    chosen_on, confirmed_on
+        The highest rates of all attacks among one half of the people, with whom protections are chosen, and among the
+        other half, with whom the choice is confirmed.
     loss
         The paper's L: 0 nothing lost, 1 everybody is released as the mean of all. None where it is not defined.
     totals_error, ranking_error
@@ -92,9 +151,9 @@ class Trial:
     n_users, n_users_kept, n_places, n_places_kept
         Before and after.
     surest
-        Precision of the surest claims by margin, if a target is set on it and it was measured.
+        Precision of the surest claims by margin; None if it was not measured.
     passes
-        Whether the risk is within the target; and, for those that were looked at more closely, the surest claims too.
+        Whether it reaches the goal; None where that depends on surest claims that were not measured.
     """
 
     name: str
@@ -104,7 +163,11 @@ class Trial:
     promises: tuple[Promise, ...]
     options: str
     is_mapped: bool
+    proven: Proven
     attacks: tuple[Attack, ...]
+    n_attacks: int
+    chosen_on: Rate
+    confirmed_on: Rate
     loss: float | None
     totals_error: float
     ranking_error: float
@@ -113,7 +176,7 @@ class Trial:
     n_places: int
     n_places_kept: int
     surest: Rate | None
-    passes: bool
+    passes: bool | None
 
     @property
     def strongest(self) -> Attack:
@@ -122,8 +185,13 @@ class Trial:
 
     @property
     def risk(self) -> Rate:
-        """Return what the strongest attack achieves: the one risk that decides, and that is shown."""
+        """Return what the strongest attack achieves: the one measured risk that decides, and that is shown."""
         return self.strongest.rate
+
+    @property
+    def n_dropped(self) -> int:
+        """Return how many people the protection leaves out."""
+        return self.n_users - self.n_users_kept
 
     @property
     def command(self) -> str:
@@ -153,16 +221,29 @@ class NotTried:
 
 @dataclass(frozen=True)
 class Protections:
-    """Hold the protections that were tried; `chosen` is the number of the cheapest that passes, in `trials`, or None.
+    """Hold the protections that were tried.
 
-    The first trial is the release as it is. With many users, every protection was `screened` with only `n_users` of
-    the `n_users_in_all`, and `trials` are those that might be the cheapest, with all; else nothing was screened.
-    `n_tried` counts each protection once.
+    Parameters
+    ----------
+    trials
+        Those that were tried on all users; the first is the release as it is.
+    screened
+        With many users: every protection, tried with only `n_users` of the `n_users_in_all`. Else empty.
+    chosen
+        The number of the cheapest that reaches the goal, in `trials`; None if none does.
+    measured
+        The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
+        the people, confirmed with the other. None if there is none.
+    not_tried
+        What could not be tried, and why.
+    n_tried
+        How many protections that are, each counted once.
     """
 
     trials: tuple[Trial, ...]
     screened: tuple[Trial, ...]
     chosen: int | None
+    measured: int | None
     not_tried: tuple[NotTried, ...]
     n_tried: int
     n_users: int
@@ -175,8 +256,17 @@ class Protections:
 
     @property
     def advised(self) -> Trial | None:
-        """Return the cheapest protection that passes; None where none does, or the release passes as it is."""
+        """Return the cheapest protection that reaches the goal; None where none does, or the release does as it is."""
         return None if not self.chosen else self.trials[self.chosen]
+
+    @property
+    def only_measured(self) -> Trial | None:
+        """Return the cheapest protection that is only measured to be enough, if it is cheaper than what is advised."""
+        if not self.measured or self.measured == self.chosen:
+            return None
+        only = self.trials[self.measured]
+        is_dearer = self.advised is not None and (only.loss or 0.0) >= (self.advised.loss or 0.0)
+        return None if is_dearer else only
 
     @property
     def words(self) -> str:
@@ -190,8 +280,12 @@ class Protections:
             "risk and loss are too high there. Those that might be the cheapest were then tried on all users."
         )
 
-    def within(self, target: float) -> list[Trial]:
-        """Return the protections, tried on all users, whose risk is not above a target."""
+    def proven_within(self, target: float) -> list[Trial]:
+        """Return the protections, tried on all users, of which it is proven that they are not above a target."""
+        return [trial for trial in self.trials[1:] if trial.proven.is_within(target)]
+
+    def measured_within(self, target: float) -> list[Trial]:
+        """Return the protections, tried on all users, of which it was measured that they are not above a target."""
         return [trial for trial in self.trials[1:] if trial.risk.high <= target]
 
     @property
@@ -227,10 +321,14 @@ def find_protection(
     coarser: Sequence[Coarser],
     goal: Goal,
     *,
+    surest: Rate | None = None,
     noise: bool = True,
     progress: Progress = silent,
 ) -> Found:
     """Try protections, each against the same attacks, and find the cheapest that reaches the goal.
+
+    Beside it, the cheapest that is only measured to be enough: it is chosen by what the attacks find among one half of
+    the people, and confirmed among the other half.
 
     Parameters
     ----------
@@ -244,6 +342,8 @@ def find_protection(
         Ways to put places together.
     goal
         What must be reached.
+    surest
+        Precision of the surest claims on the table as it is, which was measured before.
     noise
         Whether to try noise; it has no seed, so those trials differ from run to run.
 
@@ -252,23 +352,30 @@ def find_protection(
     >>> import habitprint as hp
     >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))
     >>> found = find_protection(tables, tables, [], Goal(0.1), noise=False)
-    >>> found.protections.trials[found.protections.chosen].label == found.chosen.label
+    >>> found.protections.advised.proven.is_within(0.1)
     True
     """
     released = whole.tables.released
     n_users = part.tables.released.n_users
     candidates = list_candidates(released, coarser, goal.target, n_users=n_users, noise=noise)
-    search = _Search(whole, part, goal, progress)
+    search = _Search(whole, part, goal, surest, progress)
     screened = {} if part is whole else search.screen(candidates)
-    if part is whole:
-        search.try_all(candidates)
-    chosen = search.choose(Screening.of(screened) if screened else None)
+    search.try_all([AS_IT_IS] if screened else candidates)
+    screening = Screening.of(screened) if screened else None
+    chosen: Candidate | None = AS_IT_IS
+    measured: Candidate | None = None
+    if not search.trials[AS_IT_IS].passes:
+        proven = search.choose("proven", screening)
+        measured = search.choose("measured", screening)
+        chosen = search.cheaper_of(proven, measured) if goal.decide == "measured" else proven
     why = why_no_noise(released) if noise else "it was not asked for"
     trials = search.trials
+    numbers = {candidate: number for number, candidate in enumerate(trials)}
     protections = Protections(
         trials=tuple(trials.values()),
         screened=tuple(screened.values()),
-        chosen=None if chosen is None else list(trials).index(chosen),
+        chosen=None if chosen is None else numbers[chosen],
+        measured=None if measured is None else numbers[measured],
         not_tried=(*search.not_tried, *(() if why is None else (NotTried("noise", why),))),
         n_tried=len(trials.keys() | screened.keys()) - 1,
         n_users=part.tables.n_people,
@@ -278,7 +385,7 @@ def find_protection(
 
 
 def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
-    """Protect, attack jointly and one by one, and measure what is lost; as it is, the attacks were made before.
+    """Protect, attack in every way, and measure what is lost; as it is, the attacks were made before.
 
     Examples
     --------
@@ -286,28 +393,23 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     >>> from habitprint.auditing.candidates import micro_aggregation
     >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
-    >>> trial.label, trial.promises[0].words
-    ('groups of 5', '5-anonymity: every row is identical to at least 4 others')
+    >>> trial.promises[0].words
+    '5-anonymity: every row is identical to at least 4 others'
+    >>> trial.proven.words
+    'at most 20% for anybody, and nobody with more than 20%'
     """
     release, tables = base.tables.protected_by(candidate.mechanism, progress)
-    if candidate == AS_IT_IS:
-        attacks = base.facts
-    else:
-        attacks = attack_in_two_ways(tables, goal.weight, seed=goal.seed, progress=progress).facts
-    passes = goal.is_reached_by(strongest_of(attacks).rate)
-    return _trial(base.tables, candidate, release, attacks, surest=None, passes=passes)
+    attacked = base
+    if candidate != AS_IT_IS:
+        attacked = attack_in_every_way(tables, joint=base.joint_weights, exact=False, seed=goal.seed, progress=progress)
+    return _trial(base.tables, candidate, release, attacked, goal)
 
 
-def _trial(
-    original: TwoTables,
-    candidate: Candidate,
-    release: Release,
-    attacks: Iterable[Attack],
-    *,
-    surest: Rate | None,
-    passes: bool,
-) -> Trial:
+def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
     losses = measure_losses(original.released, release)
+    proven, half = Proven.of(attacked.tables), attacked.tables.half
+    rule = goal.of_original(original) if candidate == AS_IT_IS else goal
+    is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -316,7 +418,11 @@ def _trial(
         promises=tuple(map(Promise.of, release.guarantees)),
         options=candidate.options,
         is_mapped=candidate.mapping is not None,
-        attacks=in_order(attacks),
+        proven=proven,
+        attacks=strongest_ways(attacked.facts),
+        n_attacks=len(attacked.facts),
+        chosen_on=attacked.highest_among(half),
+        confirmed_on=attacked.highest_among(~half),
         loss=losses.information_loss,
         totals_error=losses.totals_error,
         ranking_error=losses.ranking_error,
@@ -324,8 +430,8 @@ def _trial(
         n_users_kept=losses.n_users_kept,
         n_places=losses.n_places,
         n_places_kept=losses.n_places_kept,
-        surest=surest,
-        passes=passes,
+        surest=None,
+        passes=None if is_reached and goal.surest_target is not None else is_reached,
     )
 
 
@@ -358,7 +464,7 @@ class Screening:
         >>> tables, goal = TwoTables(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = attack_in_every_way(tables.sample(60, seed=0))
         >>> screening = Screening.of({each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))})
-        >>> screening.next({}).label
+        >>> screening.next({}, []).label
         'groups of 5'
         """
         losses = {each: trial.loss for each, trial in screened.items() if trial.loss is not None}
@@ -378,31 +484,41 @@ class Screening:
         families.sort(key=lambda family: family[0])
         return cls(tuple(members for _, members in families), {each: floor(each) for each in screened})
 
-    def next(self, trials: Mapping[Candidate, Trial], refused: Collection[Candidate] = ()) -> Candidate | None:
+    def next(
+        self,
+        trials: Mapping[Candidate, Trial],
+        passing: Collection[Candidate],
+        refused: Collection[Candidate] = (),
+    ) -> Candidate | None:
         """Return what to try next on all users, after these trials with all of them; None if nothing can be cheaper.
 
         Parameters
         ----------
         trials
-            What was tried on all users; `passes` is false also for what was rejected later.
+            What was tried on all users.
+        passing
+            Which of them are enough.
         refused
             Protections that cannot be tried on all users.
         """
-        enough = min((trial.loss for trial in trials.values() if trial.passes and trial.loss is not None), default=None)
+        enough = min((loss for each in passing if (loss := trials[each].loss) is not None), default=None)
         too_dear = {each for each, floor in self.floors.items() if enough is not None and floor >= enough}
         skipped = too_dear | set(refused)
         for members in self.families:
             if members[0].between is None:  # not a scale: one says nothing about the others
                 following = next((each for each in members if each not in trials and each not in skipped), None)
             else:
-                following = _halve(members, trials, skipped)
+                following = _halve(members, trials, passing, skipped)
             if following is not None:
                 return following
         return None
 
 
 def _halve(
-    members: Sequence[Candidate], trials: Mapping[Candidate, Trial], skipped: Collection[Candidate]
+    members: Sequence[Candidate],
+    trials: Collection[Candidate],
+    passing: Collection[Candidate],
+    skipped: Collection[Candidate],
 ) -> Candidate | None:
     """Return the next step of the search for the weakest protection of a family that is enough."""
     first, last = 0, len(members) - 1
@@ -411,7 +527,7 @@ def _halve(
         each = members[middle]
         if each not in trials and each not in skipped:
             return each
-        if each not in trials or trials[each].passes:
+        if each not in trials or each in passing:
             last = middle - 1
         else:
             first = middle + 1
@@ -419,26 +535,32 @@ def _halve(
 
 
 class _Search:
-    """Try protections until the cheapest that holds is found; each has one trial, the latest.
+    """Try protections until the cheapest that is enough is found; each has one trial, the latest.
 
-    What turns out not to hold gets a trial that does not pass, and the search goes on. The surest claims, which take
-    long to find, are those about a part of the users: among fewer people claims are rather surer.
+    What turns out not to be enough is rejected, and the search goes on. The surest claims, which take long to find, are
+    those about a part of the users: among fewer people claims are rather surer.
     """
 
-    def __init__(self, whole: Attacked, part: Attacked, goal: Goal, progress: Progress) -> None:
+    def __init__(self, whole: Attacked, part: Attacked, goal: Goal, surest: Rate | None, progress: Progress) -> None:
         self.whole, self.part, self.goal, self.progress = whole, part, goal, progress
+        self.surest_as_it_is = surest
         self.trials: dict[Candidate, Trial] = {}
         self.not_tried: list[NotTried] = []
         self._refused: set[Candidate] = set()
-        self._refined: set[object] = set()  # families
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         """Try all on a part of the users, and return what came of those that could be."""
         return self._try(self.part, candidates)
 
     def try_all(self, candidates: Sequence[Candidate]) -> None:
-        """Try all on all users."""
+        """Try all on all users; the surest claims on the table as it is were measured before."""
         self.trials |= self._try(self.whole, candidates)
+        if AS_IT_IS in candidates:
+            self.trials[AS_IT_IS] = self._with_surest(AS_IT_IS, self.surest_as_it_is)
+
+    def _with_surest(self, candidate: Candidate, surest: Rate | None) -> Trial:
+        trial = self.trials[candidate]
+        return replace(trial, surest=surest, passes=trial.passes is not False and self.goal.is_sure_enough(surest))
 
     def _try(self, base: Attacked, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         found = {}
@@ -450,37 +572,52 @@ class _Search:
                 self.not_tried.append(NotTried(candidate.label, error.what))
         return found
 
-    def choose(self, screening: Screening | None) -> Candidate | None:
-        """Return the cheapest protection that holds against all attacks; None if none does.
+    def choose(self, by: Decide, screening: Screening | None) -> Candidate | None:
+        """Return the cheapest protection that is enough, by what is proven or by what is measured; None if none is.
 
-        Strengths between those that pass and those that do not are tried too, where they may be cheaper; and from a
-        screening, whatever else may be.
+        Strengths between those that are enough and those that are not are tried too, where they may be cheaper; and
+        from a screening, whatever else may be.
         """
-        n_confirmed = 0
-        while n_confirmed < MOST_CONFIRMED:
-            if screening is not None and self._try_next(screening):
+        rejected = {AS_IT_IS}  # it was judged before, by its own rule
+        refined: set[object] = set()  # families
+        while len(rejected) <= MOST_CONFIRMED:
+            passing = [each for each in self.trials if each not in rejected and self._looks_enough(each, by)]
+            if screening is not None and self._try_next(screening, passing):
                 continue
-            cheapest = self._cheapest()
+            cheapest = self._cheapest(passing)
             if cheapest is None:
                 return None
-            if (bracket := self._find_bracket(self.trials[cheapest].loss)) is not None:
-                self._refine(*bracket)
+            if (bracket := self._find_bracket(passing, refined, self.trials[cheapest].loss)) is not None:
+                best, weaker = bracket
+                refined.add(best.family)
+                self._refine(best, weaker, by)
                 continue
-            inner = nested(self.progress, STAGE, n_confirmed, MOST_CONFIRMED, f"all attacks: {cheapest.label}")
-            surest = self._measure_surest(cheapest, inner)
-            if self.goal.is_sure_enough(surest):
-                n_confirmed += 1
-                self.trials[cheapest] = self._confirm(cheapest, surest, inner)
-                if self.trials[cheapest].passes:
-                    return cheapest
-            else:
-                self.trials[cheapest] = replace(self.trials[cheapest], surest=surest, passes=False)
-            self._refined.discard(cheapest.family)  # there may be others between this one and the next that passes
+            if self._holds(cheapest, by):
+                return cheapest
+            rejected.add(cheapest)
+            refined.discard(cheapest.family)  # there may be others between this one and the next that is enough
         return None
 
-    def _try_next(self, screening: Screening) -> bool:
+    def cheaper_of(self, one: Candidate | None, other: Candidate | None) -> Candidate | None:
+        """Return the cheaper of two protections that may be missing."""
+        return self._cheapest([each for each in (one, other) if each is not None])
+
+    def _looks_enough(self, candidate: Candidate, by: Decide) -> bool:
+        trial, target = self.trials[candidate], self.goal.target
+        return trial.proven.is_within(target) if by == "proven" else trial.chosen_on.high <= target
+
+    def _holds(self, candidate: Candidate, by: Decide) -> bool:
+        """Look more closely at what looks enough: at the other half of the people, and at the surest claims."""
+        trial, target = self.trials[candidate], self.goal.target
+        if by == "measured" and max(trial.confirmed_on.high, trial.risk.high) > target:
+            return False
+        inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
+        self.trials[candidate] = self._with_surest(candidate, trial.surest or self._measure_surest(candidate, inner))
+        return self.goal.is_sure_enough(self.trials[candidate].surest)
+
+    def _try_next(self, screening: Screening, passing: Collection[Candidate]) -> bool:
         """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
-        candidate = screening.next(self.trials, self._refused)
+        candidate = screening.next(self.trials, passing, self._refused)
         if candidate is None:
             return False
         n_done = len(self.trials)
@@ -494,75 +631,57 @@ class _Search:
             self.not_tried.append(NotTried(candidate.label, f"with all users, {error.what}"))
         return True
 
-    def _cheapest(self) -> Candidate | None:
-        """Return the cheapest protection that passes, or None."""
-        passing = [
-            (trial.loss, trial.risk.high, number, each)
-            for number, (each, trial) in enumerate(self.trials.items())
-            if trial.passes and trial.loss is not None
+    def _cheapest(self, passing: Collection[Candidate]) -> Candidate | None:
+        """Return the cheapest of some protections, or None."""
+        order = {candidate: number for number, candidate in enumerate(self.trials)}
+        priced = [
+            (loss, self.trials[each].risk.high, order[each], each)
+            for each in passing
+            if (loss := self.trials[each].loss) is not None
         ]
-        return min(passing)[-1] if passing else None
+        return min(priced)[-1] if priced else None
 
-    def _find_bracket(self, cost: float | None) -> tuple[Candidate, int] | None:
-        """Return a protection that passes, and the next weaker strength, which does not and would cost less."""
-        for best, trial in self.trials.items():
-            if not trial.passes or best.between is None or best.strength is None or best.family in self._refined:
+    def _find_bracket(
+        self, passing: Collection[Candidate], refined: Collection[object], cost: float | None
+    ) -> tuple[Candidate, int] | None:
+        """Return a protection that is enough, and the next weaker strength, which is not and would cost less."""
+        for best in passing:
+            if best.between is None or best.strength is None or best.family in refined:
                 continue
             sign = -1 if best.is_falling else 1  # of a number of places, the larger protects less
             weaker = [
-                (sign * each.strength, other)
-                for each, other in self.trials.items()
+                (sign * each.strength, each)
+                for each in self.trials
                 if each.family == best.family and each.strength and sign * each.strength < sign * best.strength
             ]
             if not weaker:
                 continue
             strength, nearest = max(weaker, key=lambda pair: pair[0])
-            is_cheaper = nearest.loss is not None and cost is not None and nearest.loss < cost
-            if not nearest.passes and is_cheaper:
+            loss = self.trials[nearest].loss
+            if nearest not in passing and loss is not None and cost is not None and loss < cost:
                 return best, int(sign * strength)
         return None
 
-    def _refine(self, best: Candidate, weaker: int) -> None:
-        """Try strengths between one that passes and one that does not."""
+    def _refine(self, best: Candidate, weaker: int, by: Decide) -> None:
+        """Try strengths between one that is enough and one that is not."""
         assert best.between is not None  # noqa: S101  (`_find_bracket` says so)
         assert best.strength is not None  # noqa: S101
-        self._refined.add(best.family)
         fails, holds = weaker, int(best.strength)
         for done in range(MOST_REFINED):
             middle = (fails + holds) // 2
             if middle in (fails, holds):
                 break
             candidate = best.between(middle)
-            inner = nested(self.progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
-            trial = self.trials[candidate] = run_trial(self.whole, candidate, self.goal, inner)
-            fails, holds = (fails, middle) if trial.passes else (middle, holds)
+            if candidate not in self.trials:
+                inner = nested(self.progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
+                self.trials[candidate] = run_trial(self.whole, candidate, self.goal, inner)
+            fails, holds = (fails, middle) if self._looks_enough(candidate, by) else (middle, holds)
 
     def _measure_surest(self, candidate: Candidate, progress: Progress) -> Rate | None:
-        """Return the precision of the surest claims; None if it is not asked for, or would take too long."""
+        """Return the precision of the surest claims; None if that would take too long."""
         tables, goal = self.part.tables, self.goal
-        if goal.surest_target is None or (candidate.is_merging_rare and tables.released.n_users > MOST_MERGED):
+        if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
-        if candidate == AS_IT_IS:
-            return surest_claims(self.part.strongest_joint, progress)
-        _, tables = tables.protected_by(candidate.mechanism, progress)
-        return surest_claims(attack(tables, goal.weight, seed=goal.seed, progress=progress), progress)
-
-    def _confirm(self, candidate: Candidate, surest: Rate | None, progress: Progress) -> Trial:
-        """Return the trial with every attack there is; of a release that is drawn anew, all of them anew."""
-        trial, goal, tables = self.trials[candidate], self.goal, self.whole.tables
-        try:
-            release, attacked = tables.protected_by(candidate.mechanism, progress)
-        except InputError:  # drawn anew, nobody is left
-            return replace(trial, surest=surest, passes=False)
-        made = () if candidate.is_random else trial.attacks
-        more = attack_in_every_way(
-            attacked,
-            weight=goal.weight,
-            repeated=candidate != AS_IT_IS,
-            made=made,
-            seed=goal.seed,
-            progress=progress,
-        )
-        attacks = (*made, *more.facts)
-        passes = goal.is_reached_by(strongest_of(attacks).rate)
-        return _trial(tables, candidate, release, attacks, surest=surest, passes=passes)
+        views = tables.protected_by(candidate.mechanism, progress)[1].views
+        joint = attack(views[-1], self.part.joint_weights[0], seed=goal.seed, progress=progress)
+        return surest_claims(joint, progress)

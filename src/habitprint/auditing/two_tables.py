@@ -6,12 +6,14 @@ from functools import cached_property
 
 import numpy as np
 
-from habitprint.arrays import Indices
+from habitprint.arrays import Booleans, Indices
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
-from habitprint.mechanisms import Mechanism, Release
+from habitprint.mechanisms import Mechanism, Release, Step, View
 from habitprint.progress import Progress, silent
 from habitprint.truth import CommonUsers, Truth, common_users
+
+HALVES_SEED = 0  # people are halved once and for all: the seed of an audit chooses no half that suits it
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +24,13 @@ class TwoTables:
     ----------
     released, known, truth
         As for `habitprint.evaluate`.
+    steps
+        How the released table was protected, if it was.
+    seen
+        What the adversary makes of his table before he attacks: he may copy what was done to the released one. Who is
+        gone from it is released, counts, and is not found.
     n_lost
-        People who count though they are no longer on both sides, because what was done to the tables left nothing of
-        them on one: they are released, or would be, and not found.
+        People who count though they are not in both tables, because what is attacked is a part of the time only.
 
     Examples
     --------
@@ -36,11 +42,13 @@ class TwoTables:
     released: Histograms
     known: Histograms
     truth: Truth
+    steps: tuple[Step, ...] = ()
+    seen: View | None = None
     n_lost: int = 0
 
     @cached_property
     def common(self) -> CommonUsers:
-        """Return the rows of the users who are on both sides."""
+        """Return the rows of the people who count: in the release, and known to the adversary before he changes it."""
         return common_users(self.truth, self.released.users, self.known.users)
 
     @property
@@ -48,8 +56,22 @@ class TwoTables:
         """Return of how many people every share is."""
         return self.common.n + self.n_lost
 
+    @property
+    def attacked_with(self) -> Histograms:
+        """Return the adversary's table as he uses it."""
+        return self.known if self.seen is None else self.seen.histograms
+
+    @cached_property
+    def half(self) -> Booleans:
+        """Return for each of the people in both tables whether he is in the half that protections are chosen with.
+
+        It depends on the known table alone, so everybody is in the same half of each release.
+        """
+        random = np.random.default_rng(HALVES_SEED)
+        return np.asarray((random.permutation(self.known.n_users) % 2 == 0)[self.common.known])
+
     def counting(self, n_people: int) -> "TwoTables":
-        """Return the same tables, of so many people: those who are not on both sides any more are lost.
+        """Return the same tables, of so many people: those who are not in both any more are lost.
 
         Examples
         --------
@@ -60,20 +82,23 @@ class TwoTables:
         return replace(self, n_lost=n_people - self.common.n)
 
     def protected_by(self, mechanism: Mechanism, progress: Progress = silent) -> tuple[Release, "TwoTables"]:
-        """Return the release, and the tables of an adversary who copies what anyone can copy of it.
-
-        Who is gone from the known side only (he was nowhere but at places left out) is released, and not found.
+        """Return the release, and the tables with it in the place of the original.
 
         Examples
         --------
         >>> import habitprint as hp
         >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
-        >>> tables.protected_by(hp.KeepTopPlaces(3))[1].known.n_places
+        >>> tables.protected_by(hp.KeepTopPlaces(3))[1].released.n_places
         3
         """
-        release = mechanism(self.released, progress=progress)
-        n_people = TwoTables(release.histograms, self.known, self.truth).n_people
-        return release, TwoTables(release.histograms, release.public(self.known), self.truth).counting(n_people)
+        release = mechanism(Release(self.released, self.steps), progress=progress)
+        return release, TwoTables(release.histograms, self.known, self.truth, release.steps)
+
+    @property
+    def views(self) -> tuple["TwoTables", ...]:
+        """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""
+        views = Release(self.released, self.steps).views(self.known)
+        return (self, *(replace(self, seen=view) for view in views[1:]))
 
     def part(self, released: Indices, known: Indices) -> "TwoTables":
         """Return the given rows of both tables.
@@ -85,7 +110,7 @@ class TwoTables:
         >>> tables.part(np.arange(5), np.arange(3, 8)).n_people
         2
         """
-        return TwoTables(_rows(self.released, released), _rows(self.known, known), self.truth)
+        return TwoTables(_rows(self.released, released), _rows(self.known, known), self.truth, self.steps)
 
     def groups(self, n_groups: int, seed: int) -> list["TwoTables"]:
         """Return the users cut at random into groups of nearly equal size; common users stay together.

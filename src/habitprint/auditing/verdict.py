@@ -1,17 +1,17 @@
 """The answer to whether this may be released."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.people import People
-from habitprint.auditing.search import Goal, Protections, Trial
+from habitprint.auditing.search import Goal, Protections, Proven, Trial
 from habitprint.rates import Rate, wilson_interval
-from habitprint.words import counted, percent
+from habitprint.words import counted, number, percent
 
 SURE = 0.95  # claims of such a precision are called sure
 ALMOST_ALL = 0.9  # of the information is lost
+SOMETHING = 0.99  # a bound above says nothing
 
 
 @dataclass(frozen=True)
@@ -21,29 +21,38 @@ class Verdict:
     Parameters
     ----------
     answer
-        One sentence: may this be released?
+        A sentence or two: does this meet the target?
     details
         A few more, in the order in which they should be read.
     about_protections
-        What came of the protections, in a sentence.
-    upper_end, target, passes
-        Of the strongest attack on the unprotected data, and whether the first is not above the second.
+        What came of the protections, in sentences.
+    upper_end
+        Of the interval of the strongest attack on the table as it is.
+    proven
+        What anybody could reach on the table as it is.
+    target, passes
+        The target, and whether the table meets it as it is.
+    is_protected
+        Whether the table was protected before: then what is proven decides, unless asked otherwise. A table that was
+        not is only ever measured.
     can_pass_at_all, n_users_needed
-        Whether no correct claim at all would pass with so few users, and how many it takes.
+        Whether a measured result could pass at all with so few users, and how many it takes.
     surest_passes
-        The same for the surest claims; None without a target on them.
+        Whether the surest claims are within their target; None without one.
     fails_gate
-        Whether `upper_end` exceeds `fail_above`; None without one.
+        Whether the table fails by the same rule with `fail_above` for a target; None without one.
     protection
-        The label of the cheapest protection that passes; None if none is needed or none does.
+        The label of the cheapest protection that meets the target; None if none is needed or none does.
     """
 
     answer: str
     details: tuple[str, ...]
     about_protections: str
     upper_end: float
+    proven: Proven
     target: float
     passes: bool
+    is_protected: bool
     can_pass_at_all: bool
     n_users_needed: int
     surest_passes: bool | None
@@ -57,50 +66,59 @@ def reach_verdict(
     protections: Protections,
     people: People,
     *,
+    is_protected: bool = False,
     fail_above: float | None = None,
     overlap: float | None = None,
 ) -> Verdict:
-    """Say whether the data may be released as it is, and if not, what would help.
+    """Say whether the table meets the target as it is, and if not, what would help.
 
     Parameters
     ----------
     goal
         What must be reached.
     strongest
-        The attack on the unprotected data with the highest upper end.
+        The attack on the table as it is with the highest upper end.
     protections, people
         What the stages before found.
+    is_protected
+        Whether the table was protected before.
     fail_above, overlap
         As for `habitprint.audit`.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> hp.audit(hp.datasets.town(20, 5), noise=False).verdict.answer  # doctest: +ELLIPSIS
-    '...with 20 users, even an attack that identifies nobody leaves 16.1% possible, above 5%.'
+    >>> hp.audit(hp.datasets.town(100, 20), target=0.1, noise=False).verdict.answer[:87]
+    'The table misses the target of 10% as it is: 81 of 100 people are identified (81%, up t'
     """
-    case = _Case(goal, strongest, protections, people, overlap)
-    helps = None if case.may_be_released else protections.advised
+    # A table that is not protected is only ever measured.
+    rule = goal if is_protected else replace(goal, decide="measured")
+    case = _Case(goal, rule, strongest, protections, people, overlap)
+    helps = None if case.passes else protections.advised
+    gate = None if fail_above is None else replace(rule, target=fail_above)
     return Verdict(
         answer=_answer(case, helps),
         details=tuple(_details(case)),
         about_protections=_about_protections(case),
         upper_end=case.rate.high,
+        proven=case.proven,
         target=goal.target,
-        passes=goal.is_reached_by(case.rate),
+        passes=case.passes,
+        is_protected=is_protected,
         can_pass_at_all=case.can_pass,
         n_users_needed=users_needed(goal.target),
         surest_passes=None if goal.surest_target is None else goal.is_sure_enough(people.surest),
-        fails_gate=None if fail_above is None else case.rate.high > fail_above,
+        fails_gate=None if gate is None else not gate.is_reached_by(case.proven, case.rate),
         protection=None if helps is None else helps.label,
     )
 
 
 @dataclass(frozen=True)
 class _Case:
-    """Hold what a verdict rests on."""
+    """Hold what a verdict rests on: the goal of a protection, and the rule for the table as it is."""
 
     goal: Goal
+    rule: Goal
     strongest: Attack
     protections: Protections
     people: People
@@ -111,12 +129,16 @@ class _Case:
         return self.strongest.rate
 
     @property
+    def proven(self) -> Proven:
+        return self.protections.trials[0].proven
+
+    @property
     def target(self) -> str:
         return percent(self.goal.target)
 
     @property
-    def may_be_released(self) -> bool:
-        return self.goal.is_reached_by(self.rate) and self.goal.is_sure_enough(self.people.surest)
+    def passes(self) -> bool:
+        return bool(self.protections.trials[0].passes)
 
     @property
     def least(self) -> float:
@@ -133,8 +155,16 @@ class _Case:
         return wilson_interval(self.rate.by_chance * self.rate.n, self.rate.n)[1]
 
     @property
+    def measured(self) -> str:
+        """Return what the strongest attack found."""
+        return (
+            f"{number(self.rate.n_correct)} of {counted(self.rate.n, 'person', 'people')} are identified "
+            f"({percent(self.rate.value)}, up to {percent(self.rate.high)})"
+        )
+
+    @property
     def about_chance(self) -> str:
-        return f"with {self.rate.n:,} users, even pairs drawn at random leave {percent(self.blind_end)} possible"
+        return f"with {self.rate.n:,} people, even pairs drawn at random leave {percent(self.blind_end)} possible"
 
 
 def users_needed(target: float) -> int:
@@ -156,68 +186,77 @@ def users_needed(target: float) -> int:
 
 
 def _answer(case: _Case, protection: Trial | None) -> str:
-    rate, goal, target = case.rate, case.goal, case.target
-    if case.may_be_released:
+    goal, target = case.goal, case.target
+    if case.passes and case.proven.is_within(min(goal.target, SOMETHING)):
+        return f"The table meets the target of {target}, proven: {case.proven.words}."
+    if case.passes:
         return (
-            f"Yes, as it is: {percent(rate.value)} identified, up to {percent(rate.high)} (95%), within {target}, by "
-            "the adversary that the report describes."
+            f"As far as was measured, the table meets the target of {target} as it is: {case.measured}. Nothing is "
+            "proven about attacks that were not made."
         )
-    is_plain = rate.low > goal.target
-    plain = f"No: {percent(rate.value)} of {rate.n:,} people are identified. " if is_plain else ""
-    unsure = f"{plain}No protection can be shown to help" if is_plain else "This cannot be shown to be safe"
-    if not case.can_pass:
-        return (
-            f"{unsure}: with {rate.n:,} users, even an attack that identifies nobody leaves {percent(case.least)} "
-            f"possible, above {target}."
-        )
-    if (least_sure := _least_of_surest(case)) is not None:
-        return f"{unsure}: {least_sure}."
-    if protection is None and not is_plain and case.blind_end > goal.target:
-        return f"{unsure}: {case.about_chance}, above {target}."
-    risk = f"up to {percent(rate.high)} of the people could be identified, where {target} is allowed"
-    if goal.is_reached_by(rate):
-        risk = "the surest claims are right too often"
+    if case.rule.is_reached_by(case.proven, case.rate):
+        misses = f"The table misses its target for the surest claims: {_surest(case)}"
+    elif case.rule.decide == "proven" and case.rate.high <= goal.target:
+        misses = f"It is not proven that the table meets the target of {target}: {case.proven.words}"
+    elif case.rate.low > goal.target:
+        misses = f"The table misses the target of {target} as it is: {case.measured}"
+    else:
+        misses = f"It cannot be shown that the table meets the target of {target} as it is: {_why_not(case)}"
     if protection is None:
-        return f"No: {risk}, and no protection that was tried is enough."
+        return f"{misses}. No protection that was tried is enough."
     loss = protection.loss or 0.0
-    left = ", but little is left of it" if loss >= ALMOST_ALL else ""
-    helps = f"Protected by “{protection.label}”, at an information loss of {loss:.2f}, it may be{left}."
-    return f"Not as it is: {risk}. {helps}"
+    left = ", and little is left of it" if loss >= ALMOST_ALL else ""
+    how = (
+        f"proven: {protection.proven.words}"
+        if protection.proven.is_within(goal.target)
+        else f"measured: up to {percent(protection.risk.high)}"
+    )
+    helps = f"Protected by “{protection.label}” it meets the target, {how}"
+    return f"{misses}. {helps}. The information loss is {loss:.2f}{left}."
 
 
-def _least_of_surest(case: _Case) -> str | None:
-    """Say why no result can reach the target for the surest claims; None if one can."""
-    allowed, n = case.goal.surest_target, case.people.surest.n
-    least = wilson_interval(0, n)[1]
-    if allowed is None or least <= allowed:
-        return None
-    return f"of {n:,} surest claims, even none that is right leaves {percent(least)} possible, above {percent(allowed)}"
+def _why_not(case: _Case) -> str:
+    if not case.can_pass:
+        return f"with {case.rate.n:,} people, even an attack that finds nobody leaves {percent(case.least)} possible"
+    return case.about_chance if case.blind_end > case.goal.target else case.measured
+
+
+def _surest(case: _Case) -> str:
+    surest, allowed = case.people.surest, case.goal.surest_target or 0.0
+    least = wilson_interval(0, surest.n)[1]
+    if least > allowed:
+        return (
+            f"of {surest.n:,} surest claims, even none that is right leaves {percent(least)} possible, above "
+            f"{percent(allowed)}"
+        )
+    return (
+        f"of the {surest.n:,} surest claims {percent(surest.value)} are right (up to {percent(surest.high)}), where "
+        f"{percent(allowed)} are allowed"
+    )
 
 
 def _details(case: _Case) -> list[str]:
     rate, goal, people = case.rate, case.goal, case.people
-    interval = f"95% interval {rate.interval_words}; by chance {percent(rate.by_chance)}"
-    name, n = case.strongest.name, f"{rate.n:,}"
-    details = [f"The strongest attack ({name}) identifies {percent(rate.value)} of {n} people ({interval})."]
+    details = [f"The strongest attack ({case.strongest.name}) identifies {rate.words}."]
     if not case.can_pass:
         details.append(
-            f"With fewer than {users_needed(goal.target):,} users no result can be within {case.target}: the interval "
-            "is too wide."
+            f"With fewer than {users_needed(goal.target):,} people no measured result can be within {case.target}: the "
+            "interval is too wide. Only a proof can."
         )
-    elif not case.may_be_released and case.blind_end > goal.target:
-        details.append(f"There are few users: {case.about_chance}. Only a result below chance is within {case.target}.")
+    elif not case.passes and case.blind_end > goal.target:
+        details.append(
+            f"There are few people: {case.about_chance}. Only a result below chance is measured to be within "
+            f"{case.target}."
+        )
     if n_sure := people.n_sure(SURE):
         details.append(
             f"Some claims are sure, and an adversary can tell which: of the {n_sure:,} surest, at least "
             f"{percent(SURE)} are right."
         )
     if goal.surest_target is not None:
-        surest = people.surest
-        details.append(
-            f"Of the {surest.n:,} surest claims {percent(surest.value)} are right (up to {percent(surest.high)}); "
-            f"{percent(goal.surest_target)} are allowed."
-        )
-    if not case.may_be_released:
+        surest = _surest(case)
+        details.append(f"{surest[:1].upper()}{surest[1:]}.")
+    if not case.passes:
         details.append(_about_protections(case))
     if case.overlap is not None:
         details.append(f"The adversary was taken to know {percent(case.overlap)} of the people; rates are among these.")
@@ -225,53 +264,65 @@ def _details(case: _Case) -> list[str]:
 
 
 def _about_protections(case: _Case) -> str:
-    """Say what came of the protections: the one author of that sentence."""
+    """Say what came of the protections: the one author of these sentences."""
     found, goal = case.protections, case.goal
-    if case.may_be_released:
+    if case.passes:
         more = " The protections show what more would cost." if found.n_tried else ""
         return f"The table meets the target of {case.target} as it is.{more}"
-    if not found.n_on_all:
+    if not found.n_tried:
         return "No protection could be tried."
-    is_screened = bool(found.screened)
-    on_all, these = (f", {found.n_on_all} of them on all users", " of these") if is_screened else ("", "")
+    on_all = f", {found.n_on_all} of them on all users" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{on_all}"
-    within = found.within(goal.target)
-    if not within:
-        return _about_the_lowest(case, tried)
-    keep = "keeps" if len(within) == 1 else "keep"
-    kept = f"{tried}, {len(within)}{these} {keep} the share identified within {case.target}"
-    if found.advised is not None:
-        loss = "" if found.advised.loss is None else f", at an information loss of {found.advised.loss:.2f}"
-        too = "" if goal.surest_target is None else ", and the surest claims within their target,"
+    n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
+    said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be."
+    why = _why_none(case) if found.advised is None else ""
+    return said + _about_proven(found) + _about_measured(found) + why
+
+
+def _are(n: int) -> str:
+    return f"{n:,} {'is' if n == 1 else 'are'}"
+
+
+def _cost(trial: Trial) -> str:
+    return "" if trial.loss is None else f", at an information loss of {trial.loss:.2f}"
+
+
+def _about_proven(found: Protections) -> str:
+    advised = found.advised
+    if advised is None:
+        return ""
+    measured = f"measured, {percent(advised.risk.value)} are identified, up to {percent(advised.risk.high)}"
+    return f" The cheapest is “{advised.label}”: {advised.proven.words}; {measured}{_cost(advised)}."
+
+
+def _about_measured(found: Protections) -> str:
+    only = found.only_measured
+    if only is None:
+        return ""
+    attacks = f"by the strongest of {only.n_attacks} attacks"
+    return (
+        f" The cheapest that is only measured to be is “{only.label}”: up to {percent(only.risk.high)} {attacks}"
+        f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks that were "
+        f"not made may reach up to {percent(only.proven.share)}."
+    )
+
+
+def _why_none(case: _Case) -> str:
+    """Say how near the protections come if none is enough."""
+    found, goal = case.protections, case.goal
+    within = found.proven_within(goal.target) if goal.decide == "proven" else found.measured_within(goal.target)
+    if within and goal.surest_target is not None:
+        ends = [trial.surest.high for trial in within if trial.surest is not None]
+        if not ends:
+            return " How often their surest claims are right was not measured."
         return (
-            f"{kept}. The cheapest that holds against every attack that was made{too} is “{found.advised.label}”: "
-            f"up to {percent(found.advised.risk.high)} identified{loss} (0: nothing is lost, 1: all look the same)."
+            f" Their surest claims are right too often wherever that was measured: for {len(ends)} of them, at best up "
+            f"to {percent(min(ends))}, where {percent(goal.surest_target)} is allowed."
         )
-    return f"{kept}, but {_why_none_holds(goal, within)}."
-
-
-def _why_none_holds(goal: Goal, within: Sequence[Trial]) -> str:
-    """Say why nothing is advised though the risk of some protections is within the target."""
-    if goal.surest_target is None:
-        return "too few of them were attacked in every way to name one that holds"
-    ends = [trial.surest.high for trial in within if trial.surest is not None]
-    if not ends:
-        return "how often their surest claims are right was not measured"
-    return (
-        f"the surest claims are right too often wherever that was measured: for {len(ends)} of them, at best up to "
-        f"{percent(min(ends))}, where {percent(goal.surest_target)} is allowed"
-    )
-
-
-def _about_the_lowest(case: _Case, tried: str) -> str:
-    """Say how near the protections come if none is within the target."""
     # Beyond a loss of 1, the mean of all would say more than what is released.
-    useful = [trial for trial in case.protections.trials[1:] if trial.loss is not None and trial.loss <= 1]
-    none = f"{tried}, none is within {case.target}"
-    if not useful:
-        return f"{none}."
-    least = min(useful, key=lambda trial: (trial.risk.high, trial.loss))
-    return (
-        f"{none}; the lowest risk at an information loss of at most 1, up to {percent(least.risk.high)}, is that of "
-        f"“{least.label}”, at a loss of {least.loss:.2f}."
-    )
+    useful = [trial for trial in found.trials[1:] if trial.loss is not None and trial.loss <= 1]
+    if within or not useful:
+        return ""
+    least = min(useful, key=lambda trial: (trial.proven.share, trial.risk.high, trial.loss))
+    bound = f" The lowest bound at an information loss of at most 1 is that of “{least.label}”"
+    return f"{bound}: {least.proven.words}{_cost(least)}."

@@ -21,8 +21,8 @@ from habitprint.cli.event_options import (
     CountOptions,
     EventOptions,
     IdColumns,
-    PeriodOptions,
     PlaceOptions,
+    ReleaseOptions,
     RowOptions,
 )
 from habitprint.cli.options import (
@@ -44,7 +44,7 @@ from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import read_place_mapping
-from habitprint.periods import Period
+from habitprint.periods import HalvesOfRows, Period
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import percent
@@ -133,7 +133,7 @@ def audit(
     ids: IdColumns,
     events: EventOptions,
     rows: RowOptions,
-    periods: PeriodOptions,
+    periods: ReleaseOptions,
     counts: CountOptions,
     places: PlaceOptions,
     tables: TableOptions,
@@ -145,11 +145,15 @@ def audit(
 
     Attacks the data as an adversary would who knows the same people from another period,
     tries protections against the same attacks, and finds the cheapest that keeps the risk within the target.
+    Without a word on periods, the file is cut at the day that halves its rows: before it released, from it on known.
+    Rows that cannot be used are counted by reason, and left out.
     Writes a report (report.html, report.json: no names) and, for internal use only, who is at risk (users.parquet).
 
     [bold]Examples[/bold]
 
     habitprint audit calls.parquet --user caller --time start --place antenna --out audit
+
+    habitprint audit calls.parquet --release 2012-04-09..2012-04-15 --out audit
 
     habitprint audit 'gps/*.csv' --lat lat --lon lon --side 500 --halves --out audit --fail-above 5%
 
@@ -165,14 +169,15 @@ def audit(
     for name in (REPORT, FACTS, USERS, MAPPING):
         refuse_inputs(output.out / name, *inputs)
     for_events = [given for options in (events, rows, places, periods, counts) for given in options.given]
+    if is_events:
+        _refuse(tables.given, "events", "a user has the same id in both periods, and all their rows are counted")
+    else:
+        _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         coarser = [read_place_mapping(file) for file in protections.mappings]
         if is_events:
-            why = "a user has the same id in both periods, and all their rows are counted"
-            _refuse(tables.given, "events", why)
             subject = _events(files[0], ids, events, rows, periods, places, protections)
         else:
-            _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
             subject = _two_tables(files, ids, tables, protections, progress)
         found = audit_source(
             subject.source,
@@ -210,10 +215,12 @@ def _events(
     ids: IdColumns,
     events: EventOptions,
     rows: RowOptions,
-    periods: PeriodOptions,
+    periods: ReleaseOptions,
     places: PlaceOptions,
     protections: ProtectionOptions,
 ) -> Subject:
+    is_left_to_us = periods.named is None and periods.days is None
+    period = None if is_left_to_us else periods.period_or(HalvesOfRows())
     placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
     preparation = Preparation(
         by_hours=places.by_hours,
@@ -224,7 +231,7 @@ def _events(
         box=places.box if placed.grid is None else None,
         coarsen=protections.mappings,
     )
-    return Subject(placed.events, preparation, periods.period if periods.given else None, placed.grid)
+    return Subject(placed.events, preparation, period, placed.grid)
 
 
 def _two_tables(
@@ -314,7 +321,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         return [f"habitprint protect {shlex.quote(files[0])} {protect}"]
     periods = found.data.events.periods_command if found.data.events else None
     words = [shlex.quote(files[0]), *(option.words for option in given), *([periods] if periods else [])]
-    split = " ".join(["habitprint split", *words])
+    split = " ".join(["habitprint split", *words, "--users all"])
     return [f"{split} --released {released} --known {known}", f"habitprint protect {released} {protect}"]
 
 
@@ -327,7 +334,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print()
     screen.print(found.data.periods, markup=False)
     for caution in found.data.cautions:
-        screen.print(f"note: {caution}", markup=False)
+        screen.print(f"{'warning' if caution.is_grave else 'note'}: {caution.words}", markup=False)
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for attack in found.attacks:
         rate = attack.rate

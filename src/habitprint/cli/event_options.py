@@ -12,12 +12,15 @@ from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
-from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
+from habitprint.periods import AllOtherTime, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import DAYS, DayName
 from habitprint.periods.split import CountedAs
 from habitprint.tables import collect
 
 Shared = Literal["keep", "merge", "drop"]
+SPAN = "FIRST..LAST"
+RELEASE_HELP = "The days that would be released; alone: all other time is known."
+KNOWN_HELP = "The days that the adversary knows; alone: all other time is released."
 
 EventFiles = Annotated[
     str,
@@ -70,13 +73,15 @@ class EventOptions(Options, panel=INPUT):
 class RowOptions(Options, panel=INPUT):
     """Hold which rows are used: what to do with bad ones, and with those that stand under two ids."""
 
-    on_bad_rows: Annotated[OnBadRows, typer.Option(help="What to do with rows that cannot be used.")] = "fail"
+    on_bad_rows: Annotated[
+        OnBadRows, typer.Option(help="Rows that cannot be used: counted and left out, or the end of it.")
+    ] = "skip"
     shared: Annotated[Shared, typer.Option(help="What to do with users who share their events with another id.")] = (
         "keep"
     )
 
     def resolve(self, events: Events) -> Events:
-        """Return the events with shared histories merged or dropped, or as they are.
+        """Look at every row first, then return the events with shared histories merged or dropped, or as they are.
 
         Examples
         --------
@@ -86,6 +91,7 @@ class RowOptions(Options, panel=INPUT):
         >>> RowOptions(shared="drop").resolve(calls).usable.collect().height
         0
         """
+        events.refuse_unusable()
         return events if self.shared == "keep" else resolve_shared(events, find_shared(events), self.shared)
 
 
@@ -187,49 +193,92 @@ def box_around(events: Events) -> Box:
 class PeriodOptions(Options, panel=PERIODS):
     """Hold which events are released and which are known."""
 
+    release_span: Annotated[
+        str | None,
+        typer.Option(help=RELEASE_HELP, metavar=SPAN),
+    ] = None
+    known_span: Annotated[
+        str | None,
+        typer.Option(help=KNOWN_HELP, metavar=SPAN),
+    ] = None
     weeks: Annotated[
         str | None, typer.Option(help="Two consecutive weeks from this day, such as 2012-04-09.", metavar="DATE")
     ] = None
-    ranges: Annotated[str | None, typer.Option(help="Released and known days.", metavar="FIRST..LAST,FIRST..LAST")] = (
-        None
-    )
+    ranges: Annotated[str | None, typer.Option(help="Released and known days.", metavar=f"{SPAN},{SPAN}")] = None
     halves: Annotated[bool, typer.Option("--halves", help="First and second half of each user's active weeks.")] = False
     days: Annotated[str | None, typer.Option(help="Only these days of the week.", metavar="monday..wednesday")] = None
     first_day: Annotated[DayName, typer.Option(help="On which day a week begins.")] = "monday"
 
     @property
-    def period(self) -> Period:
-        """Return the period that the options name; without any, the busiest two weeks.
+    def named(self) -> Period | None:
+        """Return the period that the options name, without a word on days of the week; None if they name none.
 
         Examples
         --------
-        >>> PeriodOptions(weeks="2012-04-09", days="monday..tuesday").period
+        >>> PeriodOptions(release_span="2012-04-09..2012-04-15").named
+        AllOtherTime(released=('2012-04-09', '2012-04-15'), known=None)
+        """
+        has_spans = self.release_span is not None or self.known_span is not None
+        if sum([has_spans, self.weeks is not None, self.ranges is not None, self.halves]) > 1:
+            raise InputError(
+                "several of --weeks, --ranges, --halves and spans",
+                why="events are split in one way",
+                fix="keep one of them",
+            )
+        if self.weeks is not None:
+            return ConsecutiveWeeks(self.weeks)
+        if self.ranges is not None:
+            return _to_ranges(self.ranges)
+        if self.halves:
+            return HalvesOfActiveWeeks(self.first_day)
+        released = None if self.release_span is None else _to_span(self.release_span)
+        known = None if self.known_span is None else _to_span(self.known_span)
+        if released is not None and known is not None:
+            return DateRanges(released, known)
+        return AllOtherTime(released, known) if has_spans else None
+
+    def period_or(self, otherwise: Period) -> Period:
+        """Return the period that the options name, or another one; only some days of the week of it, if asked for.
+
+        Examples
+        --------
+        >>> PeriodOptions(weeks="2012-04-09", days="monday..tuesday").period_or(HalvesOfActiveWeeks())
         OnDays(first='monday', last='tuesday', of=ConsecutiveWeeks(start='2012-04-09'))
         """
-        if sum([self.weeks is not None, self.ranges is not None, self.halves]) > 1:
-            raise InputError(
-                "several of --weeks, --ranges and --halves", why="events are split in one way", fix="keep one of them"
-            )
-        period: Period
-        if self.weeks is not None:
-            period = ConsecutiveWeeks(self.weeks)
-        elif self.ranges is not None:
-            period = _to_ranges(self.ranges)
-        else:
-            period = HalvesOfActiveWeeks(self.first_day) if self.halves else BusiestWeeks(self.first_day)
+        period = self.named or otherwise
         return period if self.days is None else _on_days(self.days, period)
 
 
+@dataclass(frozen=True)
+class ReleaseOptions(PeriodOptions, panel=PERIODS):
+    """Hold the same for commands in which no file is called ``--known``: there the spans have short names too."""
+
+    release_span: Annotated[
+        str | None, typer.Option("--release-span", "--release", help=RELEASE_HELP, metavar=SPAN)
+    ] = None
+    known_span: Annotated[str | None, typer.Option("--known-span", "--known", help=KNOWN_HELP, metavar=SPAN)] = None
+
+
 def _to_ranges(text: str) -> DateRanges:
-    parts = [part.split("..") for part in text.split(",")]
-    if [len(part) for part in parts] != [2, 2]:
+    released, comma, known = text.partition(",")
+    if not comma:
         raise InputError(
             f"--ranges '{text}' are not two ranges of days",
             why="the first is released, the second known",
             fix="write 2012-04-09..2012-04-15,2012-04-16..2012-04-22",
         )
-    (a, b), (c, d) = parts
-    return DateRanges((a, b), (c, d))
+    return DateRanges(_to_span(released), _to_span(known))
+
+
+def _to_span(text: str) -> tuple[str, str]:
+    first, dots, last = text.partition("..")
+    if not dots:
+        raise InputError(
+            f"'{text}' is not a range of days",
+            why="it has a first and a last day",
+            fix="write it as 2012-04-09..2012-04-15",
+        )
+    return first.strip(), last.strip()
 
 
 def _on_days(text: str, period: Period) -> OnDays:
@@ -248,5 +297,5 @@ def _on_days(text: str, period: Period) -> OnDays:
 class CountOptions(Options, panel=PERIODS):
     """Hold who is counted in the two periods, and what."""
 
-    active: Annotated[int, typer.Option(min=1, help="Least number of events of a user in each part.")] = 1
+    active: Annotated[int, typer.Option(min=1, help="Least number of events of a user in a part to count there.")] = 1
     count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits"

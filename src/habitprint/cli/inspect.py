@@ -1,6 +1,7 @@
 """``habitprint inspect``: what a table of events holds."""
 
 import json
+from collections.abc import Sequence
 
 import typer
 from rich.console import Console
@@ -10,6 +11,8 @@ from habitprint.cli.event_options import EventFiles, EventOptions, IdColumns
 from habitprint.cli.options import JsonOption, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.events import EventsCheck, check_events
+from habitprint.periods import DayRows, count_days
+from habitprint.words import counted
 
 N_SHOWN = 10  # pairs of users with a shared history
 
@@ -19,21 +22,23 @@ def inspect(files: EventFiles, ids: IdColumns, events: EventOptions, as_json: Js
     """Check a table of events before anything is concluded from it.
 
     Counts rows by what can be done with them, users, places and the span of time,
-    repeated rows, and users who share their events under different ids.
+    repeated rows, days that are years from all others, and users who share their events under different ids.
 
     [bold]Example[/bold]
 
     habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
     """
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        found = check_events(events.open(files, ids, on_bad_rows="skip"), progress=progress)
+        opened = events.open(files, ids, on_bad_rows="skip")
+        found = check_events(opened, progress=progress)
+        strays = count_days(opened).strays
     if as_json:
-        _print_json(found)
+        _print_json(found, strays)
     else:
-        _tell(found, Console(highlight=False))
+        _tell(found, strays, Console(highlight=False))
 
 
-def _tell(found: EventsCheck, screen: Console) -> None:
+def _tell(found: EventsCheck, strays: Sequence[DayRows], screen: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_row("rows", f"{found.n_rows:,}")
     table.add_row("can be used", f"{found.n_used:,}")
@@ -44,6 +49,8 @@ def _tell(found: EventsCheck, screen: Console) -> None:
     table.add_row(
         "first, last", f"{found.first:%Y-%m-%d %H:%M:%S} to {found.last:%Y-%m-%d %H:%M:%S} ({found.time_zone})"
     )
+    for stray in strays:
+        table.add_row("  years from all others", f"{counted(stray.n_rows, 'row')} on {stray.day}")
     table.add_row("repeated rows", f"{found.n_repeats:,}")
     table.add_row("shared histories", f"{found.shared.n_users:,} users")
     screen.print(table)
@@ -63,7 +70,7 @@ def _tell(found: EventsCheck, screen: Console) -> None:
         screen.print("They would be identified by themselves. Split with --shared merge, or --shared drop.")
 
 
-def _print_json(found: EventsCheck) -> None:
+def _print_json(found: EventsCheck, strays: Sequence[DayRows]) -> None:
     facts = {
         "source": found.source,
         "n_rows": found.n_rows,
@@ -73,6 +80,7 @@ def _print_json(found: EventsCheck) -> None:
         "n_places": found.n_places,
         "first": found.first.isoformat(),
         "last": found.last.isoformat(),
+        "strays": [{"day": stray.day.isoformat(), "n_rows": stray.n_rows} for stray in strays],
         "time_zone": found.time_zone,
         "n_repeats": found.n_repeats,
         "shared_histories": {

@@ -27,7 +27,7 @@ ALL = "all"
 SPEC = ".toml"
 SIZE = "Size"
 STYLES: Mapping[Judgement, str] = {
-    "holds": "green", "within the noise": "yellow", "does not hold": "red", "not tested": "dim",
+    "holds": "green", "leans": "yellow", "undecided": "yellow", "does not hold": "red", "not tested": "dim",
 }  # fmt: skip
 Column = Annotated[str | None, typer.Option(help="A column of your events, instead of what the spec says.")]
 
@@ -196,7 +196,7 @@ def _tell(made: Reproduction, out: Path, screen: Console) -> None:
         screen.print(Text.assemble((report.name, "bold"), f"  ({kinds})"))
         for one in report.findings:
             words = f": {one.words}" if one.verdict != "holds" and one.words else ""
-            screen.print(Text.assemble("  ", (one.verdict, STYLES[one.verdict]), f"  {one.claim}{words}"))
+            screen.print(Text.assemble("  ", (report.verdict_words(one), STYLES[one.verdict]), f"  {one.claim}{words}"))
     for sentence in dict.fromkeys(sentence for report in made.reports for sentence in report.skipped):
         screen.print(Text(f"left out: {sentence}", style="dim"))
     screen.print(f"{made.seconds:,.0f} s; written to {out / 'index.md'}", soft_wrap=True, markup=False)

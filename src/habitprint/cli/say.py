@@ -1,7 +1,6 @@
 """Say what was found in words and tables for people."""
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, Context
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -11,24 +10,10 @@ from rich.text import Text
 from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
+from habitprint.matching.proof import gap_and_share
 from habitprint.words import counted, number
 
 FIRST = 10  # pairs shown
-
-
-def gap_and_share(gap: float) -> tuple[str, str]:
-    """Return a gap rounded up, and the share of the best gain that is surely reached, rounded down.
-
-    A proof must not promise more than was proven: 99.97% is not 100.0%.
-
-    Examples
-    --------
-    >>> gap_and_share(0.0034559), gap_and_share(0.0003), gap_and_share(0.0)
-    (('0.0035', '99.65%'), ('0.0003', '99.97%'), ('0', '100%'))
-    """
-    rounded = Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(gap)
-    share = f"{100 - 100 * rounded:f}"
-    return f"{float(rounded):.2g}", (share.rstrip("0").rstrip(".") if "." in share else share) + "%"
 
 
 def printable(value: object) -> str:
@@ -149,7 +134,7 @@ def print_caveats(notes: Console, released: Histograms, known: Histograms, resul
     note: The two sides have no place in common, so every pair is a guess. Are places named alike?
     """
     for caveat in caveats(released, known):
-        _note(notes, caveat)
+        _note(notes, caveat.words)
     if result is not None and result.n_ignored:
         _note(
             notes, f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."

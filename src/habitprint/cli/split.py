@@ -22,8 +22,9 @@ from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, expan
 from habitprint.cli.progress import ProgressBar
 from habitprint.errors import InputError
 from habitprint.events.read import find_files
-from habitprint.periods import Split
+from habitprint.periods import BusiestWeeks, Split
 from habitprint.periods import split as split_events
+from habitprint.periods.split import SIDES, Sides
 from habitprint.tables import check_writable, find_label, read_table, require_columns, write_table
 
 
@@ -42,19 +43,26 @@ def split(
     ],
     known_out: Annotated[Path, typer.Option("--known", help="Where known histograms go.", rich_help_panel=OUTPUT)],
     users: Annotated[
-        Path | None,
-        typer.Option(help="A table with a column user: exactly these users, on both sides.", rich_help_panel=INPUT),
-    ] = None,
+        str,
+        typer.Option(
+            help="Who is in both parts, or all who are in either; or a table with a column user: exactly these.",
+            metavar="both|all|TABLE",
+            rich_help_panel=INPUT,
+        ),
+    ] = "both",
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Count events per user and place in two periods: one to be released, one that somebody knows.
 
     Without a word on periods, the two consecutive weeks with the most users active in both are taken.
+    Rows that cannot be used are counted by reason, and left out.
 
     [bold]Examples[/bold]
 
     habitprint split calls.parquet --weeks 2012-04-09 --released week1.parquet --known week2.parquet
+
+    habitprint split calls.parquet --release-span 2012-04-09..2012-04-15 --users all --released a.csv --known b.csv
 
     habitprint split 'gps/*.csv' --lat lat --lon lon --side 500 --halves --released a.csv --known b.csv
     """
@@ -63,12 +71,12 @@ def split(
         refuse_inputs(out, *find_files(files), places.mapping, users)
     if released_out.resolve() == known_out.resolve():
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
-    period = periods.period
+    period = periods.period_or(BusiestWeeks(periods.first_day))
+    chosen = _to_users(users)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
-        cohort = None if users is None else _read_cohort(users)
         parts = split_events(
-            placed.events, period, users=cohort, active=counts.active, count=counts.count, progress=progress
+            placed.events, period, users=chosen, active=counts.active, count=counts.count, progress=progress
         )
         label = find_label(find_files(files))
         for histograms, out in zip(parts, (released_out, known_out), strict=True):
@@ -79,9 +87,11 @@ def split(
         _tell(parts, released_out, known_out, Console(highlight=False))
 
 
-def _read_cohort(path: Path) -> pl.Series:
-    table = read_table(path)
-    require_columns(table, ["user"], source=str(path))
+def _to_users(text: str) -> Sides | pl.Series:
+    if text in SIDES:
+        return SIDES[text]
+    table = read_table(text)
+    require_columns(table, ["user"], source=text)
     return table["user"]
 
 
@@ -91,10 +101,11 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     table.add_row("rows", f"{parts.n_rows:,}")
     table.add_row("  counted", f"{parts.n_used:,}")
     table.add_row("  outside both periods", f"{parts.n_outside:,}")
-    table.add_row("  of users not in both parts, or not asked for", f"{parts.n_of_others:,}")
+    table.add_row("  of users not active enough, or not asked for", f"{parts.n_of_others:,}")
     for reason, n_rows in parts.unused.items():
         table.add_row("  not used", f"{n_rows:,} where {reason}")
-    table.add_row("users", f"{parts.released.n_users:,} of {parts.n_users_seen:,} seen in either period")
+    sides = f"{parts.released.n_users:,} released, {parts.known.n_users:,} known, {parts.n_common:,} in both"
+    table.add_row("users", f"{sides}, of {parts.n_users_seen:,} seen in either period")
     table.add_row("places", f"{parts.released.n_places:,} released, {parts.known.n_places:,} known")
     screen.print(table)
     screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
@@ -110,7 +121,9 @@ def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
         "n_outside": parts.n_outside,
         "n_of_others": parts.n_of_others,
         "unused": dict(parts.unused),
-        "n_users": parts.released.n_users,
+        "n_users": parts.n_common,
+        "n_released_users": parts.released.n_users,
+        "n_known_users": parts.known.n_users,
         "n_users_seen": parts.n_users_seen,
         "n_places": {"released": parts.released.n_places, "known": parts.known.n_places},
         "released": str(released_out),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +14,9 @@ import polars as pl
 
 from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
-from habitprint.events import Events, OnBadRows, events_from_frame
+from habitprint.events import Events, OnBadRows
+from habitprint.events.events import Reason
+from habitprint.events.frame import Reading, to_events
 from habitprint.files import check_target, write_whole
 from habitprint.grids import Box
 from habitprint.progress import Progress, silent
@@ -22,12 +25,12 @@ from habitprint.progress import Progress, silent
 BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)
 BEGIN = datetime(2007, 4, 1, tzinfo=UTC)  # of the recordings
 CACHE = "habitprint-geolife.parquet"
-LAYOUT = "1"  # of the cache; another one makes older caches stale
+LAYOUT = "2"  # of the cache; another one makes older caches stale
 FINGERPRINT, SHARED = "habitprint.geolife.fingerprint", "habitprint.geolife.shared"  # in the metadata of the cache
 FIRST_LINE = b"Geolife trajectory"
 N_HEADER_LINES = 6
 COLUMNS = {
-    "lat": pl.Float64,
+    "lat": pl.String,  # in a line with other separators, the whole line
     "lon": pl.Float64,
     "zero": pl.String,
     "feet": pl.String,
@@ -36,7 +39,22 @@ COLUMNS = {
     "clock": pl.String,
 }
 WANTED = [0, 1, 5, 6]
-POINT = ["user", "time", "lat", "lon"]
+POINT = {
+    "user": pl.String(),
+    "time": pl.Datetime("us", "UTC"),
+    "lat": pl.Float64(),
+    "lon": pl.Float64(),
+    "fault": pl.UInt8(),
+}
+# Two numbers and a date, whatever separates them: no line of a header looks like that.
+LIKE_A_POINT = re.compile(rb"\s*[-+]?\d[\d.]*[\s,;|]+[-+]?\d.*\d{4}-\d\d-\d\d")
+# What is lost before there are points to speak of, by its number in the column `fault` of the cache.
+OTHER_SEPARATORS, IN_HEADER, EMPTY_FILE = 1, 2, 3
+FAULTS = {
+    OTHER_SEPARATORS: "the line is not of values with commas between them",
+    IN_HEADER: f"the point is among the first {N_HEADER_LINES} lines of its file, which are its header",
+    EMPTY_FILE: "the whole file is empty",
+}
 
 
 @dataclass(frozen=True)
@@ -62,8 +80,9 @@ def geolife(
     this file is, unless files were added, removed or changed. Times are GMT.
 
     What is wrong with the points is counted by reason: positions out of range, points from before April 2007, when
-    the recordings began, and exact repeats of a point of the same user. Users who share data stay as they
-    are; see `geolife_shared_files`.
+    the recordings began, and exact repeats of a point of the same user. So are lines with other separators, points
+    where the header should be (in files whose header is too short), and files with nothing in them, each as one row.
+    Users who share data stay as they are; see `geolife_shared_files`.
 
     Parameters
     ----------
@@ -85,16 +104,14 @@ def geolife(
     ...     geolife(folder).usable.collect().select("user", "lat", "lon").rows()
     [('000', 39.984702, 116.318417)]
     """
-    events = events_from_frame(
+    events = to_events(
         pl.scan_parquet(_up_to_date(Path(folder), cache, progress), glob=False),
-        lat="lat",
-        lon="lon",
-        time_zone="UTC",
-        on_bad_rows=on_bad_rows,
-        source=f"GeoLife in {os.fspath(folder)}",
+        Reading(lat="lat", lon="lon", on_bad_rows=on_bad_rows),
+        f"GeoLife in {os.fspath(folder)}",
+        [(pl.col("fault") == number, Reason(text, is_fault=True)) for number, text in FAULTS.items()],
     )
     # The cache is in order, so that a repeat follows what it repeats.
-    is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in POINT)
+    is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in events.columns)
     return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
         is_repeat, "the point is an exact repeat"
     )
@@ -215,9 +232,14 @@ def _read_user(files: Sequence[PltFile]) -> tuple[pl.DataFrame, list[tuple[bytes
 
     All files of a user are parsed at once: parsing eighteen thousand files one by one would take far longer.
     """
-    lines, digests = [], []
+    bodies: list[bytes] = []
+    digests: list[tuple[bytes, PltFile]] = []
+    lost: list[int] = []
     for file in files:
         content = file.path.read_bytes()
+        if not content.strip():
+            lost.append(EMPTY_FILE)
+            continue
         if not content.startswith(FIRST_LINE):
             raise InputError(
                 f"{file.path} does not begin like a PLT file",
@@ -226,12 +248,13 @@ def _read_user(files: Sequence[PltFile]) -> tuple[pl.DataFrame, list[tuple[bytes
                 fix="unpack GeoLife again, or take the file away",
             )
         digests.append((hashlib.blake2b(content, digest_size=16).digest(), file))
-        parts = content.split(b"\n", N_HEADER_LINES)
-        lines.append(parts[N_HEADER_LINES].rstrip() + b"\n" if len(parts) > N_HEADER_LINES else b"")
+        *header, body = (content + b"\n" * N_HEADER_LINES).split(b"\n", N_HEADER_LINES)
+        lost += [IN_HEADER for line in header if LIKE_A_POINT.match(line)]
+        bodies.append(body.rstrip() + b"\n")
     # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
     complete = b"," * (len(COLUMNS) - 1) + b"\n"
     read = pl.read_csv(
-        complete + b"".join(lines),
+        complete + b"".join(bodies),
         has_header=False,
         schema=COLUMNS,
         columns=WANTED,
@@ -241,7 +264,15 @@ def _read_user(files: Sequence[PltFile]) -> tuple[pl.DataFrame, list[tuple[bytes
         truncate_ragged_lines=True,
     )
     moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
-    points = read.filter(~pl.all_horizontal(pl.all().is_null())).select(
-        pl.lit(files[0].user).alias("user"), moment.dt.replace_time_zone("UTC").alias("time"), "lat", "lon"
+    text = pl.col("lat").str.strip_chars()
+    lat, has_nothing_else = text.cast(pl.Float64, strict=False), pl.all_horizontal(pl.exclude("lat").is_null())
+    is_blank = has_nothing_else & (text.fill_null("") == "")
+    points = read.filter(~is_blank).select(
+        pl.lit(files[0].user).alias("user"),
+        moment.dt.replace_time_zone("UTC").alias("time"),
+        lat,
+        "lon",
+        pl.when(has_nothing_else & lat.is_null()).then(OTHER_SEPARATORS).otherwise(0).cast(pl.UInt8).alias("fault"),
     )
-    return points.sort("time", "lat", "lon"), digests
+    unread = pl.DataFrame([(files[0].user, None, None, None, fault) for fault in lost], schema=POINT, orient="row")
+    return pl.concat([unread, points.sort("time", "lat", "lon")]), digests

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Literal, Self, get_args
 
 import polars as pl
@@ -124,6 +125,11 @@ class Events:
         >>> hp.events_from_frame({"user": [1, 2], "time": ["2012-04-09"] * 2, "place": [7, 8]}).count_rows()
         {0: 2}
         """
+        return dict(self._rows_by_reason)
+
+    @cached_property
+    def _rows_by_reason(self) -> Mapping[int, int]:
+        """Hold the numbers of rows once they are counted: whoever is about to work on them asks first."""
         (by_reason,) = collect([self.frame.group_by("reason").agg(n=pl.len())], self.source)
         return dict(by_reason.rows())
 

@@ -1,5 +1,6 @@
 """How a frame becomes a table of events: which columns are meant, what their values may be, what is wrong with them."""
 
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -157,15 +158,16 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
         raise InputError(
             f"{source} has no column {wanted['place']!r}, but positions",
             why=f"it has the columns {', '.join(map(repr, names))}",
-            fix=f"name them: lat='{lat}', lon='{lon}' (on the command line: --lat {lat} --lon {lon} --side METRES)",
+            fix=f"name them: lat={lat!r}, lon={lon!r} "
+            f"(on the command line: --lat {shlex.quote(lat)} --lon {shlex.quote(lon)} --side METRES)",
         )
 
     def advise(meant: Mapping[str, str | None]) -> str:
         parts = {part: meant[column] for part, column in wanted.items() if column in meant}
-        near = " and ".join(f"'{name}'" for name in parts.values() if name)
+        near = " and ".join(repr(name) for name in parts.values() if name)
         them = "it" if len(parts) == 1 else "them"
-        in_python = ", ".join(f"{part}='{name or '…'}'" for part, name in parts.items())
-        in_shell = " ".join(f"--{part} {name or '…'}" for part, name in parts.items())
+        in_python = ", ".join(f"{part}={name or '…'!r}" for part, name in parts.items())
+        in_shell = " ".join(f"--{part} {shlex.quote(name) if name else '…'}" for part, name in parts.items())
         question = f"did you mean {near}? " if near else ""
         return f"{question}Name {them}: {in_python} (on the command line: {in_shell})"
 

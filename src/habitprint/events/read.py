@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +129,9 @@ def find_files(path: Paths) -> list[Path]:
             raise InputError(
                 f"cannot read {exact}: {'it is a folder' if is_folder else 'there is no such file'}",
                 why="events are in one file, or in several that a pattern names",
-                fix=f"give a pattern: '{exact}/*.csv'" if is_folder else "check the path for typing mistakes",
+                fix=f"give a pattern: {shlex.quote(f'{exact}/*.csv')}"
+                if is_folder
+                else "check the path for typing mistakes",
             )
         found |= set(files)
     return sorted(found)

@@ -1,5 +1,6 @@
 """How a column of times becomes moments in UTC: which format, which zone, and what to do when that is not clear."""
 
+import shlex
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import product
@@ -205,7 +206,7 @@ def _refuse_doubt(sample: pl.Series, read: pl.DataFrame, column: str) -> None:
             raise InputError(
                 f"column '{column}' can be read in two ways: {sample.filter(differs)[0]!r} as {best} or as {other}",
                 why="day, month or year would be mixed up",
-                fix=f"say which: time_format='{best}' (on the command line: --time-format '{best}')",
+                fix=f"say which: time_format={best!r} (on the command line: --time-format {shlex.quote(best)})",
             )
 
 
@@ -216,7 +217,8 @@ def _several_formats(sample: pl.Series, read: pl.DataFrame, column: str) -> Inpu
     return InputError(
         f"the times of column '{column}' are written in several formats: {usual!r}, but also {unusual!r}",
         why=f"read as {commonest}, some of them mean nothing",
-        fix=f"name the one to use, then others count as bad rows: time_format='{commonest}'; or give a list of formats",
+        fix=f"name the one to use, then others count as bad rows: time_format={commonest!r} "
+        f"(on the command line: --time-format {shlex.quote(commonest)}); or give a list of formats",
     )
 
 

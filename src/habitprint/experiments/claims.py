@@ -1,5 +1,6 @@
-"""What is said to hold, and whether it does: judged on results, with their noise in mind."""
+"""What is said to hold, and whether it does: only where it is clear, on the same users."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -7,31 +8,26 @@ from itertools import pairwise
 from habitprint.experiments.jobs import PROPOSED, AttackMethod, Run
 from habitprint.experiments.spec import Finding, Judgement
 from habitprint.experiments.statistics import (
+    ACCURACY,
+    CHANCE,
+    CLUSTER_ACCURACY,
+    ByUser,
     Difference,
-    RateOf,
-    accuracy_of,
-    cluster_accuracy_of,
+    Lead,
+    RateKind,
     compare,
+    contrast,
     groups,
     mean,
+    mean_accuracy,
     tenths,
+    verdict_of,
 )
 from habitprint.rates import Rate
 
-WORST: tuple[Judgement, ...] = ("not tested", "holds", "within the noise", "does not hold")
-FLAT = 0.25  # of the fall of the user-level accuracy: what the cluster-level one may change
+STEEP = 2.0  # times: what the user-level accuracy falls by, at least
+FLAT = 0.25  # of that fall: what the cluster-level accuracy may change
 TINY = 1e-9  # rounding
-
-
-def worst(verdicts: Iterable[Judgement]) -> Judgement:
-    """Return the worst of several verdicts.
-
-    Examples
-    --------
-    >>> worst(["holds", "within the noise"])
-    'within the noise'
-    """
-    return max(verdicts, key=WORST.index, default="not tested")
 
 
 def _proposed(runs: Iterable[Run]) -> list[Run]:
@@ -52,35 +48,42 @@ def _accuracy(runs: Iterable[Run]) -> float:
     return mean(run.result.found.accuracy for run in runs) or 0.0
 
 
+def _rate(runs: Iterable[Run]) -> Rate | None:
+    return mean_accuracy([rate for run in runs if (rate := run.result.found.accuracy_rate) is not None])
+
+
+def _above_zero(low: float, value: float, high: float) -> Judgement:
+    """Return whether a number is above zero, by its interval."""
+    if low > 0 or high < 0:
+        return "holds" if low > 0 else "does not hold"
+    return "leans" if value > 0 else "undecided"
+
+
 @dataclass(frozen=True)
 class Leads:
     """Claim that the proposed weight identifies the most users, wherever weights are compared."""
 
-    above: float | None = None  # values of what varies up to this one are not claimed
+    claim: str = "the proposed weight leads in every row"
 
     def judge(self, runs: Sequence[Run]) -> Finding:
         """Compare it with each other weight, on the same users."""
-        claimed = [run for run in runs if self.above is None or (run.spot.value or 0.0) > self.above]
-        verdicts: list[Judgement] = []
+        leads: list[Lead] = []
         remarks: list[str] = []
         for (part, label, _), group in groups(
-            claimed, lambda run: (run.spot.part, run.spot.label, run.spot.task.method)
+            runs, lambda run: (run.spot.part, run.spot.label, run.spot.task.method)
         ).items():
             ours = _proposed(group)
             for weight, theirs in groups(group, lambda run: run.spot.task.weight).items():
                 if weight == PROPOSED or not ours:
                     continue
                 found = compare(ours, theirs)
-                verdicts.append(found.verdict)
-                if found.verdict != "holds":
+                leads.append(found.lead)
+                if found.lead.p_more > CHANCE:
                     where = f"{part} at {label}" if label else part
-                    remarks.append(
-                        f"{where}: {tenths(found.first)} against {tenths(found.second)} with {weight} "
-                        f"(noise ± {tenths(found.margin)})"
-                    )
-        words = "; ".join(remarks) or f"in all {len(verdicts)} comparisons"
-        limit = "" if self.above is None else f" (claimed above {self.above:g} only)"
-        return Finding(f"the proposed weight leads in every row{limit}", worst(verdicts), words)
+                    remarks.append(f"{where}: {found.words} with {weight}")
+        n_clear = len(leads) - len(remarks)
+        words = "; ".join([f"clear in {n_clear} of {len(leads)} comparisons", *remarks])
+        return Finding(self.claim, verdict_of(leads), words)
 
 
 @dataclass(frozen=True)
@@ -91,31 +94,30 @@ class Moves:
     grows: bool
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare each value with the next, and the first with the last.
+        """Compare each value with the next, and the first with the last, on the users who are in both.
 
         It holds if it clearly does from end to end, and no step clearly goes the other way.
         """
-        verdicts: list[Judgement] = []
+        wholes: list[Lead] = []
+        steps: list[Lead] = []
         ends: list[str] = []
         remarks: list[str] = []
         for (part, weight), group in groups(runs, lambda run: (run.spot.part, run.spot.task.weight)).items():
-            steps = _steps(group)
-            if len(steps) == 1:
+            values = _steps(group)
+            if len(values) == 1:
                 continue
-            whole = self._compare(steps[0], steps[-1])
-            curve: list[Judgement] = ["holds" if whole.is_clear else worst([whole.verdict, "within the noise"])]
-            for before, after in pairwise(steps):
-                step = self._compare(before, after)
-                if step.verdict != "holds":
-                    how = "too close to tell" if step.verdict == "within the noise" else "the other way"
-                    at = f"{_label(before)} to {_label(after)}"
-                    remarks.append(f"{how} with {weight} from {at} ({part}): {step.in_points}")
-                    curve += ["does not hold"] if step.verdict == "does not hold" else []
-            verdicts.append(worst(curve))
+            whole = self._compare(values[0], values[-1])
+            wholes.append(whole.lead)
             if weight == PROPOSED:
-                both = (steps[0], steps[-1])
-                ends.append(", ".join(f"{tenths(_accuracy(step))} at {_label(step)}" for step in both))
-        return Finding(self.claim, worst(verdicts), "; ".join([*ends, *remarks]))
+                at = [f"{tenths(_accuracy(end))} at {_label(end)}" for end in (values[0], values[-1])]
+                ends.append(f"{', '.join(at)} ({whole.lead.words})")
+            for before, after in pairwise(values):
+                step = self._compare(before, after).lead
+                steps.append(step)
+                if step.p_more > CHANCE:
+                    how = "the other way" if step.p_less <= CHANCE else "too close to tell"
+                    remarks.append(f"{how} with {weight} from {_label(before)} to {_label(after)} ({part})")
+        return Finding(self.claim, verdict_of(wholes, steps), "; ".join([*ends, *remarks]))
 
     def _compare(self, before: list[Run], after: list[Run]) -> Difference:
         return compare(after, before) if self.grows else compare(before, after)
@@ -128,11 +130,11 @@ class Beats:
     claim: str
     first: AttackMethod
     second: AttackMethod
-    rate_of: RateOf = accuracy_of
+    rate: RateKind = ACCURACY
 
     def judge(self, runs: Sequence[Run]) -> Finding:
         """Compare the two at each value."""
-        verdicts: list[Judgement] = []
+        leads: list[Lead] = []
         words: list[str] = []
         ours, theirs = (
             groups((run for run in _proposed(runs) if run.spot.task.method == method), lambda run: run.spot.label)
@@ -143,11 +145,10 @@ class Beats:
             others = theirs.get(label, every)
             if not others:
                 continue
-            found = compare(group, others, self.rate_of)
-            verdicts.append(found.verdict)
-            at = f" at {label}" if label else ""
-            words.append(f"{tenths(found.first)} against {tenths(found.second)}{at}")
-        return Finding(self.claim, worst(verdicts), "; ".join(words) or "nothing to compare")
+            found = compare(group, others, self.rate)
+            leads.append(found.lead)
+            words.append(found.words + (f" at {label}" if label else ""))
+        return Finding(self.claim, verdict_of(leads), "; ".join(words) or "nothing to compare")
 
 
 @dataclass(frozen=True)
@@ -157,17 +158,19 @@ class FirstStepSmallest:
     claim: str
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare the steps, with the proposed weight."""
-        rises = [compare(after, before) for before, after in pairwise(_steps(_proposed(runs)))]
-        if len(rises) < 2:  # noqa: PLR2004
+        """Compare what each further step adds with what the first one does, with the proposed weight."""
+        steps = _steps(_proposed(runs))
+        if len(steps) < 3:  # noqa: PLR2004
             return Finding(self.claim, "not tested", "there are not enough steps")
-        sizes = [rise.first - rise.second for rise in rises]
-        least = min(range(1, len(sizes)), key=sizes.__getitem__)
-        verdict: Judgement = "holds" if sizes[0] <= sizes[least] else "does not hold"
-        if verdict != "holds" and sizes[0] - sizes[least] <= rises[0].margin:
-            verdict = "within the noise"
-        words = ", ".join(f"{100 * size:+.1f}" for size in sizes)
-        return Finding(self.claim, verdict, f"percentage points from step to step: {words}")
+        first, second, *_ = by_user = [ByUser.of(step) for step in steps]
+        leads = [
+            Lead.of(contrast((1, after), (-1, before), (-1, second), (1, first)))
+            for before, after in pairwise(by_user[1:])
+        ]
+        rises = ", ".join(f"{100 * (_accuracy(after) - _accuracy(before)):+.1f}" for before, after in pairwise(steps))
+        least = max(lead.p_more for lead in leads)
+        words = f"percentage points from step to step: {rises}; the least clear of the others has p = {least:.2g}"
+        return Finding(self.claim, verdict_of(leads), words)
 
 
 @dataclass(frozen=True)
@@ -179,17 +182,13 @@ class Reaches:
     level: float
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Look at that value."""
-        here = [run for run in _proposed(runs) if run.spot.value == self.value]
-        if not here:
+        """Look at that value: its whole interval must be above the level."""
+        rate = _rate(run for run in _proposed(runs) if run.spot.value == self.value)
+        if rate is None:
             return Finding(self.claim, "not tested", f"{self.value:g} is not among the values")
-        found = compare(here, [self._at_level(run) for run in here])
-        return Finding(self.claim, found.verdict, tenths(found.first))
-
-    def _at_level(self, run: Run) -> Run:
-        found = run.result.found
-        rate = Rate.of(self.level * found.n_common, found.n_common, by_chance=0.0)
-        return replace(run, result=replace(run.result, found=replace(found, accuracy_rate=rate)))
+        verdict = _above_zero(*(number - self.level for number in (rate.low, rate.value, rate.high)))
+        words = f"{tenths(rate.value)}, 90% interval {tenths(rate.low)} to {tenths(rate.high)}"
+        return Finding(self.claim, verdict, words)
 
 
 @dataclass(frozen=True)
@@ -199,20 +198,20 @@ class PeaksInside:
     claim: str
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare the best value with both ends."""
-        steps = _steps(_proposed(runs))
-        if len(steps) < 3:  # noqa: PLR2004
+        """Compare the best value with both ends, corrected for how many it is the best of."""
+        first, *inner, last = steps if len(steps := _steps(_proposed(runs))) > 1 else [[], []]
+        if not inner:
             return Finding(self.claim, "not tested", "there are not enough values")
-        best = max(steps[1:-1], key=_accuracy)
-        ends = [(end, compare(best, end)) for end in (steps[0], steps[-1])]
-        words = [f"{tenths(ends[0][1].first)} at {_label(best)}"]
-        words += [f"{tenths(found.second)} at {_label(end)}" for end, found in ends]
-        return Finding(self.claim, worst(found.verdict for _, found in ends), ", ".join(words))
+        best = max(inner, key=_accuracy)
+        leads = [compare(best, end).lead for end in (first, last)]
+        verdict = verdict_of([replace(lead, p_more=min(1.0, lead.p_more * len(inner))) for lead in leads])
+        words = [f"{tenths(_accuracy(step))} at {_label(step)}" for step in (best, first, last)]
+        return Finding(self.claim, verdict, ", ".join(words))
 
 
 @dataclass(frozen=True)
 class Drops:
-    """Claim that the accuracy is far smaller in one part than in another."""
+    """Claim that the accuracy is far smaller in one part than in another, which may be of other users."""
 
     claim: str
     coarse: str
@@ -220,16 +219,22 @@ class Drops:
     times: float
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare the two rates."""
-        coarse, fine = ([run for run in _proposed(runs) if run.spot.part == part] for part in (self.coarse, self.fine))
-        if not coarse or not fine:
+        """Compare the two rates, by what is left of the fine one after so many times the coarse one.
+
+        The interval of that is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008) 1693-1702).
+        """
+        coarse, fine = (
+            _rate(run for run in _proposed(runs) if run.spot.part == part) for part in (self.coarse, self.fine)
+        )
+        if coarse is None or fine is None:
             return Finding(self.claim, "not tested", "one of the two is missing")
-        found = compare(fine, coarse)
-        is_far = found.second * self.times <= found.first
+        left = fine.value - self.times * coarse.value
+        low = left - math.hypot(fine.value - fine.low, self.times * (coarse.high - coarse.value))
+        high = left + math.hypot(fine.high - fine.value, self.times * (coarse.value - coarse.low))
         return Finding(
             self.claim,
-            "holds" if is_far else "does not hold",
-            f"{tenths(found.second)} against {tenths(found.first)}; far means at least {self.times:g} times smaller",
+            _above_zero(low, left, high),
+            f"{tenths(coarse.value)} against {tenths(fine.value)}; far means more than {self.times:g} times smaller",
         )
 
 
@@ -237,31 +242,27 @@ class Drops:
 class FallsWhileFlat:
     """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one stays flat."""
 
-    k: int = 10
-
-    @property
-    def claim(self) -> str:
-        """Return the claim in words."""
-        return f"up to k = {self.k} user-level accuracy falls steeply, while cluster-level accuracy stays flat"
+    claim: str = "up to k = 10 user-level accuracy falls steeply, while cluster-level accuracy stays flat"
 
     def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare k = 1 with k, in each set of data."""
-        verdicts: list[Judgement] = []
+        """Compare k = 1 with k = 10, in each set of data."""
+        leads: list[Lead] = []
         words: list[str] = []
         for part, group in groups(runs, lambda run: run.spot.part).items():
-            first, then = ([run for run in group if run.spot.value == k] for k in (1, self.k))
+            first, then = ([run for run in group if run.spot.value == k] for k in (1, 10))
             if not first or not then:
                 continue
-            users, clusters = (compare(first, then, rate_of) for rate_of in (accuracy_of, cluster_accuracy_of))
-            fall, change = users.first - users.second, abs(clusters.first - clusters.second)
-            is_steep, is_flat = users.second <= users.first / 2, change <= FLAT * fall
-            verdicts.append("holds" if is_steep and is_flat else "does not hold")
+            kinds = (ACCURACY, CLUSTER_ACCURACY)
+            users, clusters = (compare(first, then, kind) for kind in kinds)
+            (a, b), (c, d) = ([ByUser.of(one, kind) for one in (first, then)] for kind in kinds)
+            leads.append(Lead.of(contrast((1, a), (-STEEP, b))))
+            leads += [Lead.of(contrast((FLAT, a), (-FLAT, b), (sign, c), (-sign, d))) for sign in (1, -1)]
             words.append(
                 f"{part}: user-level {tenths(users.first)} → {tenths(users.second)}, "
                 f"cluster-level {tenths(clusters.first)} → {tenths(clusters.second)}"
             )
         rule = "steep: at least halved; flat: changed by at most a quarter of that fall"
-        return Finding(self.claim, worst(verdicts), "; ".join([*words, rule]))
+        return Finding(self.claim, verdict_of(leads), "; ".join([*words, rule]))
 
 
 @dataclass(frozen=True)
@@ -275,7 +276,7 @@ class Extremes:
 
     def judge(self, runs: Sequence[Run]) -> Finding:
         """Look at both ends, in each set of data."""
-        verdicts: list[Judgement] = []
+        are_so: list[bool] = []
         words: list[str] = []
         for part, group in groups(runs, lambda run: run.spot.part).items():
             steps = _steps(group)
@@ -293,11 +294,13 @@ class Extremes:
             )
             # Users with equal histograms from the start are one cluster at k = 1 already.
             is_so = is_so and gap <= one.n_alike / first.result.n_users
-            verdicts.append("holds" if is_so else "does not hold")
+            are_so.append(is_so)
             words.append(
                 f"{part}: at k = 1 the loss is {one.information_loss:.3g} and cluster-level accuracy is "
                 f"{100 * gap:.2f} points above user-level ({one.n_alike} users are alike from the start); at k = "
                 f"{last.spot.value:g} they are {all_in_one.information_loss:.3g}, {tenths(last_cluster)} "
                 f"and {tenths(last_user)}"
             )
-        return Finding(self.claim, worst(verdicts), "; ".join(words) or "the ends are not among the values")
+        if not are_so:
+            return Finding(self.claim, "not tested", "the ends are not among the values")
+        return Finding(self.claim, "holds" if all(are_so) else "does not hold", "; ".join(words))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import altair as alt
@@ -17,22 +18,24 @@ from habitprint.experiments.jobs import (
     SquareMap,
 )
 from habitprint.experiments.paper import PAPER_N_USERS
-from habitprint.experiments.spec import Layout
+from habitprint.experiments.spec import Bound, Layout
 from habitprint.experiments.statistics import Summary
 from habitprint.experiments.tables import (
     DATA_NAMES,
     WEIGHT_NAMES,
+    Column,
     Evidence,
     Rendered,
     aggregation,
+    bounded,
     described_table,
+    laid_out,
     markdown_table,
     metrics,
     overlap,
     points,
     rate,
     runtime,
-    summary_table,
 )
 
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
@@ -52,6 +55,7 @@ PROTECTION: dict[str, Callable[[Summary], float | None]] = {
 PER_DECADE = (1, 2, 5)
 POWERS = tuple(10.0**power for power in range(9))
 NEAR = 0.1  # by how much numbers of users may differ, and still be called the same
+RELEASE = "release"  # the name of a curve that is the only one
 N_TONES = 6  # neighbouring regions are told apart by so many colours and shapes
 
 
@@ -117,7 +121,13 @@ class Axis:
 
 
 ACCURACY = Axis(column="accuracy", title="accuracy: share of users identified", unit="%")
-PAPER_ACCURACY = Axis(column="paper", title=ACCURACY.title)
+# What is drawn for a number of the paper, by what it says of it: the words of the legend, and the sign.
+PAPER_SIGNS: Mapping[Bound, tuple[str, str]] = {
+    "": ("this number", "M-1,-1L1,1M-1,1L1,-1"),
+    "more than": ("more than this", "M-1,0L1,0M0,0L0,-3M-0.8,-2.1L0,-3L0.8,-2.1"),
+    "up to": ("up to this", "M-1,0L1,0M0,0L0,3M-0.8,2.1L0,3L0.8,2.1"),
+}
+FEW = 2  # numbers of the paper in a picture: so few have room for their words
 
 
 def inline(frame: pl.DataFrame) -> Any:
@@ -173,31 +183,48 @@ def curves(frame: pl.DataFrame, x: Axis, y: Axis, series: Sequence[str], title: 
     return alt.LayerChart(layer=layers).properties(width=WIDTH, height=HEIGHT)
 
 
-def crosses(frame: pl.DataFrame, x: Axis, y: Axis) -> alt.Chart:
-    """Draw what the paper prints: black crosses.
+def with_paper(chart: Chart, printed: pl.DataFrame, x: Axis, y: Axis, series: Sequence[str]) -> Chart:
+    """Draw what the paper prints over curves, in their colours: crosses, and arrows from what it only bounds.
 
     Examples
     --------
-    >>> x, y = Axis(column="n", title="N"), Axis(column="paper", title="accuracy")
-    >>> crosses(pl.DataFrame({"n": [1], "paper": [0.5]}), x, y).mark.type
-    'point'
+    >>> ours = pl.DataFrame({"n": [1], "rate": [0.6], "series": ["a"]})
+    >>> x, y = Axis(column="n", title="N"), Axis(column="rate", title="accuracy")
+    >>> paper = ours.with_columns(rate=0.5, sign=pl.lit("more than this"), words=pl.lit("more than 50%"))
+    >>> chart = with_paper(curves(ours, x, y, ["a"]), paper, x, y, ["a"])
+    >>> chart.to_dict()["layer"][1]["encoding"]["shape"]["scale"]["domain"]
+    ['more than this']
     """
-    base = alt.Chart(inline(frame))
-    chart: alt.Chart = base.mark_point(
-        shape="M-1,-1L1,1M-1,1L1,-1", color="black", size=130, strokeWidth=2.5, opacity=1
-    ).encode(x=x.across(), y=alt.Y(f"{y.column}:Q", title=y.title))
-    return chart
+    if printed.is_empty():
+        return chart
+    signs = {sign: path for sign, path in PAPER_SIGNS.values() if sign in set(printed["sign"])}
+    base = alt.Chart(inline(printed)).encode(x=x.across(), y=alt.Y(f"{y.column}:Q", title=y.title))
+    colour = alt.Color(
+        "series:N", scale=alt.Scale(domain=list(series), range=list(COLOURS[: len(series)])), legend=None
+    )
+    legend = alt.Legend(symbolSize=60, symbolStrokeColor="black", symbolStrokeWidth=2.5, titlePadding=12)
+    shape = alt.Shape(
+        "sign:N", title="the paper prints", scale=alt.Scale(domain=list(signs), range=list(signs.values()))
+    )
+    # A core in the colour of the curve within black, to be seen on the curve itself; words on a white ground.
+    black, core = (base.mark_point(size=150, strokeWidth=width, opacity=1, filled=False) for width in (5, 1.5))
+    layers: list[Any] = [
+        chart,
+        black.encode(shape=shape.legend(legend), color=alt.value("black")),
+        core.encode(shape=shape.legend(None), color=colour),
+    ]
+    if printed.height <= FEW:
+        words = base.encode(text="words:N")
+        halo = words.mark_text(align="left", dx=10, fontSize=11, stroke="white", strokeWidth=4, strokeJoin="round")
+        layers += [halo, words.mark_text(align="left", dx=10, fontSize=11)]
+    drawn: Chart = alt.LayerChart(layer=layers).resolve_scale(color="independent", shape="independent")
+    return drawn
 
 
-def framed(chart: Chart, title: str, about: Sequence[str]) -> Chart:
-    """Return the chart with a title, what to know about it below, and letters that can be read.
-
-    Examples
-    --------
-    >>> framed(alt.Chart(inline(pl.DataFrame())).mark_point(), "Accuracy", ["made up"]).title.text
-    'Accuracy'
-    """
-    heading = alt.Title(title, subtitle=list(about), anchor="start", offset=14, subtitlePadding=5)
+def _drawing(evidence: Evidence, rendered: Rendered, chart: Chart, *about: str) -> Drawing:
+    """Return a chart with a title, where its data comes from and what else to know, and letters that can be read."""
+    lines = [*evidence.source_lines, *about]
+    heading = alt.Title(evidence.experiment.title, subtitle=lines, anchor="start", offset=14, subtitlePadding=5)
     complete: Chart = (
         chart.properties(title=heading, background="white", padding=14)
         .configure_axis(labelFontSize=12, titleFontSize=13, gridColor="#e4e4e4", titlePadding=8)
@@ -205,43 +232,33 @@ def framed(chart: Chart, title: str, about: Sequence[str]) -> Chart:
         .configure_title(fontSize=16, subtitleFontSize=12, subtitleColor="#444444")
         .configure_view(stroke="#999999")
     )
-    return complete
+    return Drawing(rendered.table, rendered.markdown, complete)
 
 
 def lines(evidence: Evidence) -> Drawing:
     """Draw accuracy against what varies, one curve for each weight; bars are the interval of the proposed one."""
     parts = list(dict.fromkeys(one.spot.part for one in evidence.summaries))
     panels: list[Chart] = []
-    has_crosses = False
     for part in parts:
         here = [one for one in evidence.summaries if one.spot.part == part]
         x = _across(here, evidence.experiment.x, is_log=evidence.experiment.is_log)
         frame = _frame(here, by_weight=True)
-        panel: Chart = curves(frame, x, ACCURACY, list(dict.fromkeys(frame["series"])), "weight")
-        printed = _printed(here, x)
-        if printed.height:
-            has_crosses = True
-            panel = alt.LayerChart(layer=[panel, crosses(printed, x, PAPER_ACCURACY)])
+        series = list(dict.fromkeys(frame["series"]))
+        panel = with_paper(curves(frame, x, ACCURACY, series, "weight"), _printed(here, x), x, ACCURACY, series)
         panels.append(panel.properties(title=part) if len(parts) > 1 else panel)
-    return _with_points(evidence, alt.vconcat(*panels) if len(panels) > 1 else panels[0], has_crosses=has_crosses)
+    return _with_points(evidence, alt.vconcat(*panels) if len(panels) > 1 else panels[0])
 
 
 def subset(evidence: Evidence) -> Drawing:
     """Draw accuracy and correct matches against the size of the release, one above the other."""
-    summaries = sorted(
-        (one for one in evidence.summaries if one.spot.value is not None), key=lambda one: one.spot.value or 0.0
-    )
+    summaries = sorted(evidence.summaries, key=lambda one: one.spot.value or 0.0)
     x = _across(summaries, evidence.experiment.x + " (leftmost: one by one)", is_log=False)
     frame = _frame(summaries, by_weight=False)
     shown = Axis(column="accuracy", title="accuracy: share identified", unit="%")
-    upper: Chart = curves(frame, x, shown, ["release"])
-    printed = _printed(summaries, x)
-    if printed.height:
-        upper = alt.LayerChart(layer=[upper, crosses(printed, x, Axis(column="paper", title=shown.title))])
+    upper = with_paper(curves(frame, x, shown, [RELEASE]), _printed(summaries, x), x, shown, [RELEASE])
     counted = frame.with_columns(correct=pl.col("accuracy") * pl.col("value")).drop("low", "high")
-    lower = curves(counted, x, Axis(column="correct", title="correct matches"), ["release"])
-    chart = alt.vconcat(upper.properties(height=220), lower.properties(height=220))
-    return _with_points(evidence, chart, has_crosses=printed.height > 0)
+    lower = curves(counted, x, Axis(column="correct", title="correct matches"), [RELEASE])
+    return _with_points(evidence, alt.vconcat(upper.properties(height=220), lower.properties(height=220)))
 
 
 def protection(evidence: Evidence) -> Drawing:
@@ -256,16 +273,13 @@ def protection(evidence: Evidence) -> Drawing:
         chart = curves(frame, x, y, list(PROTECTION), "what is shown")
         title = f"{DATA_NAMES[here[0].spot.data]}, {here[0].first.n_users:,} users"
         panels.append(chart.properties(title=title, height=240))
-    header = ["data", "k", "user-level", "cluster-level", "loss (L)", "clusters / users"]
-    rows = [
-        [one.spot.part, f"{one.spot.value:,.0f}", *(rate(rate_of(one)) for rate_of in PROTECTION.values())]
-        for one in evidence.summaries
-    ]
-    return Drawing(
-        summary_table(evidence.summaries),
-        markdown_table(header, rows),
-        framed(alt.vconcat(*panels), evidence.experiment.title, evidence.source_lines),
-    )
+    columns: list[Column] = [("data", lambda one: one.spot.part), ("k", lambda one: f"{one.spot.value:,.0f}")]
+    columns += [(name, partial(_share, rate_of)) for name, rate_of in PROTECTION.items()]
+    return _drawing(evidence, laid_out(evidence.summaries, columns), alt.vconcat(*panels))
+
+
+def _share(rate_of: Callable[[Summary], float | None], one: Summary) -> str:
+    return rate(rate_of(one))
 
 
 def _frame(summaries: Sequence[Summary], *, by_weight: bool) -> pl.DataFrame:
@@ -276,9 +290,7 @@ def _frame(summaries: Sequence[Summary], *, by_weight: bool) -> pl.DataFrame:
         value, low, high = (None, None, None) if accuracy is None else (accuracy.value, *accuracy.interval)
         if by_weight and weight != PROPOSED:
             low = high = None
-        rows.append(
-            (one.spot.value, one.spot.label, value, low, high, WEIGHT_NAMES[weight] if by_weight else "release")
-        )
+        rows.append((one.spot.value, one.spot.label, value, low, high, WEIGHT_NAMES[weight] if by_weight else RELEASE))
     columns = {"value": pl.Float64, "label": pl.String, **dict.fromkeys(("accuracy", "low", "high"), pl.Float64)}
     return pl.DataFrame(rows, schema={**columns, "series": pl.String}, orient="row")
 
@@ -305,33 +317,30 @@ def _ticks(low: float, high: float) -> tuple[float, ...]:
 def _printed(summaries: Sequence[Summary], x: Axis) -> pl.DataFrame:
     """Return the paper's numbers where they belong: those of all users at the paper's number of users."""
     highest = max((one.spot.value for one in summaries if one.spot.value is not None), default=0.0)
-    found: list[tuple[str, float, float]] = []
+    found: list[tuple[str, float, float, str, str, str]] = []
     for one in summaries:
-        spot, n_paper = one.spot, PAPER_N_USERS.get(one.spot.data)
+        spot, n_paper, paper = one.spot, PAPER_N_USERS.get(one.spot.data), one.paper
         value = n_paper if spot.is_all and spot.varies in {"n_users", "n_released"} else spot.value
-        if one.paper is None or value is None:
+        if paper is None or value is None:
             continue
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = spot.varies == "n_released" and not (n_paper and abs(one.first.n_known - n_paper) < NEAR * n_paper)
         if x.labels or (value <= (1 + NEAR) * highest and not is_other):
-            found.append((spot.label, value, one.paper.number))
-    return pl.DataFrame(found, schema={"label": pl.String, "value": pl.Float64, "paper": pl.Float64}, orient="row")
+            series = RELEASE if spot.varies == "n_released" else WEIGHT_NAMES[spot.task.weight]
+            sign, _ = PAPER_SIGNS[paper.bound]
+            found.append((spot.label, value, paper.number, series, sign, f"paper: {bounded(paper)}"))
+    columns = {"label": pl.String, "value": pl.Float64, "accuracy": pl.Float64}
+    return pl.DataFrame(found, {**columns, **dict.fromkeys(("series", "sign", "words"), pl.String)}, orient="row")
 
 
-def _with_points(evidence: Evidence, chart: Chart, *, has_crosses: bool) -> Drawing:
+def _with_points(evidence: Evidence, chart: Chart) -> Drawing:
     """Return curves with the table of their points, and what to know about them below the title."""
     repeats = max(one.repeats for one in evidence.summaries)
     has_several = repeats > 1
     what = "Student's interval of the mean over draws" if has_several else "Wilson's interval of a rate"
     drawn = f", up to {repeats} draws of users" if has_several else ""
-    crossed = "; black crosses: the paper" if has_crosses else ""
-    about = [
-        *evidence.source_lines,
-        f"{_users(evidence.summaries)}{drawn}{crossed}",
-        f"bars: 90% confidence, proposed weight ({what})",
-    ]
-    rendered = points(evidence)
-    return Drawing(rendered.table, rendered.markdown, framed(chart, evidence.experiment.title, about))
+    bars = f"bars: 90% confidence, proposed weight ({what})"
+    return _drawing(evidence, points(evidence), chart, f"{_users(evidence.summaries)}{drawn}", bars)
 
 
 def _users(summaries: Sequence[Summary]) -> str:
@@ -368,11 +377,8 @@ def popularity(evidence: Evidence) -> Drawing:
         [DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_of_one_user:,}"],
         ["paper", "121", "83,219", "77,935"],
     ]
-    return Drawing(
-        described_table(found, job, evidence.sources),
-        markdown_table(["data", "users", "sites", "sites of a single user"], rows),
-        framed(chart, evidence.experiment.title, [*evidence.source_lines, facts, printed]),
-    )
+    markdown = markdown_table(["data", "users", "sites", "sites of a single user"], rows)
+    return _drawing(evidence, Rendered(described_table(found, job, evidence.sources), markdown), chart, facts, printed)
 
 
 def positions(evidence: Evidence) -> Drawing:
@@ -386,11 +392,8 @@ def positions(evidence: Evidence) -> Drawing:
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
         rows.append([DATA_NAMES[job.data], found.what, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
         tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(found.what)))
-    return Drawing(
-        pl.concat(tables, how="diagonal"),
-        markdown_table(["data", "what is drawn", "places", "paper"], rows),
-        framed(alt.hconcat(*panels), evidence.experiment.title, evidence.source_lines),
-    )
+    markdown = markdown_table(["data", "what is drawn", "places", "paper"], rows)
+    return _drawing(evidence, Rendered(pl.concat(tables, how="diagonal"), markdown), alt.hconcat(*panels))
 
 
 def _antennas(table: pl.DataFrame) -> alt.Chart:
@@ -443,11 +446,8 @@ def active_weeks(evidence: Evidence) -> Drawing:
     header = ["data", "users with several active weeks", "active weeks of these, on average"]
     rows = [[DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]]
     facts = f"{n} users with several active weeks, {on_average} on average"
-    return Drawing(
-        described_table(found, job, evidence.sources),
-        markdown_table(header, rows),
-        framed(chart, evidence.experiment.title, [*evidence.source_lines, facts]),
-    )
+    rendered = Rendered(described_table(found, job, evidence.sources), markdown_table(header, rows))
+    return _drawing(evidence, rendered, chart, facts)
 
 
 def _only(evidence: Evidence, kind: type[D]) -> tuple[Job, D]:

@@ -1,20 +1,24 @@
 """One unit of work: what is asked for, and what comes of it."""
 
+import base64
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import Enum
 from typing import Any, ClassVar, Final, Literal, Self, get_args
 
+import msgspec
+import numpy as np
 import polars as pl
 
+from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, is_whole, require_option
 from habitprint.evaluation import Evaluation
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.matching import Direction, Method
 from habitprint.periods.dates import DAYS, DayName
-from habitprint.rates import Rate
 from habitprint.weighing import WEIGHTS, WeightName, find_weight
 
 ALL: Final = "all"
@@ -246,6 +250,34 @@ class ProtectionEffect:
     n_alike: int
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcomes:
+    """Hold what became of each common user, so that attacks can be compared on the same users.
+
+    Parameters
+    ----------
+    users
+        Which ones: their numbers among all users of the data, in the order of ids. No id is kept.
+    right
+        How likely the attack is right about each: 0 or 1, but for choices among users who cannot be told apart.
+    clustered
+        Of a protected release: how likely it names somebody of the same group.
+    has_state
+        Of Markov chains: who has a state on both sides.
+    """
+
+    users: Indices
+    right: Floats
+    clustered: Floats | None = None
+    has_state: Booleans | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Outcomes) and all(map(np.array_equal, astuple(self), astuple(other)))
+
+    def __hash__(self) -> int:
+        return hash(self.right.tobytes())
+
+
 @dataclass(frozen=True, kw_only=True)
 class AttackResult:
     """Hold what an attack achieved.
@@ -256,8 +288,10 @@ class AttackResult:
         Users on the released side, and on the known one.
     n_places
         Of both sides together; None where positions are compared.
-    found
-        How many users it identified.
+    found, outcomes
+        How many users it identified, and whom.
+    unused
+        Rows of the data that could not be used or were left out, by reason.
     gap
         Of the proof of a joint matching.
     protected
@@ -268,6 +302,8 @@ class AttackResult:
     n_known: int
     n_places: int | None
     found: Evaluation
+    outcomes: Outcomes
+    unused: dict[str, int] = field(default_factory=dict)
     gap: float | None = None
     protected: ProtectionEffect | None = None
 
@@ -365,30 +401,43 @@ class Done:
     Examples
     --------
     >>> done = Done(LeftOut("70 users are needed"), 0.5)
-    >>> done.to_json()
-    {'kind': 'LeftOut', 'seconds': 0.5, 'why': '70 users are needed'}
-    >>> Done.from_json(done.to_json()) == done
+    >>> done.to_text()
+    '{"kind":"LeftOut","seconds":0.5,"result":{"why":"70 users are needed"}}'
+    >>> Done.from_text(done.to_text()) == done
     True
     """
 
     result: Result
     seconds: float
 
-    def to_json(self) -> dict[str, object]:
+    def to_text(self) -> str:
         """Return it as it is kept in a file."""
-        return {"kind": type(self.result).__name__, "seconds": self.seconds, **asdict(self.result)}
+        kept = {"kind": type(self.result).__name__, "seconds": self.seconds, "result": self.result}
+        return msgspec.json.encode(kept, enc_hook=_pack).decode()
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> Self:
-        """Return what was kept; raise KeyError or TypeError if it is none of ours."""
-        own = {name: value for name, value in kept.items() if name not in {"kind", "seconds"}}
-        if "rows" in own:
-            own["rows"] = tuple(tuple(row) for row in own["rows"])
-        if "found" in own:
-            rates = {name: Rate(**one) for name, one in own["found"].items() if isinstance(one, dict)}
-            own["found"] = Evaluation(**{**own["found"], **rates})
-            own["protected"] = ProtectionEffect(**own["protected"]) if own["protected"] else None
-        return cls(RESULTS[kept["kind"]](**own), kept["seconds"])
+    def from_text(cls, text: str) -> Self:
+        """Return what was kept; raise `msgspec.MsgspecError` or KeyError if it is none of ours."""
+        kept = msgspec.json.decode(text, type=_Kept)
+        result = msgspec.json.decode(kept.result, type=RESULTS[kept.kind], dec_hook=_unpack)
+        return cls(result, kept.seconds)
+
+
+class _Kept(msgspec.Struct):
+    kind: str
+    seconds: float
+    result: msgspec.Raw
+
+
+def _pack(array: Any) -> str:
+    """Return an array as text that is far shorter than its numbers would be."""
+    return f"{array.dtype.str} {base64.b64encode(zlib.compress(array.tobytes())).decode()}"
+
+
+def _unpack(kind: type, packed: str) -> Any:
+    del kind
+    dtype, _, content = packed.partition(" ")
+    return np.frombuffer(zlib.decompress(base64.b64decode(content)), dtype)
 
 
 @dataclass(frozen=True)

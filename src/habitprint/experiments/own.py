@@ -3,9 +3,11 @@
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_type_hints
+
+import msgspec
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import read_events
@@ -25,7 +27,9 @@ from habitprint.experiments.sources import Data, DataSource, files_fingerprint
 from habitprint.experiments.spec import Claim, Experiment, Layout, Part
 from habitprint.grids import Box
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
+from habitprint.periods.dates import DayName
 from habitprint.periods.periods import Period
+from habitprint.weighing import WeightName
 
 EXAMPLE = """\
 name = "our-users"
@@ -46,26 +50,29 @@ weeks = "2012-04-09"
 [vary]
 n_users = [100, 1000, "all"]
 """
-SETTINGS: tuple[Quantity, ...] = get_args(Quantity)
-TOP = {
-    **dict.fromkeys(("name", "title", "about", "x"), str),
-    **dict.fromkeys(("weights", "methods", "claims"), list),
-    "repeats": int,
-    "log": bool,
-    **dict.fromkeys(("events", "periods", "vary", "setting"), dict),
-}
-EVENTS = {
-    **dict.fromkeys(("file", "user", "time", "place", "lat", "lon", "time_zone", "time_format", "on_bad_rows"), str),
-    "box": list,
-}
-PERIODS = {"weeks": str, "ranges": list, "halves": bool, "busiest": bool, "first_day": str}
 METHODS: Mapping[str, HistogramMethod] = {method.name: method for method in (JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN)}
 CLAIMS: Mapping[str, Claim] = {
     "leads": Leads(),
     "falls": Moves("accuracy falls along what varies", grows=False),
     "grows": Moves("accuracy grows along what varies", grows=True),
 }
-N_EDGES = 4
+T = TypeVar("T")
+Ranges = tuple[tuple[str, str], tuple[str, str]]
+Edges = tuple[float, float, float, float]
+BOX = "the four edges, in degrees, of a box that squares are laid over: [south, west, north, east]"
+# What entries of a spec are, for people, by their types.
+KINDS: Mapping[Any, str] = {
+    str: "text",
+    str | None: "text",
+    int: "a whole number",
+    bool: "true or false",
+    tuple[str, ...]: "a list of text",
+    dict[str, Any]: "a table",
+    DayName: "a day of the week",
+    Ranges
+    | None: 'two ranges of days, released and known: [["2012-04-09", "2012-04-15"], ["2012-04-16", "2012-04-22"]]',
+    Edges | None: BOX,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,8 +86,66 @@ class GivenEvents:
     lat: str | None = None
     lon: str | None = None
 
+    @property
+    def given(self) -> dict[str, Any]:
+        """Return what is said."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
 
 NOTHING_GIVEN = GivenEvents()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecEvents(GivenEvents):
+    """Hold the table ``[events]`` of a spec."""
+
+    time_zone: str | None = None
+    time_format: str | None = None
+    on_bad_rows: str | None = None
+    box: Edges | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecPeriods:
+    """Hold the table ``[periods]`` of a spec: one way to split events, and the first day of weeks."""
+
+    weeks: str | None = None
+    ranges: Ranges | None = None
+    halves: bool = False
+    busiest: bool = False
+    first_day: DayName = "monday"
+
+    def period(self) -> Period:
+        """Return what is released and what is known."""
+        chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name)]
+        if len(chosen) > 1:
+            raise InputError(
+                f"[periods] names {' and '.join(chosen)}", why="events are split in one way", fix="keep one of them"
+            )
+        if self.weeks:
+            return ConsecutiveWeeks(self.weeks)
+        if self.ranges:
+            return DateRanges(*self.ranges)
+        return (HalvesOfActiveWeeks if self.halves else BusiestWeeks)(self.first_day)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Hold a spec as it is written; `name` is that of its file, if it has none."""
+
+    name: str = ""
+    title: str = ""
+    about: str = ""
+    x: str = ""
+    weights: tuple[str, ...] = ()
+    methods: tuple[str, ...] = (JOINT.name,)
+    claims: tuple[str, ...] = ()
+    repeats: int = 1
+    log: bool = False
+    events: dict[str, Any] = field(default_factory=dict)
+    periods: dict[str, Any] = field(default_factory=dict)
+    vary: dict[str, Any] = field(default_factory=dict)
+    setting: dict[str, Any] = field(default_factory=dict)
 
 
 def read_spec(path: Path, given: GivenEvents = NOTHING_GIVEN) -> tuple[Experiment, DataSource]:
@@ -103,115 +168,80 @@ def read_spec(path: Path, given: GivenEvents = NOTHING_GIVEN) -> tuple[Experimen
     >>> experiment.name, len(list(experiment.jobs())), source.kind
     ('our-users', 22, 'yours')
     """
-    spec = _read(path)
-    _check_keys(spec, TOP, "the spec")
-    for name in ("events", "periods", "vary", "setting"):
-        spec.setdefault(name, {})
-    events = spec["events"] | {name: value for name, value in asdict(given).items() if value is not None}
-    _check_keys(events, EVENTS, "[events]")
-    _check_keys(spec["periods"], PERIODS, "[periods]")
-    _check_names(spec["setting"], SETTINGS, "[setting]")
-    _check_names(spec["vary"], SETTINGS, "[vary]")
-    source = _source(events, _period(spec["periods"]), Path() if given.file else path.parent)
-    return _experiment(spec, path), source
+    spec = _typed(_read(path), Spec, "the spec")
+    events = _typed(spec.events | given.given, SpecEvents, "[events]")
+    period = _typed(spec.periods, SpecPeriods, "[periods]").period()
+    for name, table in (("[setting]", spec.setting), ("[vary]", spec.vary)):
+        _check_names(table, Setting, name)
+    source = _source(events, period, Path() if given.file else path.parent)
+    return _experiment(replace(spec, name=spec.name or path.stem)), source
 
 
-def _experiment(spec: Mapping[str, Any], path: Path) -> Experiment:
-    if len(spec["vary"]) > 1:
+def _experiment(spec: Spec) -> Experiment:
+    if len(spec.vary) > 1:
         raise InputError(
-            f"[vary] names {' and '.join(spec['vary'])}",
+            f"[vary] names {' and '.join(spec.vary)}",
             why="one thing varies at a time",
             fix="keep one of them, and put the other into [setting]",
         )
-    name = spec.get("name", path.stem)
-    if not name.replace("-", "").replace("_", "").isalnum():
-        raise InputError(f"name = {name!r}", why="files are named after it", fix="use letters, digits, - and _")
-    varies, values = next(iter(spec["vary"].items()), (None, []))
+    if not spec.name.replace("-", "").replace("_", "").isalnum():
+        raise InputError(f"name = {spec.name!r}", why="files are named after it", fix="use letters, digits, - and _")
+    varies, values = cast("tuple[Quantity | None, Any]", next(iter(spec.vary.items()), (None, [])))
     if varies is not None and (not isinstance(values, list) or not values):
         raise InputError(
             f"{varies} = {values!r}", why="it varies over a list of values", fix=f"write {varies} = [1, 2]"
         )
-    methods, claims = spec.get("methods", [JOINT.name]), spec.get("claims", [])
-    for method in methods:
+    for method in spec.methods:
         require_option("method", method, METHODS)
-    for claim in claims:
+    for claim in spec.claims:
         require_option("claim", claim, CLAIMS)
     part = Part(
         data="events",
-        setting=Setting(**spec["setting"]),
+        setting=Setting(**spec.setting),
         varies=varies,
         values=tuple(values),
-        tasks=attacks(*spec.get("weights", ()), methods=tuple(METHODS[method] for method in methods)),
-        repeats=spec.get("repeats", 1),
+        tasks=attacks(
+            *cast("tuple[WeightName, ...]", spec.weights), methods=tuple(METHODS[method] for method in spec.methods)
+        ),
+        repeats=spec.repeats,
     )
-    is_curve = len(values) > 1 and len(methods) == 1
     return Experiment(
-        name=name,
-        title=spec.get("title", name),
-        about=spec.get("about", ""),
+        name=spec.name,
+        title=spec.title or spec.name,
+        about=spec.about,
         parts=(part,),
-        layout=Layout.LINES if is_curve else Layout.POINTS,
-        claims=tuple(CLAIMS[claim] for claim in claims),
-        x=spec.get("x", varies or ""),
-        is_log=spec.get("log", False),
+        layout=Layout.LINES if len(values) > 1 and len(spec.methods) == 1 else Layout.POINTS,
+        claims=tuple(CLAIMS[claim] for claim in spec.claims),
+        x=spec.x or varies or "",
+        is_log=spec.log,
     )
 
 
-def _period(periods: Mapping[str, Any]) -> Period:
-    chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if periods.get(name)]
-    if len(chosen) > 1:
-        raise InputError(
-            f"[periods] names {' and '.join(chosen)}", why="events are split in one way", fix="keep one of them"
-        )
-    first_day = periods.get("first_day", "monday")
-    if "weeks" in chosen:
-        return ConsecutiveWeeks(periods["weeks"])
-    if "ranges" in chosen:
-        try:
-            (a, b), (c, d) = periods["ranges"]
-        except (TypeError, ValueError) as error:
-            raise InputError(
-                f"ranges = {periods['ranges']!r}",
-                why="there are two ranges of days: the first is released, the second known",
-                fix='write ranges = [["2012-04-09", "2012-04-15"], ["2012-04-16", "2012-04-22"]]',
-            ) from error
-        return DateRanges((a, b), (c, d))
-    return HalvesOfActiveWeeks(first_day) if "halves" in chosen else BusiestWeeks(first_day)
-
-
-def _source(table: Mapping[str, Any], period: Period, folder: Path) -> DataSource:
+def _source(events: SpecEvents, period: Period, folder: Path) -> DataSource:
     """Return the events; a file that the spec names is beside the spec, one on the command line where it runs."""
-    if "file" not in table:
+    if events.file is None:
         raise InputError(
             "the spec does not say where the events are",
             why="an experiment needs events",
             fix='write file = "calls.parquet" into the table [events], or name it: --events calls.parquet',
         )
-    pattern = folder / table["file"]
-    files = find_files(str(pattern))
-    options = {name: value for name, value in table.items() if name not in {"file", "box"}}
-    box = _box(table.get("box"), is_needed="lat" in table)
+    if events.lat is not None and events.box is None:
+        raise InputError(
+            "[events]: box = None",
+            why=f"box is {BOX}",
+            fix="write box = [39.75, 116.15, 40.10, 116.60] into [events], say, and side = 1000 into [setting]",
+        )
+    pattern = str(folder / events.file)
+    files = find_files(pattern)
+    options = {name: value for name, value in events.given.items() if name not in {"file", "box"}}
+    box = None if events.box is None else Box(*events.box)
 
     def read() -> Data:
-        return Data(read_events(str(pattern), **options), period, box=box)
+        return Data(read_events(pattern, **options), period, box=box)
 
-    words = f"{pattern}, {len(files)} files" if len(files) > 1 else str(pattern)
+    words = Path(events.file).name + (f", {len(files)} files" if len(files) > 1 else "")
     fingerprint = f"{files_fingerprint(*files)} {sorted(options.items())} {period!r} {box!r}"
     return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read)
-
-
-def _box(edges: list[Any] | None, *, is_needed: bool) -> Box | None:
-    if edges is None and not is_needed:
-        return None
-    is_box = edges is not None and len(edges) == N_EDGES and all(isinstance(edge, (int, float)) for edge in edges)
-    if edges is None or not is_box:
-        raise InputError(
-            f"box = {edges!r}",
-            why="positions become squares of a box with four edges, in degrees",
-            fix="write box = [south, west, north, east] into [events], such as [39.75, 116.15, 40.10, 116.60], "
-            "and side = 1000 into [setting]",
-        )
-    return Box(*edges)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -228,21 +258,25 @@ def _read(path: Path) -> dict[str, Any]:
         ) from error
 
 
-def _check_keys(table: Mapping[str, Any], allowed: Mapping[str, type], where: str) -> None:
-    _check_names(table, allowed, where)
+def _typed(table: Mapping[str, Any], kind: type[T], where: str) -> T:
+    """Return a table of a spec as what it stands for; say which entry is wrong, and what it should be."""
+    _check_names(table, kind, where)
+    kinds = get_type_hints(kind)
     for name, value in table.items():
-        kind = allowed[name]
-        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            words = {str: "text", list: "a list", int: "a whole number", bool: "true or false", dict: "a table"}[kind]
+        try:
+            msgspec.convert(value, kinds[name])
+        except msgspec.ValidationError as error:
+            words = KINDS[kinds[name]]
             raise InputError(
                 f"{where}: {name} = {value!r}",
                 why=f"{name} is {words}",
                 fix=f"give {words}, as docs/reproduce.md shows",
-            )
+            ) from error
+    return msgspec.convert(table, kind)
 
 
-def _check_names(table: Iterable[str], allowed: Iterable[str], where: str) -> None:
-    names = list(allowed)
+def _check_names(table: Iterable[str], kind: type, where: str) -> None:
+    names = [one.name for one in fields(kind)]
     for name in table:
         if name not in names:
             raise InputError(

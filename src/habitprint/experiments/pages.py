@@ -1,12 +1,14 @@
 """The files of experiments: table, picture, a page that says what holds and where it comes from, and the index."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
 
-from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
+import msgspec
+
+from habitprint.events.events import in_words
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.sources import DataKind, DataSource
 from habitprint.experiments.spec import Experiment, Finding, Judgement
@@ -23,17 +25,24 @@ TWIN_NOTE = (
     "It shows how the method behaves, not what the real data would give."
 )
 QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."
-SIGNS: Mapping[Judgement, str] = {"holds": "✓", "within the noise": "≈", "does not hold": "✗", "not tested": "–"}
+SIGNS: Mapping[Judgement, str] = {
+    "holds": "✓", "leans": "≈", "undecided": "≈", "does not hold": "✗", "not tested": "–",
+}  # fmt: skip
+RULE = (
+    "What holds is clear: the same users, and a lead that chance alone would give in at most 5% of cases (Fisher's "
+    "randomization test for pairs; p is how often)."
+)
 FEWER = 0.9  # of the paper's users: below, ours are easier to tell
 
 
 @dataclass(frozen=True)
 class UsedData:
-    """Say where data of a report comes from."""
+    """Say where data of a report comes from, and how many of its rows were not used, by reason."""
 
     data: DataName
     kind: DataKind
     words: str
+    unused: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -78,13 +87,14 @@ class Report:
         """Return whether somebody in it was made up."""
         return any(source.kind == "twin" for source in self.sources)
 
-    @classmethod
-    def from_json(cls, listed: Mapping[str, Any]) -> Self:
-        """Return what the index lists; raise KeyError or TypeError if it is none of ours."""
-        kinds: Mapping[str, Callable[..., Any]] = {"sources": UsedData, "findings": Finding}
-        typed = {name: tuple(kind(**one) for one in listed[name]) for name, kind in kinds.items()}
-        names = {name: tuple(listed[name]) for name in ("files", "skipped")}
-        return cls(**{**listed, **typed, **names})
+    @property
+    def is_own(self) -> bool:
+        """Return whether it is about your events, and so not about the paper."""
+        return all(source.kind == "yours" for source in self.sources)
+
+    def verdict_words(self, finding: Finding) -> str:
+        """Return a verdict for people."""
+        return finding.verdict_words("the claimed" if self.is_own else "the paper's")
 
 
 @dataclass(frozen=True)
@@ -97,7 +107,7 @@ class Reproduction:
     def to_json(self) -> dict[str, object]:
         """Return it as index.json has it."""
         facts = {"made_by": MADE_BY, "seconds": round(self.seconds, 2), "versions": versions()}
-        return {**facts, "experiments": [asdict(report) for report in self.reports]}
+        return {**facts, "experiments": msgspec.to_builtins(self.reports)}
 
 
 def write_experiment(
@@ -125,7 +135,7 @@ def write_experiment(
         name=experiment.name,
         title=experiment.title,
         files=(*files, f"{experiment.name}.md"),
-        sources=tuple(UsedData(name, sources[name].kind, sources[name].words) for name in evidence.data),
+        sources=tuple(_used(sources[name], runs) for name in evidence.data),
         findings=tuple(claim.judge(runs) for claim in experiment.claims) if own else (),
         skipped=tuple(evidence.skipped),
         n_results=len(own),
@@ -138,6 +148,12 @@ def write_experiment(
     page += [*_sizes(evidence), *_notes(report)]
     write_text(out / f"{experiment.name}.md", "\n".join(page) + "\n", overwrite=True)
     return report
+
+
+def _used(source: DataSource, runs: Sequence[Run]) -> UsedData:
+    """Return where data comes from; what was not used of it is what the attacks tell, where there are any."""
+    unused = next((run.result.unused for run in runs if run.spot.data == source.name), {})
+    return UsedData(source.name, source.kind, source.words, unused)
 
 
 def _write_rendered(evidence: Evidence, out: Path) -> tuple[Rendered, list[str]]:
@@ -174,16 +190,20 @@ def _sizes(evidence: Evidence) -> list[str]:
 def _notes(report: Report) -> list[str]:
     notes = []
     if report.findings:
-        is_own = all(source.kind == "yours" for source in report.sources)
-        notes += ["## What was to be checked" if is_own else "## What the paper says, checked on this result", ""]
-        notes += [f"- {SIGNS[one.verdict]} {one.claim}: **{one.verdict}**. {one.words}" for one in report.findings]
-        notes.append("")
+        notes += [f"## What {'was to be checked' if report.is_own else 'the paper says, checked on this result'}", ""]
+        notes += [
+            f"- {SIGNS[one.verdict]} {one.claim}: **{report.verdict_words(one)}**. {one.words}"
+            for one in report.findings
+        ]
+        notes += ["", RULE, ""]
     notes += ["## Where this comes from", ""]
     if report.is_from_twin:
         notes.append(f"- {TWIN_NOTE}")
     if report.is_quick:
         notes.append(f"- {QUICK_LINE}")
-    notes += [f"- {source.data} ({source.kind}): {source.words}" for source in report.sources]
+    for source in report.sources:
+        unused = f"; rows not used: {in_words(source.unused)}" if source.unused else ""
+        notes.append(f"- {source.data} ({source.kind}): {source.words}{unused}")
     notes += [f"- skipped: {sentence}" for sentence in report.skipped]
     draws = f", up to {report.repeats} draws of users" if report.repeats > 1 else ""
     notes.append(f"- seed {report.seed}{draws}; {report.n_results:,} results, {report.seconds:,.1f} s of work")
@@ -218,10 +238,13 @@ def read_index(out: Path) -> list[Report]:
     []
     """
     try:
-        listed = json.loads((out / INDEX).read_text(encoding="utf-8"))["experiments"]
-        return [Report.from_json(one) for one in listed]
-    except (OSError, ValueError, KeyError, TypeError):
+        return msgspec.json.decode((out / INDEX).read_bytes(), type=_Index).experiments
+    except (OSError, msgspec.MsgspecError):
         return []
+
+
+class _Index(msgspec.Struct):
+    experiments: list[Report]
 
 
 def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
@@ -233,7 +256,7 @@ def _index_page(every: Sequence[Report], made: Reproduction) -> list[str]:
     page += ["| result | data | what is said to hold | draws, seed |", "|---|---|---|---|"]
     for report in every:
         kinds = ", ".join(f"{source.data} ({source.kind})" for source in report.sources) or "none: left out"
-        said = "<br>".join(f"{SIGNS[one.verdict]} {one.claim}: {one.verdict}" for one in report.findings)
+        said = "<br>".join(f"{SIGNS[one.verdict]} {one.claim}: {report.verdict_words(one)}" for one in report.findings)
         how = f"{report.repeats}, {report.seed}{', quick' if report.is_quick else ''}"
         page.append(f"| [{report.title}]({report.name}.md) | {kinds} | {said} | {how} |")
     skipped = dict.fromkeys(sentence for report in every for sentence in report.skipped)

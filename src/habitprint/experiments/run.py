@@ -1,6 +1,5 @@
 """Do the work of any number of experiments, in parallel and only what is not there yet, and write their files."""
 
-import json
 import math
 import os
 import threading
@@ -11,6 +10,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
+
+import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.experiments.jobs import ALL, DataName, Done, Job
@@ -24,7 +25,7 @@ from habitprint.progress import Progress, silent
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"
 WORDS = "Results of single computations of habitprint reproduce. Without this folder they are computed anew.\n"
-SCHEMA = 2  # to be raised when the same job on the same data would have another result, or another form of it
+SCHEMA = 3  # to be raised when the same job on the same data would have another result, or another form of it
 MEMORY = 4e9  # bytes, of all matchings that run at the same time
 PATIENCE = 0.2  # seconds between two looks at the workers, so that a stop is prompt
 MANY = 50_000  # users, where a job does not say how many
@@ -60,14 +61,13 @@ class Store:
     def get(self, key: str) -> Done | None:
         """Return the result that is kept under a key; None if there is none, or none that can be read."""
         try:
-            return Done.from_json(json.loads((self.folder / f"{key}.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            return Done.from_text((self.folder / f"{key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, KeyError, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, done: Done) -> None:
         """Keep a result."""
-        text = json.dumps(done.to_json(), ensure_ascii=False, allow_nan=False)
-        write_text(self.folder / f"{key}.json", text, overwrite=True)
+        write_text(self.folder / f"{key}.json", done.to_text(), overwrite=True)
 
 
 def make_output(out: Path, *, force: bool = False) -> Store:

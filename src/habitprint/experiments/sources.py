@@ -174,7 +174,7 @@ def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
 
     has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
     what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
-    words = f"D4D, Ivory Coast, from {folder}" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
+    words = "D4D, Ivory Coast" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
     fingerprint = f"{files_fingerprint(folder)} {seed} {is_quick}"
     return [
         DataSource("calls", words, kind="real", fingerprint=fingerprint, open=calls),
@@ -211,8 +211,7 @@ def _web_history(folder: Path) -> DataSource:
     def read() -> Data:
         return Data(datasets.web_history(visits, table, on_bad_rows="skip"), BusiestWeeks())
 
-    words = f"Web History Repository, from {folder}"
-    return DataSource("web", words, kind="real", fingerprint=files_fingerprint(folder), open=read)
+    return DataSource("web", "Web History Repository", kind="real", fingerprint=files_fingerprint(folder), open=read)
 
 
 def _geolife(folder: Path, cache: Path | None) -> DataSource:
@@ -221,7 +220,7 @@ def _geolife(folder: Path, cache: Path | None) -> DataSource:
         events = datasets.geolife(folder, cache=place)
         return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
 
-    words = f"GeoLife 1.3, from {folder}, users who share files kept as they are"
+    words = "GeoLife 1.3, users who share files kept as they are"
     return DataSource("geolife", words, kind="real", fingerprint=files_fingerprint(folder), open=read)
 
 

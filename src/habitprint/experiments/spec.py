@@ -18,7 +18,8 @@ from habitprint.experiments.jobs import (
     Task,
 )
 
-Judgement = Literal["holds", "within the noise", "does not hold", "not tested"]
+Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
+Bound = Literal["", "more than", "up to"]
 Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
 
 
@@ -40,11 +41,26 @@ class Layout(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """Hold whether a claim holds, and the numbers that say so, in words."""
+    """Hold whether a claim holds, and the numbers that say so, in words.
+
+    It leans if the difference is as claimed but within the noise, and is undecided if it is within the noise otherwise.
+    """
 
     claim: str
     verdict: Judgement
     words: str
+
+    def verdict_words(self, whose: str) -> str:
+        """Return the verdict for people, who are told whose claim it is.
+
+        Examples
+        --------
+        >>> Finding("the proposed weight leads", "leans", "14.7% against 14.6%").verdict_words("the paper's")
+        "in the paper's direction, within the noise"
+        """
+        if self.verdict == "leans":
+            return f"in {whose} direction, within the noise"
+        return "within the noise" if self.verdict == "undecided" else self.verdict
 
 
 class Claim(Protocol):
@@ -68,6 +84,8 @@ class Published:
         What the paper prints.
     measure
         Of which number of ours it is the counterpart.
+    bound
+        Whether the paper says more, or no more, than that it is this number.
     note
         What to know about it.
     """
@@ -77,6 +95,7 @@ class Published:
     task: AttackTask = PROPOSED_ATTACK
     value: float | None = None
     measure: Measure = "accuracy"
+    bound: Bound = ""
     note: str = ""
 
 

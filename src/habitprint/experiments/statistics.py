@@ -3,11 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import TypeVar
 
-from scipy.special import ndtri, stdtrit
+import numpy as np
+from scipy.special import stdtrit
 
+from habitprint.arrays import Floats, Indices
 from habitprint.evaluation import Evaluation
 from habitprint.experiments.jobs import ALL, AttackResult, AttackTask, DataName, Done, Job, Quantity, Run, Spot
 from habitprint.experiments.sources import DataSource
@@ -18,8 +20,10 @@ from habitprint.rates import Rate
 K = TypeVar("K")
 
 LEVEL = 0.9  # of intervals
+CHANCE = (1 - LEVEL) / 2  # how often chance alone may look like a clear lead
+N_DRAWS = 3999  # of signs
+LEAST_P = 0.001  # below, so many draws say little more
 STUDENT = "Student's interval of the mean"
-ENOUGH = 3  # repeats from which the spread among them says more than the number of users
 
 
 def tenths(rate: float) -> str:
@@ -78,67 +82,151 @@ def _student(values: Sequence[float], mean: float) -> float:
 
 
 @dataclass(frozen=True)
+class RateKind:
+    """Name a rate of an attack: where it stands in an evaluation, and what each common user adds to it."""
+
+    of: Callable[[Evaluation], Rate | None]
+    shares: Callable[[AttackResult], Floats | None]
+
+
+ACCURACY = RateKind(lambda found: found.accuracy_rate, lambda result: result.outcomes.right)
+PRECISION = RateKind(
+    lambda found: found.precision_rate,
+    lambda result: result.outcomes.right * (result.found.n_common / max(result.found.size, 1)),
+)
+CLUSTER_ACCURACY = RateKind(lambda found: found.cluster_rate, lambda result: result.outcomes.clustered)
+
+
+@dataclass(frozen=True, eq=False)
+class ByUser:
+    """Hold a number for each of some users, who stand in ascending order of their numbers."""
+
+    users: Indices
+    values: Floats
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], kind: RateKind = ACCURACY) -> "ByUser":
+        """Return what each user adds to a rate, on average over the repeats that drew it."""
+        shares = [(run.result.outcomes.users, kind.shares(run.result)) for run in runs]
+        given = [(users, values) for users, values in shares if values is not None]
+        every = np.concatenate([np.empty(0, np.int64), *(users for users, _ in given)])
+        users, at, n = np.unique(every, return_inverse=True, return_counts=True)
+        values = np.concatenate([np.empty(0), *(values for _, values in given)])
+        return cls(users, np.bincount(at, values, len(users)) / n)
+
+
+def contrast(*terms: tuple[float, ByUser]) -> Floats:
+    """Return the sum of multiples for each user who is in all of them.
+
+    Examples
+    --------
+    >>> one, other = ByUser(np.array([1, 2]), np.array([1.0, 0.5])), ByUser(np.array([2, 3]), np.array([0.25, 1.0]))
+    >>> contrast((1, one), (-1, other)).tolist()
+    [0.25]
+    """
+    shared = reduce(np.intersect1d, (one.users for _, one in terms))
+    total = np.zeros(len(shared))
+    for factor, one in terms:
+        total += factor * one.values[np.searchsorted(one.users, shared)]
+    return total
+
+
+@dataclass(frozen=True)
+class Lead:
+    """Hold by how much one thing exceeds another, on the same users, and whether that is more than chance explains.
+
+    Judged by Fisher's randomization test for pairs (R. A. Fisher, The Design of Experiments, 1935, section 21): if it
+    made no difference which of the two a user met, each user's difference would be as likely to have the other sign.
+    So how often do signs drawn by coins give as much? Where users are either found or not, that is McNemar's exact
+    test of those whom only one of the two found. The test is exact if the two can be swapped, and in large samples if
+    only their means are equal (J. P. Romano, JASA 85 (1990) 686-692). Counting the observed signs among those drawn
+    keeps the level (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, 1997, section 4.2.5). As in
+    McNemar's test, users are taken as independent of each other, which a joint matching makes them only nearly.
+
+    Parameters
+    ----------
+    mean
+        Of the users' differences.
+    p_more, p_less
+        How likely chance alone gives as much, or as little.
+    """
+
+    mean: float
+    p_more: float
+    p_less: float
+
+    @classmethod
+    def of(cls, differences: Floats) -> "Lead":
+        """Return the lead of which each user has such a part.
+
+        Examples
+        --------
+        >>> lead = Lead.of(np.array([1.0, 1.0, 0.0, 1.0, -1.0]))
+        >>> lead.mean, round(lead.p_more, 1), round(lead.p_less, 1)
+        (0.4, 0.3, 0.9)
+        """
+        sizes, counts = np.unique(np.abs(differences[differences != 0]).round(9), return_counts=True)
+        random = np.random.default_rng(0)
+        drawn = np.zeros(N_DRAWS)
+        for size, n in zip(sizes, counts, strict=True):  # of equal differences, only how many are positive counts
+            drawn += size * (2.0 * random.binomial(n, 0.5, N_DRAWS) - n)
+        total, rounding = math.fsum(differences), 1e-9 * (1 + float(counts @ sizes))
+        n_more, n_less = (np.count_nonzero(sign * drawn >= sign * total - rounding) for sign in (1, -1))
+        mean = total / max(len(differences), 1)
+        return cls(mean, (1 + int(n_more)) / (1 + N_DRAWS), (1 + int(n_less)) / (1 + N_DRAWS))
+
+    @property
+    def p_words(self) -> str:
+        """Return how likely it is by chance, in its own direction."""
+        p = min(self.p_more, self.p_less)
+        return f"p = {p:.2g}" if p >= LEAST_P else f"p < {LEAST_P}"
+
+    @property
+    def words(self) -> str:
+        """Return it in words."""
+        return f"{100 * self.mean:+.1f} points on the same users, {self.p_words}"
+
+
+def verdict_of(claimed: Sequence[Lead], unclaimed: Sequence[Lead] = ()) -> Judgement:
+    """Return whether all that is claimed is so.
+
+    It holds if every lead is clear: no need to correct for how many there are. It does not hold if the opposite of any
+    is, of those which are `unclaimed` too: corrected for how many could look like that by chance (Bonferroni).
+
+    Examples
+    --------
+    >>> verdict_of([Lead(0.2, p_more=0.01, p_less=0.99), Lead(0.1, p_more=0.2, p_less=0.8)])
+    'leans'
+    """
+    every = [*claimed, *unclaimed]
+    if not claimed:
+        return "not tested"
+    if any(lead.p_less * len(every) <= CHANCE for lead in every):
+        return "does not hold"
+    if all(lead.p_more <= CHANCE for lead in claimed):
+        return "holds"
+    return "leans" if all(lead.mean > 0 for lead in claimed) else "undecided"
+
+
+@dataclass(frozen=True)
 class Difference:
-    """Hold how much larger one rate is than another, and how large that could be by chance."""
+    """Hold a rate in two sets of runs, and the lead of the first on the same users."""
 
     first: float
     second: float
-    margin: float
+    lead: Lead
 
     @property
-    def is_clear(self) -> bool:
-        """Return whether the first is larger by more than chance explains."""
-        return self.first - self.second > self.margin
-
-    @property
-    def in_points(self) -> str:
-        """Return the difference in words."""
-        return f"{100 * (self.first - self.second):+.1f} ± {100 * self.margin:.1f} points"
-
-    @property
-    def verdict(self) -> Judgement:
-        """Return whether the first is larger."""
-        if self.first > self.second:
-            return "holds"
-        return "within the noise" if self.second - self.first <= self.margin else "does not hold"
+    def words(self) -> str:
+        """Return both rates, and how sure it is which one is larger."""
+        return f"{tenths(self.first)} against {tenths(self.second)} ({self.lead.p_words})"
 
 
-RateOf = Callable[[Evaluation], Rate | None]
-
-
-def accuracy_of(found: Evaluation) -> Rate | None:
-    """Return the share of common users who are identified."""
-    return found.accuracy_rate
-
-
-def precision_of(found: Evaluation) -> Rate | None:
-    """Return the share of pairs given out that are correct."""
-    return found.precision_rate
-
-
-def cluster_accuracy_of(found: Evaluation) -> Rate | None:
-    """Return the share of common users whose cluster is identified."""
-    return found.cluster_rate
-
-
-def compare(first: Iterable[Run], second: Iterable[Run], rate_of: RateOf = accuracy_of) -> Difference:
-    """Compare a rate in two sets of runs; repeats with the same number are of the same users."""
-    ours, theirs = (_by_repeat(runs, rate_of) for runs in (first, second))
-    shared = sorted(ours.keys() & theirs.keys())
-    if len(shared) >= ENOUGH:
-        pairs = [(ours[repeat][0], theirs[repeat][0]) for repeat in shared]
-        means = [math.fsum(rates) / len(shared) for rates in zip(*pairs, strict=True)]
-        return Difference(means[0], means[1], _student([one - other for one, other in pairs], means[0] - means[1]))
-    means = [math.fsum(rate for rate, _ in rates.values()) / len(rates) for rates in (ours, theirs)]
-    n_users = [sum(n for _, n in rates.values()) for rates in (ours, theirs)]
-    variance = sum(max(rate * (1 - rate), 0.0) / n for rate, n in zip(means, n_users, strict=True))
-    return Difference(means[0], means[1], float(ndtri(0.5 + LEVEL / 2)) * math.sqrt(variance))
-
-
-def _by_repeat(runs: Iterable[Run], rate_of: RateOf) -> dict[int, tuple[float, int]]:
-    """Return the rate and the number of common users of each repeat."""
-    found = ((run.repeat, rate_of(run.result.found), run.result.found.n_common) for run in runs)
-    return {repeat: (rate.value, n_common) for repeat, rate, n_common in found if rate is not None}
+def compare(first: Sequence[Run], second: Sequence[Run], kind: RateKind = ACCURACY) -> Difference:
+    """Compare a rate in two sets of runs, of the same data, on the users who are in both."""
+    rates = [mean(rate.value for run in runs if (rate := kind.of(run.result.found))) or 0.0 for runs in (first, second)]
+    lead = Lead.of(contrast((1, ByUser.of(first, kind)), (-1, ByUser.of(second, kind))))
+    return Difference(rates[0], rates[1], lead)
 
 
 def groups(runs: Iterable[Run], by: Callable[[Run], K]) -> dict[K, list[Run]]:
@@ -197,6 +285,8 @@ class Summary:
         With its 90% interval; None without common users.
     expected_correct, precision, cluster_accuracy, information_loss, groups_share
         Means; None where there are none.
+    with_state
+        The accuracy among users whose Markov chains have a state on both sides, where chains are compared.
     paper, paper_precision
         What the paper prints.
     """
@@ -210,6 +300,7 @@ class Summary:
     cluster_accuracy: float | None
     information_loss: float | None
     groups_share: float | None
+    with_state: Rate | None
     paper: Published | None
     paper_precision: Published | None
 
@@ -222,12 +313,28 @@ def summarise(experiment: Experiment, runs: Iterable[Run]) -> tuple[Summary, ...
     >>> summarise(Experiment(name="mine", title="", parts=(Part(data="web"),)), ())
     ()
     """
-    return tuple(_summary(experiment, spot, own) for spot, own in groups(runs, lambda run: run.spot).items())
+    own = list(runs)
+    stated = _users_with_state(own)
+    return tuple(
+        _summary(experiment, spot, here, stated.get(spot.data))
+        for spot, here in groups(own, lambda run: run.spot).items()
+    )
 
 
-def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run]) -> Summary:
+def _users_with_state(runs: Iterable[Run]) -> dict[DataName, ByUser]:
+    """Return the users whose chains have a state on both sides, in each set of data with chains."""
+    outcomes = ((run.spot.data, run.result.outcomes) for run in runs)
+    return {
+        data: ByUser(np.sort(one.users[one.has_state]), np.zeros(np.count_nonzero(one.has_state)))
+        for data, one in outcomes
+        if one.has_state is not None
+    }
+
+
+def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run], stated: ByUser | None) -> Summary:
     results = [run.result for run in runs]
     found = [one.found for one in results]
+    right = None if stated is None else contrast((1, ByUser.of(runs)), (1, stated))
     printed = partial(experiment.find_published, spot.part, spot.task, None if spot.is_all else spot.value)
     return Summary(
         spot,
@@ -239,6 +346,9 @@ def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run]) -> Summary
         cluster_accuracy=mean(one.cluster_accuracy for one in found),
         information_loss=mean(one.protected.information_loss for one in results if one.protected is not None),
         groups_share=mean(one.protected.n_groups / one.n_users for one in results if one.protected is not None),
+        with_state=None
+        if right is None or not len(right)
+        else Rate.of(math.fsum(right), len(right), 1 / results[0].n_known, LEVEL),
         paper=printed("accuracy"),
         paper_precision=printed("precision"),
     )

@@ -1,7 +1,7 @@
 """Tables of results: for machines one row for each point, for people with the paper's numbers beside ours."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import polars as pl
 
@@ -42,6 +42,8 @@ WEIGHT_NAMES: Mapping[WeightName, str] = {
     "cosine": "cosine",
     "dot": "dot product",
 }
+STATED = ("n", "value", "low", "high")  # of the accuracy among users with a state
+Column = tuple[str, Callable[[Summary], str]]  # of a table for people: its name, and what stands in a row
 TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
 
 
@@ -133,11 +135,20 @@ def _interval(found: Rate | None) -> str:
     return NOT_GIVEN if found is None else f"{tenths(found.low)} to {tenths(found.high)}"
 
 
+def bounded(found: Published) -> str:
+    """Return the paper's number as the paper has it.
+
+    Examples
+    --------
+    >>> bounded(Published("web", 0.45, bound="up to"))
+    'up to 45.0%'
+    """
+    return f"{found.bound} {tenths(found.number)}".strip()
+
+
 def _printed(found: Published | None) -> str:
     """Return the paper's number, with what to know about it."""
-    if found is None:
-        return NOT_GIVEN
-    return tenths(found.number) + (f" ({found.note})" if found.note else "")
+    return NOT_GIVEN if found is None else bounded(found) + (f" ({found.note})" if found.note else "")
 
 
 def summary_table(summaries: Iterable[Summary]) -> pl.DataFrame:
@@ -175,10 +186,12 @@ def _row(one: Summary) -> dict[str, Plain]:
         "precision": one.precision,
         "cluster_accuracy": one.cluster_accuracy,
         "accuracy_random": None if accuracy is None else accuracy.by_chance,
+        **{f"{name}_with_state": None if one.with_state is None else getattr(one.with_state, name) for name in STATED},
         "information_loss": one.information_loss,
         "groups_share": one.groups_share,
         "paper": None if one.paper is None else one.paper.number,
         "paper_precision": None if one.paper_precision is None else one.paper_precision.number,
+        "paper_bound": "" if paper is None else paper.bound,
         "paper_note": "" if paper is None else paper.note,
     }
 
@@ -188,28 +201,63 @@ def described_table(found: Description, job: Job, sources: Mapping[DataName, Dat
     return found.table.with_columns(data=pl.lit(job.data), source=pl.lit(sources[job.data].kind))
 
 
+def laid_out(summaries: Sequence[Summary], columns: Sequence[Column]) -> Rendered:
+    """Return the table for machines, and for people one row for each summary, with the columns that are named."""
+    rows = [[cell(one) for _, cell in columns] for one in summaries]
+    return Rendered(summary_table(summaries), markdown_table([name for name, _ in columns], rows))
+
+
+SOURCE: Column = ("data", lambda one: one.spot.source)
+USERS: Column = ("users", lambda one: f"{one.first.n_users:,}")
+PLACES: Column = ("places (K)", lambda one: f"{one.first.n_places:,}")
+CORRECT: Column = ("correct", lambda one: f"{one.expected_correct:,.0f}")
+ACCURACY: tuple[Column, ...] = (
+    ("accuracy", lambda one: _accuracy(one.accuracy)),
+    ("90% interval", lambda one: _interval(one.accuracy)),
+)
+WITH_STATE: tuple[Column, ...] = (
+    ("with a state", lambda one: _accuracy(one.with_state) + (f" of {one.with_state.n:,}" if one.with_state else "")),
+    ("90% interval", lambda one: _interval(one.with_state)),
+)
+PRINTED: Column = ("paper", lambda one: _printed(one.paper))
+
+
+def _weight(one: Summary) -> str:
+    is_chain = isinstance(one.spot.task.method, ChainMethod)
+    return NOT_GIVEN if is_chain else WEIGHT_NAMES[one.spot.task.weight]
+
+
 def points(evidence: Evidence) -> Rendered:
     """Lay out one row for each point: the layout of what has no other."""
-    has_paper = any(one.paper is not None for one in evidence.summaries)
-    rows = []
-    for one in evidence.summaries:
-        spot, method = one.spot, one.spot.task.method
-        rows.append(
-            [
-                spot.part + (f", {spot.label}" if spot.label else ""),
-                method.words,
-                NOT_GIVEN if isinstance(method, ChainMethod) else WEIGHT_NAMES[spot.task.weight],
-                f"{one.first.n_users:,}",
-                f"{one.repeats}",
-                _accuracy(one.accuracy),
-                _interval(one.accuracy),
-                *([_printed(one.paper)] if has_paper else []),
-            ]
-        )
-    header = ["what", "attack", "weight", "users", "draws", "accuracy", "90% interval"]
-    return Rendered(
-        summary_table(evidence.summaries), markdown_table([*header, *(["paper"] if has_paper else [])], rows)
+    summaries = evidence.summaries
+    columns: list[Column] = [
+        ("what", lambda one: ", ".join(filter(None, (one.spot.part, one.spot.label)))),
+        ("attack", lambda one: one.spot.task.method.words),
+        ("weight", _weight),
+        USERS,
+        ("draws", lambda one: f"{one.repeats}"),
+        *ACCURACY,
+        *(WITH_STATE if any(one.with_state for one in summaries) else ()),
+        *([PRINTED] if any(one.paper for one in summaries) else []),
+    ]
+    rendered = laid_out(summaries, columns)
+    return Rendered(rendered.table, [*rendered.markdown, *_states(summaries)])
+
+
+def _states(summaries: Sequence[Summary]) -> list[str]:
+    """Say how many users have no Markov chain to compare."""
+    of_chains = (one.first for one in summaries if one.first.outcomes.has_state is not None)
+    first = next(of_chains, None)
+    if first is None or first.outcomes.has_state is None:
+        return []
+    n, n_with = len(first.outcomes.users), int(first.outcomes.has_state.sum())
+    without = (
+        f"{n - n_with:,} of {n:,} users have no state of a Markov chain on one side or the other: they stay nowhere "
+        f"long enough. They count in the accuracy, {first.found.n_guesses:,} of them as guesses, for want of a state "
+        f"on the released side. *With a state* is the accuracy among the {n_with:,} who have one on both sides, "
+        "whatever the attack."
     )
+    return ["", without]
 
 
 def metrics(evidence: Evidence) -> Rendered:
@@ -233,74 +281,43 @@ def metrics(evidence: Evidence) -> Rendered:
 
 def overlap(evidence: Evidence) -> Rendered:
     """Lay out one row for each algorithm."""
-    rows = [
-        [
-            one.spot.task.method.words,
-            f"{one.first.n_users:,} + {one.first.n_known:,}, {one.first.found.n_common:,} in common",
-            f"{one.first.found.size:,}",
-            f"{one.expected_correct:,.0f}",
-            f"{one.first.found.size - one.expected_correct:,.0f}",
-            rate(one.precision),
-            _printed(one.paper_precision),
-        ]
-        for one in evidence.summaries
+    columns: list[Column] = [
+        ("algorithm", lambda one: one.spot.task.method.words),
+        ("users", lambda one: f"{one.first.n_users:,} + {one.first.n_known:,}, {one.first.found.n_common:,} in common"),
+        ("pairs given out", lambda one: f"{one.first.found.size:,}"),
+        CORRECT,
+        ("incorrect", lambda one: f"{one.first.found.size - one.expected_correct:,.0f}"),
+        ("precision", lambda one: rate(one.precision)),
+        ("paper's precision", lambda one: _printed(one.paper_precision)),
     ]
-    header = ["algorithm", "users", "pairs given out", "correct", "incorrect", "precision", "paper's precision"]
-    return Rendered(summary_table(evidence.summaries), markdown_table(header, rows))
+    return laid_out(evidence.summaries, columns)
 
 
 def aggregation(evidence: Evidence) -> Rendered:
     """Lay out one row for each kind of place."""
-    rows = [
-        [
-            one.spot.part,
-            one.spot.source,
-            f"{one.first.n_users:,}",
-            f"{one.first.n_places:,}",
-            f"{one.expected_correct:,.0f}",
-            _accuracy(one.accuracy),
-            _interval(one.accuracy),
-            _printed(one.paper),
-        ]
-        for one in evidence.summaries
-    ]
-    header = ["places", "data", "users", "places (K)", "correct", "accuracy", "90% interval", "paper"]
-    return Rendered(summary_table(evidence.summaries), markdown_table(header, rows))
+    places: Column = ("places", lambda one: one.spot.part)
+    return laid_out(evidence.summaries, [places, SOURCE, USERS, PLACES, CORRECT, *ACCURACY, PRINTED])
 
 
 def runtime(evidence: Evidence) -> Rendered:
     """Lay out one row for each set of data: ours and the paper's seconds."""
-    lines: list[list[str]] = []
-    rows: list[dict[str, Plain]] = []
-    for part in evidence.experiment.parts:
-        for job in part.jobs():
-            one = evidence.done.get(job)
-            if one is None or not isinstance(one.result, TimeResult) or not isinstance(job.task, TimeTask):
-                continue
-            found, source, weight = one.result, evidence.sources[job.data].kind, job.task.weight
-            attack = AttackTask(weight)
-            printed = [evidence.experiment.find_published(part.name, attack, measure=measure) for measure in TIMES]
-            paper = [None if number is None else number.number for number in printed]
-            ours = [found.seconds_weights, found.seconds_matching, found.seconds_proof]
-            sizes = [f"{found.n_users:,}", f"{found.n_places:,}"]
-            lines.append([DATA_NAMES[job.data], source, *sizes, *map(_seconds, (*ours, *paper))])
-            rows.append(
-                {
-                    "part": part.name,
-                    "data": job.data,
-                    "source": source,
-                    "weight": weight,
-                    "method": JOINT.name,
-                    "repeats": 1,
-                    "n_users": found.n_users,
-                    "n_known": found.n_known,
-                    "n_places": found.n_places,
-                    **dict(zip((*TIMES, "seconds_proof"), ours, strict=True)),
-                    **{f"paper_{measure}": number for measure, number in zip(TIMES, paper, strict=True)},
-                }
-            )
     header = ["data", "", "users", "places", "weights (s)", "matching (s)", "proof (s)"]
     header += ["paper: weights (s)", "paper: matching (s)"]
+    lines: list[list[str]] = []
+    rows: list[dict[str, Plain]] = []
+    for name, job in ((part.name, job) for part in evidence.experiment.parts for job in part.jobs()):
+        found = evidence.done[job].result if job in evidence.done else None
+        if not isinstance(found, TimeResult) or not isinstance(job.task, TimeTask):
+            continue
+        source, attack = evidence.sources[job.data].kind, AttackTask(job.task.weight)
+        printed = [evidence.experiment.find_published(name, attack, measure=measure) for measure in TIMES]
+        paper = [None if one is None else one.number for one in printed]
+        ours = [found.seconds_weights, found.seconds_matching, found.seconds_proof]
+        sizes = [f"{found.n_users:,}", f"{found.n_places:,}"]
+        lines.append([DATA_NAMES[job.data], source, *sizes, *map(_seconds, (*ours, *paper))])
+        what = {"part": name, "data": job.data, "source": source, "weight": attack.weight, "method": JOINT.name}
+        told = {f"paper_{measure}": number for measure, number in zip(TIMES, paper, strict=True)}
+        rows.append({**what, "repeats": 1, **asdict(found), **told})
     table = pl.DataFrame(rows, schema_overrides={f"paper_{measure}": pl.Float64 for measure in TIMES})
     return Rendered(table, [*markdown_table(header, lines), "", MACHINE])
 

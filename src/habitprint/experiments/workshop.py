@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, TypeVarTuple, cast
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ import polars as pl
 from habitprint.arrays import Indices
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate
+from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
     ActiveWeeks,
@@ -25,6 +26,7 @@ from habitprint.experiments.jobs import (
     Done,
     Job,
     LeftOut,
+    Outcomes,
     Popularity,
     ProtectionEffect,
     Result,
@@ -36,13 +38,14 @@ from habitprint.experiments.jobs import (
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
 from habitprint.histograms import Histograms, align
+from habitprint.ids import positions
 from habitprint.losses import measure_losses
 from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.top_places import KeepPlaces
-from habitprint.periods import OnDays, split
+from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
@@ -53,10 +56,20 @@ WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
 SQUARE = 1000  # metres; any side tells who was within the area
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class NotEnoughUsersError(InputError):
     """Tell that a setting asks for more users than there are: this point of a curve is left out."""
+
+
+def _once(method: Callable[["Workshop", *Ts], T]) -> Callable[["Workshop", *Ts], T]:
+    """Make what a method returns once for each of its arguments, whichever thread asks first."""
+
+    def made(self: "Workshop", /, *args: *Ts) -> T:
+        return self.once((method.__name__, *args), lambda: method(self, *args))
+
+    return made
 
 
 class Workshop:
@@ -85,62 +98,54 @@ class Workshop:
                 self._made[key] = make()
             return cast("T", self._made[key])
 
+    @_once
     def data(self, name: DataName) -> Data:
         """Return the data of that name."""
+        source = self.sources[name]
+        assert source.open is not None, "jobs without data are not run"  # noqa: S101
+        return source.open()
 
-        def make() -> Data:
-            source = self.sources[name]
-            assert source.open is not None, "jobs without data are not run"  # noqa: S101
-            return source.open()
+    @_once
+    def users(self, name: DataName) -> pl.Series:
+        """Return all users of the data, in order: a user's number in it is the same in all periods and settings."""
+        return self.data(name).events.usable.select("user").unique().collect(engine="streaming")["user"].sort()
 
-        return self.once(("data", name), make)
+    @_once
+    def split(self, name: DataName, last_day: DayName | None, side: float | None) -> Split:
+        """Return both periods, with all users who are active in both, and what became of the rows."""
+        data = self.data(name)
+        events = data.events if side is None else _grid(data, side).place(data.events)
+        if last_day is None:
+            return split(events, data.period)
+        first: DayName = "monday"
+        cohort = split(events, OnDays(first, first, of=data.period)).released.users
+        return split(events, OnDays(first, last_day, of=data.period), users=cohort)
 
     def histograms(self, name: DataName, last_day: DayName | None, side: float | None) -> tuple[Histograms, Histograms]:
         """Return both periods, with all users who are active in both."""
+        released, known = self.split(name, last_day, side)
+        return released, known
 
-        def make() -> tuple[Histograms, Histograms]:
-            data = self.data(name)
-            events = data.events
-            if side is not None:
-                events = _grid(data, side).place(events)
-            if last_day is None:
-                released, known = split(events, data.period)
-                return released, known
-            first: DayName = "monday"
-            cohort = split(events, OnDays(first, first, of=data.period)).released.users
-            released, known = split(events, OnDays(first, last_day, of=data.period), users=cohort)
-            return released, known
-
-        return self.once(("histograms", name, last_day, side), make)
-
+    @_once
     def popular(self, name: DataName, side: float | None) -> pl.DataFrame:
         """Return the places, most visited first: ``place, visits``; by all users in both periods."""
+        tables = [side_.to_table().select("place", "count") for side_ in self.histograms(name, None, side)]
+        visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
+        return visits.sort("visits", "place", descending=[True, False])
 
-        def make() -> pl.DataFrame:
-            tables = [side_.to_table().select("place", "count") for side_ in self.histograms(name, None, side)]
-            visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
-            return visits.sort("visits", "place", descending=[True, False])
-
-        return self.once(("popular", name, side), make)
-
+    @_once
     def chains(self, name: DataName, side: float) -> tuple[Chains, Chains]:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
-
-        def make() -> tuple[Chains, Chains]:
-            data = self.data(name)
-            users = self.histograms(name, None, side)[0].users
-            is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
-            points = data.events.leave_out(~is_inside, OUTSIDE)
-            parts = data.period.parts(points).frame.filter(
-                (pl.col("reason") == 0) & pl.col("user").is_in(users.implode())
-            )
-            released, known = (
-                mobility_chains(parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon").collect())
-                for part in (RELEASED, KNOWN)
-            )
-            return released, known
-
-        return self.once(("chains", name, side), make)
+        data = self.data(name)
+        users = self.histograms(name, None, side)[0].users
+        is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
+        points = data.events.leave_out(~is_inside, OUTSIDE)
+        parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
+        released, known = (
+            mobility_chains(parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon").collect())
+            for part in (RELEASED, KNOWN)
+        )
+        return released, known
 
 
 def _grid(data: Data, side: float) -> Grid:
@@ -288,22 +293,30 @@ def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress
         return _compare_chains(job, method, workshop, seed)
     sides = prepare(job, workshop, seed, progress)
     released, known = sides.released, sides.known
+    common = common_users(SAME_ID, released.users, known.users)
     matching = match(
         released,
         known,
         weight=task.weight,
-        size=common_users(SAME_ID, released.users, known.users).n if method.is_as_common else None,
+        size=common.n if method.is_as_common else None,
         method=method.solver,
         direction=method.direction,
         seed=seed,
         max_memory=max_memory,
         progress=progress,
     )
+    right, of_row = user_chances(matching, released, known, common), share_classes(released)
     return AttackResult(
         n_users=released.n_users,
         n_known=known.n_users,
         n_places=sides.n_places,
         found=evaluate(matching, released, known),
+        outcomes=Outcomes(
+            users=positions(released.users.gather(common.released), workshop.users(job.data)),
+            right=right,
+            clustered=right * np.bincount(of_row)[of_row[common.released]] if sides.protected else None,
+        ),
+        unused=dict(workshop.split(job.data, job.setting.last_day, job.setting.side).unused),
         gap=matching.gap,
         protected=sides.protected,
     )
@@ -313,8 +326,20 @@ def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int
     side = job.setting.side
     assert side is not None, "chains are compared with squares"  # noqa: S101
     released, known = workshop.chains(job.data, side)
-    found = evaluate_chains(match_chains(released, known, kind=method.distance, seed=seed))
-    return AttackResult(n_users=released.n_users, n_known=known.n_users, n_places=None, found=found)
+    matching = match_chains(released, known, kind=method.distance, seed=seed)
+    common = common_users(SAME_ID, released.users, known.users)
+    return AttackResult(
+        n_users=released.n_users,
+        n_known=known.n_users,
+        n_places=None,
+        found=evaluate_chains(matching),
+        outcomes=Outcomes(
+            users=positions(released.users.gather(common.released), workshop.users(job.data)),
+            right=matching.chances(common),
+            has_state=matching.has_state(common),
+        ),
+        unused=dict(workshop.split(job.data, None, side).unused),
+    )
 
 
 class _Stopwatch:

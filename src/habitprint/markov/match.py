@@ -14,7 +14,7 @@ from habitprint.markov.chains import Chains
 from habitprint.markov.distances import NEAR, ChainDistance, chain_distances
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
-from habitprint.truth import SAME_ID, Truth, common_users
+from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
 
 # Distances this close are equal up to rounding: a ten-thousandth of a millimetre.
 TIE = 1e-7
@@ -37,8 +37,8 @@ class ChainMatching:
         Who is equally near to whom, shape (N, N′), known users ascending: `known` is one of them, drawn by the seed.
     known_users
         The ids of the N′ known users.
-    n_released_without_state, n_known_without_state
-        Users of both sides without any state.
+    released_has_state, known_has_state
+        Which users of both sides have any state.
     kind, seed
         How the pairs were found.
 
@@ -59,13 +59,13 @@ class ChainMatching:
     distances: Floats
     is_nearest: Booleans
     known_users: pl.Series
-    n_released_without_state: int
-    n_known_without_state: int
+    released_has_state: Booleans
+    known_has_state: Booleans
     kind: ChainDistance
     seed: int
 
     def __post_init__(self) -> None:
-        for array in (self.distances, self.is_nearest):
+        for array in (self.distances, self.is_nearest, self.released_has_state, self.known_has_state):
             array.setflags(write=False)
 
     def __repr__(self) -> str:
@@ -90,6 +90,26 @@ class ChainMatching:
     def n_guesses(self) -> int:
         """Return the number of guesses."""
         return int(np.count_nonzero(self.is_guess))
+
+    @property
+    def n_released_without_state(self) -> int:
+        """Return the number of released users without any state."""
+        return int(np.count_nonzero(~self.released_has_state))
+
+    @property
+    def n_known_without_state(self) -> int:
+        """Return the number of known users without any state."""
+        return int(np.count_nonzero(~self.known_has_state))
+
+    def chances(self, common: CommonUsers) -> Floats:
+        """Return the probability that the pair of each common user is right, over choices among equally near ones."""
+        chances: Floats = self.is_nearest[common.released, common.known] / self.n_nearest[common.released]
+        return chances
+
+    def has_state(self, common: CommonUsers) -> Booleans:
+        """Return which common users have a state on both sides: nobody else can be found but by chance."""
+        both: Booleans = self.released_has_state[common.released] & self.known_has_state[common.known]
+        return both
 
     def to_table(self) -> pl.DataFrame:
         """Return the pairs as a table ``released, known, distance, n_nearest, is_guess``; a guess has no distance."""
@@ -146,8 +166,8 @@ def match_chains(
         distances=least,
         is_nearest=is_nearest,
         known_users=known.users,
-        n_released_without_state=released.n_without_state,
-        n_known_without_state=known.n_without_state,
+        released_has_state=released.has_state,
+        known_has_state=known.has_state,
         kind=kind,
         seed=seed,
     )
@@ -183,7 +203,7 @@ def evaluate_chains(matching: ChainMatching, truth: Truth = SAME_ID) -> Evaluati
             NoCommonUserWarning,
             stacklevel=2,
         )
-    correct = math.fsum(matching.is_nearest[common.released, common.known] / matching.n_nearest[common.released])
+    correct = math.fsum(matching.chances(common))
     by_chance = common.n / matching.known_users.len()
     return Evaluation(
         expected_correct=correct,

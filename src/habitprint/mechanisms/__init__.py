@@ -24,7 +24,7 @@ from habitprint.mechanisms.guarantees import (
 )
 from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.pseudonyms import pseudonymise
-from habitprint.mechanisms.release import Mechanism, Release, Step, chain, check_guarantees
+from habitprint.mechanisms.release import Mechanism, Release, Step, View, chain, check_guarantees
 from habitprint.mechanisms.top_places import KeepTopPlaces, keep_top_places
 
 __all__ = [
@@ -47,6 +47,7 @@ __all__ = [
     "Step",
     "SuppressBelow",
     "TotalsExposure",
+    "View",
     "add_noise",
     "chain",
     "check_guarantees",

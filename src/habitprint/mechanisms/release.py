@@ -105,6 +105,14 @@ class PublicPart(ABC):
         """Return all that is needed to do it again."""
 
 
+@dataclass(frozen=True, eq=False)
+class View:
+    """Hold what an adversary makes of his own table before an attack, and in words what he did."""
+
+    words: str
+    histograms: Histograms
+
+
 @dataclass(frozen=True)
 class Release:
     """Hold protected histograms, the steps that made them, and what they guarantee.
@@ -140,6 +148,12 @@ class Release:
             if step.copied is not None:
                 known = step.copied.public(known)
         return known
+
+    def views(self, known: Histograms) -> tuple[View, ...]:
+        """Return every variant of his table that an adversary can make without secrets."""
+        copied = [step.words for step in self.steps if step.copied is not None]
+        unchanged = View("as it is", known)
+        return (unchanged, View("; ".join(copied), self.public(known))) if copied else (unchanged,)
 
     def facts(self, kind: type[AnyFacts]) -> AnyFacts:
         """Return the facts of the last step of a kind.

@@ -1,22 +1,32 @@
 """Which part of the events is released, and which is known to the adversary."""
 
+from habitprint.periods.calendar import Calendar, DayRows, count_days
 from habitprint.periods.periods import (
+    AllOtherTime,
     BusiestWeeks,
     ConsecutiveWeeks,
     DateRanges,
     HalvesOfActiveWeeks,
+    HalvesOfRows,
     OnDays,
     Period,
+    Span,
 )
 from habitprint.periods.split import Split, split
 
 __all__ = [
+    "AllOtherTime",
     "BusiestWeeks",
+    "Calendar",
     "ConsecutiveWeeks",
     "DateRanges",
+    "DayRows",
     "HalvesOfActiveWeeks",
+    "HalvesOfRows",
     "OnDays",
     "Period",
+    "Span",
     "Split",
+    "count_days",
     "split",
 ]

@@ -1,6 +1,6 @@
 """Which events are released and which are known: small values that read like sentences."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Protocol
 
@@ -9,6 +9,7 @@ import polars as pl
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
 from habitprint.events.events import require_events
+from habitprint.periods.calendar import Calendar, count_days
 from habitprint.periods.dates import (
     DAYS,
     DayName,
@@ -22,6 +23,61 @@ from habitprint.periods.dates import (
 from habitprint.tables import collect
 
 RELEASED, KNOWN = 0, 1  # the two parts
+DayRange = tuple[str | date, str | date]  # the first and the last day
+
+
+@dataclass(frozen=True)
+class Span:
+    """Hold which time one part covers.
+
+    Parameters
+    ----------
+    words
+        In words.
+    ranges
+        The first and the last day of each run of days; None where it has no end. Empty where the days differ from
+        user to user.
+
+    Examples
+    --------
+    >>> Span.between(date(2012, 4, 9), date(2012, 4, 15)).words
+    '9 April 2012 to 15 April 2012'
+    """
+
+    words: str
+    ranges: tuple[tuple[date | None, date | None], ...] = ()
+
+    @property
+    def one_range(self) -> tuple[date, date] | None:
+        """Return the first and the last day; None if the span is not one run of days with two ends.
+
+        Examples
+        --------
+        >>> span = Span.between(date(2012, 4, 9), date(2012, 4, 15))
+        >>> span.one_range == span.ranges[0], Span("the first half of each user's active weeks").one_range
+        (True, None)
+        """
+        if len(self.ranges) != 1:
+            return None
+        first, last = self.ranges[0]
+        return None if first is None or last is None else (first, last)
+
+    @classmethod
+    def between(cls, first: date, last: date) -> "Span":
+        """Return the span of some days in a row."""
+        return cls(f"{in_words(first)} to {in_words(last)}", ((first, last),))
+
+    @classmethod
+    def outside(cls, first: date, last: date) -> "Span":
+        """Return the span of all days but these.
+
+        Examples
+        --------
+        >>> Span.outside(date(2012, 4, 9), date(2012, 4, 15)).ranges
+        ((None, datetime.date(2012, 4, 8)), (datetime.date(2012, 4, 16), None))
+        """
+        day = timedelta(days=1)
+        return cls("all other time in the file", ((None, first - day), (last + day, None)))
 
 
 @dataclass(frozen=True)
@@ -33,6 +89,8 @@ class Parts:
 
     frame: pl.LazyFrame
     words: str
+    released: Span
+    known: Span
 
 
 class Period(Protocol):
@@ -52,17 +110,10 @@ class DateRanges:
     '9 April 2012 to 15 April 2012 released, 16 April 2012 to 22 April 2012 known'
     """
 
-    released: tuple[str | date, str | date]
-    known: tuple[str | date, str | date]
+    released: DayRange
+    known: DayRange
 
     def __post_init__(self) -> None:
-        for name, (first, last) in zip(("released", "known"), self.ranges, strict=True):
-            if first > last:
-                raise InputError(
-                    f"the {name} period ends on {last} before it begins on {first}",
-                    why="a period has a first and a last day",
-                    fix="swap the two",
-                )
         (first, last), (other_first, other_last) = self.ranges
         if first <= other_last and other_first <= last:
             raise InputError(
@@ -75,28 +126,90 @@ class DateRanges:
     @property
     def ranges(self) -> tuple[tuple[date, date], tuple[date, date]]:
         """Return the two ranges as dates."""
-        given: tuple[tuple[str, object], ...] = (("released", self.released), ("known", self.known))
-        for name, days in given:
-            if not isinstance(days, (tuple, list)) or len(days) != 2:  # noqa: PLR2004 - first and last
-                raise InputError(
-                    f"{name} {days!r} is not a range of days",
-                    why="each of the two has a first and a last day",
-                    fix=f"write {name}=('2012-04-09', '2012-04-15')",
-                )
-        (a, b), (c, d) = self.released, self.known
-        return (to_date(a), to_date(b)), (to_date(c), to_date(d))
+        return _to_range("released", self.released), _to_range("known", self.known)
 
     @property
     def words(self) -> str:
         """Return the periods in words."""
-        (a, b), (c, d) = (tuple(map(in_words, days)) for days in self.ranges)
-        return f"{a} to {b} released, {c} to {d} known"
+        released, known = (Span.between(*days).words for days in self.ranges)
+        return f"{released} released, {known} known"
 
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
         is_released, is_known = (between(*days, events.time_zone) for days in self.ranges)
         part = pl.when(is_released).then(pl.lit(RELEASED, pl.Int8)).when(is_known).then(pl.lit(KNOWN, pl.Int8))
-        return Parts(events.frame.with_columns(part=part), f"{self.words} ({events.time_zone})")
+        released, known = (Span.between(*days) for days in self.ranges)
+        words = f"{self.words} ({events.time_zone})"
+        return Parts(events.frame.with_columns(part=part), words, released, known)
+
+
+def _to_range(name: str, days: object) -> tuple[date, date]:
+    """Return a range as dates, or raise `InputError` unless it has a first and a last day, in this order."""
+    if not isinstance(days, (tuple, list)) or len(days) != 2:  # noqa: PLR2004 - first and last
+        raise InputError(
+            f"{name} {days!r} is not a range of days",
+            why="a period has a first and a last day",
+            fix=f"write {name}=('2012-04-09', '2012-04-15')",
+        )
+    first, last = map(to_date, days)
+    if first > last:
+        raise InputError(
+            f"the {name} period ends on {last} before it begins on {first}",
+            why="a period has a first and a last day",
+            fix="swap the two",
+        )
+    return first, last
+
+
+@dataclass(frozen=True)
+class AllOtherTime:
+    """One range of days is released and all other time in the file known; or one is known and the rest released.
+
+    Parameters
+    ----------
+    released, known
+        The first and the last day of the one part; the part that is None is all other time.
+
+    Examples
+    --------
+    >>> AllOtherTime(released=("2012-04-09", "2012-04-15")).words
+    '9 April 2012 to 15 April 2012 released, all other time in the file known'
+    """
+
+    released: DayRange | None = None
+    known: DayRange | None = None
+
+    def __post_init__(self) -> None:
+        if (self.released is None) == (self.known is None):
+            raise InputError(
+                "all other time than what?" if self.released is None else "there is no other time than both parts",
+                why="one part is a range of days, the other all other time",
+                fix="give one range: hp.AllOtherTime(released=('2012-04-09', '2012-04-15')); two go into hp.DateRanges",
+            )
+        _ = self.range
+
+    @property
+    def range(self) -> tuple[date, date]:
+        """Return the days of the part that is a range."""
+        return _to_range("released", self.released) if self.known is None else _to_range("known", self.known)
+
+    @property
+    def words(self) -> str:
+        """Return the periods in words."""
+        released, known = self._spans
+        return f"{released.words} released, {known.words} known"
+
+    @property
+    def _spans(self) -> tuple[Span, Span]:
+        days, rest = Span.between(*self.range), Span.outside(*self.range)
+        return (days, rest) if self.known is None else (rest, days)
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        within, outside = (RELEASED, KNOWN) if self.known is None else (KNOWN, RELEASED)
+        is_within = between(*self.range, events.time_zone)
+        part = pl.when(is_within).then(pl.lit(within, pl.Int8)).otherwise(pl.lit(outside, pl.Int8))
+        return Parts(events.frame.with_columns(part=part), f"{self.words} ({events.time_zone})", *self._spans)
 
 
 @dataclass(frozen=True)
@@ -177,10 +290,39 @@ class BusiestWeeks:
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
         found = self.find(events).parts(events)
-        return Parts(
-            found.frame,
-            f"{found.words}: the two weeks with the most users active in both (an event in each, among all users)",
-        )
+        how = "the two weeks with the most users active in both (an event in each, among all users)"
+        return replace(found, words=f"{found.words}: {how}")
+
+
+@dataclass(frozen=True)
+class HalvesOfRows:
+    """The days before the one that halves the rows of a file are released, the days from it on known.
+
+    It is the longest pair of periods that a file allows. Of equally even cuts the earliest is taken. Days that are
+    years from all others (`Calendar.strays`) are left out.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-02", "2012-04-09", "2012-04-16", "2012-04-18"]
+    >>> events = hp.events_from_frame({"user": [1] * 4, "time": days, "place": [7] * 4})
+    >>> HalvesOfRows().find(events).words
+    '2 April 2012 to 15 April 2012 released, 16 April 2012 to 18 April 2012 known'
+    """
+
+    def find(self, events: Events) -> DateRanges:
+        """Return the two ranges of days found in the events."""
+        return self.cut(count_days(events))
+
+    def cut(self, calendar: Calendar) -> DateRanges:
+        """Return the two ranges of days, from the number of rows on each day."""
+        first, cut, last = calendar.halves
+        return DateRanges((first, cut - timedelta(days=1)), (cut, last))
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        found = self.find(events).parts(events)
+        return replace(found, words=f"{found.words}: cut at the day that halves the rows")
 
 
 @dataclass(frozen=True)
@@ -221,6 +363,8 @@ class HalvesOfActiveWeeks:
             frame.with_columns(part).drop("last_released"),
             f"each user's active weeks (from {self.first_day.title()}, {events.time_zone}): first half released, "
             "second half known",
+            Span("the first half of each user's active weeks"),
+            Span("the second half of each user's active weeks"),
         )
 
 
@@ -271,5 +415,7 @@ class OnDays:
         is_kept = weekday.is_in([DAYS.index(day) for day in self.days])
         days = self.first.title() if len(self.days) == 1 else f"{self.first.title()} to {self.last.title()}"
         return Parts(
-            whole.frame.with_columns(part=pl.when(is_kept).then(pl.col("part"))), f"{days} only; {whole.words}"
+            whole.frame.with_columns(part=pl.when(is_kept).then(pl.col("part"))),
+            f"{days} only; {whole.words}",
+            *(replace(span, words=f"{span.words}, {days} only") for span in (whole.released, whole.known)),
         )

@@ -13,25 +13,29 @@ from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.periods.periods import KNOWN, RELEASED, Period
+from habitprint.periods.periods import KNOWN, RELEASED, Period, Span
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.progress import Progress, silent
 
 CountedAs = Literal["visits", "seconds"]
+Sides = Literal["both", "all"]
+SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
 
 
 @dataclass(frozen=True)
 class Split:
-    """Hold two sets of histograms of the same users, and what became of every row of the events.
+    """Hold two sets of histograms, and what became of every row of the events.
 
     It unpacks into the two: ``released, known = split(...)``.
 
     Parameters
     ----------
     released, known
-        The histograms of the two parts, over the same users.
+        The histograms of the two parts: over the same users, unless all were asked for.
     periods
         Which days are in which part, in words.
+    released_span, known_span
+        Which time each part covers.
     source
         Where the events come from.
     n_rows
@@ -41,7 +45,7 @@ class Split:
     n_outside
         Rows outside both periods.
     n_of_others
-        Rows within the periods of users who were not active in both parts, or not asked for.
+        Rows within the periods of users who were not active enough, or not asked for.
     n_users_seen
         Users with a row within the periods.
     unused
@@ -60,6 +64,8 @@ class Split:
     released: Histograms
     known: Histograms
     periods: str
+    released_span: Span
+    known_span: Span
     source: str
     n_rows: int
     n_used: int
@@ -67,6 +73,11 @@ class Split:
     n_of_others: int
     n_users_seen: int
     unused: Mapping[str, int]
+
+    @property
+    def n_common(self) -> int:
+        """Return the number of users in both parts."""
+        return int((positions(self.released.users, self.known.users) >= 0).sum())
 
     def __iter__(self) -> Iterator[Histograms]:
         yield self.released
@@ -77,7 +88,7 @@ def split(
     events: Events,
     period: Period,
     *,
-    users: Iterable[object] | None = None,
+    users: Sides | Iterable[object] = "both",
     active: int = 1,
     count: CountedAs = "visits",
     progress: Progress = silent,
@@ -89,12 +100,14 @@ def split(
     events
         Events with places; a `Grid` gives places to positions.
     period
-        Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `BusiestWeeks`,
-        `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
+        Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
+        `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
     users
-        A fixed cohort: the histograms are of exactly these users. None: of all who are active.
+        ``"both"``: who is active in both parts, so that both have the same users, as in the paper's tables.
+        ``"all"``: everybody who is active in a part, also those on one side only (the paper's N ≠ N′). Or a fixed
+        cohort: the histograms are of exactly these users.
     active
-        The least number of events in each part for a user to be kept. `BusiestWeeks` looks neither at this nor at
+        The least number of events in a part for a user to be active in it. `BusiestWeeks` looks neither at this nor at
         ``users``.
     count
         What a count is: the number of ``"visits"``, or the ``"seconds"`` spent.
@@ -109,7 +122,7 @@ def split(
     ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
     """
     _check(events, period, active, count)
-    cohort = _cohort(users)
+    chosen = _chosen(users)
     if count == "seconds":
         events = events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
     progress("finding the periods", 0, 2)
@@ -120,13 +133,15 @@ def split(
     n_outside = found.n_unused.get(0, 0)
     n_inside = [int(part.n_events.sum()) for part in found.parts]
     _refuse_empty(n_inside, n_outside, unused, parts.words, events.source)
-    kept = found.of(_kept_users(found, cohort, active, parts.words))
+    kept = found.of(*_kept_users(found, chosen, active, parts.words))
     n_used = kept.n_events
     progress("counting events", 2, 2)
     return Split(
         released=kept.histograms(RELEASED),
         known=kept.histograms(KNOWN),
         periods=parts.words,
+        released_span=parts.released,
+        known_span=parts.known,
         source=events.source,
         n_rows=sum(n_inside) + sum(found.n_unused.values()),
         n_used=n_used,
@@ -143,7 +158,7 @@ def _check(events: Events, period: Period, active: int, count: str) -> None:
         raise InputError(
             f"{period!r} is not a period",
             why="it says which events are released and which are known",
-            fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.BusiestWeeks or hp.HalvesOfActiveWeeks",
+            fix="use hp.ConsecutiveWeeks('2012-04-09'), hp.DateRanges, hp.HalvesOfRows or another period",
         )
     require_option("count", count, get_args(CountedAs))
     why = "it is the least number of events of a user in each part"
@@ -168,15 +183,15 @@ def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int]
             )
 
 
-def _cohort(users: Iterable[object] | None) -> pl.Series | None:
-    """Return the distinct ids of a fixed cohort in ascending order."""
-    if users is None:
-        return None
+def _chosen(users: Sides | Iterable[object]) -> Sides | pl.Series:
+    """Return which users are asked for; of a fixed cohort the distinct ids in ascending order."""
+    if isinstance(users, str) and users in SIDES:
+        return SIDES[users]
     if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
         raise InputError(
             f"users={users!r} is not a list of users",
             why="a fixed cohort has several users",
-            fix=f"write users=[{users!r}]; for all who are active, leave it away",
+            fix=f"write users=[{users!r}]; or 'both' for all who are in both parts, 'all' for all in either",
         )
     cohort = to_ids(users, "user").unique().sort()
     if cohort.is_empty():
@@ -188,25 +203,34 @@ def _cohort(users: Iterable[object] | None) -> pl.Series | None:
     return cohort
 
 
-def _kept_users(found: Tally, cohort: pl.Series | None, active: int, words: str) -> Indices:
-    """Return the codes of the users with enough events in both parts; with a cohort exactly those, or an error."""
+def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str) -> tuple[Indices, Indices]:
+    """Return the codes of the users of each part who are kept; with a cohort exactly those, or an error."""
     released, known = (part.users[part.n_events >= active] for part in found.parts)
     users: Indices = np.intersect1d(released, known, assume_unique=True)
-    if cohort is not None:
-        rows = positions(cohort, found.user_ids(users))
+    events = f"at least {active} {'event' if active == 1 else 'events'}"
+    if isinstance(chosen, pl.Series):
+        rows = positions(chosen, found.user_ids(users))
         is_missing = rows < 0
         if is_missing.any():
             raise InputError(
-                f"user {first_few(cohort.filter(is_missing).to_list())} of the cohort is not active in both parts",
-                why=f"a fixed cohort has the same users on both sides, each with at least {active} "
-                f"{'event' if active == 1 else 'events'} in both ({words})",
+                f"user {first_few(chosen.filter(is_missing).to_list())} of the cohort is not active in both parts",
+                why=f"a fixed cohort has the same users on both sides, each with {events} in both ({words})",
                 fix="leave these users out of the cohort, or choose other periods",
             )
         users = np.sort(users[rows])
+    elif chosen == "all":
+        for name, side in (("released", released), ("known", known)):
+            if len(side) == 0:
+                raise InputError(
+                    f"no user has {events} in the {name} part ({words})",
+                    why="a table has at least one user",
+                    fix="choose longer periods, or ask for fewer events",
+                )
+        return released, known
     if len(users) == 0:
         raise InputError(
-            f"no user has at least {active} {'event' if active == 1 else 'events'} in each part ({words})",
+            f"no user has {events} in each part ({words})",
             why="a person can be recognised only with habits on both sides",
             fix="choose longer periods, or check that both parts use the same user ids",
         )
-    return users
+    return users, users

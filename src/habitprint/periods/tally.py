@@ -61,10 +61,10 @@ class Tally:
         """Return the number of events in the parts."""
         return sum(int(part.n_events.sum()) for part in self.parts)
 
-    def of(self, users: Indices) -> "Tally":
-        """Return the same of some of the users of both parts, given by codes in ascending order."""
-        released, known = (part.of(users) for part in self.parts)
-        return replace(self, parts=(released, known))
+    def of(self, released: Indices, known: Indices) -> "Tally":
+        """Return the same of some of the users of each part, given by codes in ascending order."""
+        ours, theirs = self.parts
+        return replace(self, parts=(ours.of(released), theirs.of(known)))
 
     def histograms(self, part: int) -> Histograms:
         """Return the histograms of one part, over the places that its users went to."""

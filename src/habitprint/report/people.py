@@ -61,10 +61,7 @@ def _sure(sure: SureClaims) -> Number:
 
 
 def _surest(surest: Rate, target: float | None) -> str:
-    text = (
-        f"Of the {surest.n:,} surest claims, {percent(surest.value)} are right "
-        f"(95% interval {surest.interval_words}; by chance {percent(surest.by_chance)})."
-    )
+    text = f"Of the {surest.n:,} surest claims, so many are right: {surest.words}."
     if target is None:
         return text
     verdict = "meets" if surest.high <= target else "misses"

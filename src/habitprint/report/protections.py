@@ -21,7 +21,7 @@ from habitprint.report.page import (
     table,
 )
 from habitprint.report.sections import attacks_table
-from habitprint.words import counted, headed, in_column, percent, sentence
+from habitprint.words import counted, headed, in_column, number, percent, sentence
 
 TRIED = "Every protection that was tried, the least loss first"
 TRIED_ON_ALL = "Protections that were tried on all users, the least loss first"
@@ -34,6 +34,12 @@ GROUPS = (
     "Which group of like people somebody belongs to can often still be found, and what the group has in common is then "
     "known about them."
 )
+KEY = (
+    "“Proven” holds for anybody, whatever they know: the mean of one over the number of identical rows. “Measured” is "
+    "what the strongest attack that was made identifies, “up to” the upper end of its 95% interval. Click on the head "
+    "of a column to sort by it."
+)
+IN_WORDS = {True: "yes", False: "no", None: "not measured"}
 NO_GUARANTEE = "this is no guarantee against identification"
 
 
@@ -73,7 +79,7 @@ def protections_section(audit: Audit) -> Section:
 
 def _caption(found: Protections, target: float, allowed: float | None, n_drawn: int) -> str:
     ring = "" if found.chosen is None else _ring(found.trials[found.chosen])
-    if any(_has_sure_claims(trial, allowed) for trial in found.within(target)):
+    if any(_has_sure_claims(trial, allowed) for trial in found.trials[1:] if trial.risk.high <= target):
         ring += " Some below the dashed line have surest claims that are right too often."
     n_missing = len(found.trials) - n_drawn
     missing = f" {n_missing} without a defined loss {'is' if n_missing == 1 else 'are'} not drawn." if n_missing else ""
@@ -96,15 +102,17 @@ def _trials_table(
     heads = [
         "Protection",
         passes,
-        "Identified",
-        "At most",
+        "Proven: at most",
+        "Measured",
+        "Up to",
+        "People identified",
+        "People left out",
         "Loss",
         "Totals error",
         "Ranking error",
-        "Users kept",
         "Places kept",
     ]
-    heads += ["Surest claims right at most"] if has_surest else []
+    heads += ["Surest claims right, up to"] if has_surest else []
     # In order of loss, so that the first that meets the target is the cheapest.
     order = sorted(range(len(trials)), key=lambda at: (trials[at].loss is None, trials[at].loss or 0.0, at))
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
@@ -113,8 +121,7 @@ def _trials_table(
         caption,
         heads,
         rows,
-        note="“At most” is the upper end of the 95% interval of the strongest attack that was made. Click on the head "
-        "of a column to sort by it.",
+        note=KEY,
         sorted_by="Loss",
     )
     is_chosen = [at == chosen for at in order]
@@ -128,12 +135,15 @@ def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     errors = [_tidy(error) for error in (trial.totals_error, trial.ranking_error)]
     cells = [
         Cell(trial.label, note=note),
-        Cell("yes" if trial.passes else "no"),
+        Cell(IN_WORDS[trial.passes]),
+        Cell(in_column(trial.proven.share), trial.proven.share),
         Cell(in_column(risk.value), risk.value),
         Cell(in_column(risk.high), risk.high),
+        Cell(number(risk.n_correct), risk.n_correct),
+        Cell(f"{trial.n_dropped:,}", trial.n_dropped),
         Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss),
         *(Cell(in_column(error), error) for error in errors),
-        *(Cell(f"{n:,}", n) for n in (trial.n_users_kept, trial.n_places_kept)),
+        Cell(f"{trial.n_places_kept:,}", trial.n_places_kept),
     ]
     if has_surest:
         cells.append(Cell("–") if surest is None else Cell(in_column(surest.high), surest.high))
@@ -160,7 +170,10 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
     proven = [promise for promise in trial.promises if promise.protects_people]
     holds = [promise for promise in trial.promises if not promise.protects_people]
-    terms = [Term("What it does", " ".join(map(sentence, trial.words)))]
+    terms = [
+        Term("What it does", " ".join(map(sentence, trial.words))),
+        Term("What anybody could reach", sentence(f"proven: {trial.proven.words}")),
+    ]
     if proven or not holds:
         words = " ".join(sentence(promise.words) for promise in proven)
         terms.append(Term("Guarantee", words or "None: what was measured is all that is known."))
@@ -174,7 +187,10 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     if periods:
         split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
         terms.append(Term("From the events", split, is_literal=True))
-    caption = f"Every attack on the table protected this way, {counted(trial.risk.n, 'user')}"
+    caption = (
+        f"The strongest of {trial.n_attacks} attacks on the table protected this way, "
+        f"{counted(trial.risk.n, 'person', 'people')}"
+    )
     return [
         Heading(f"The cheapest that meets the target: {trial.label}"),
         Terms(tuple(terms)),

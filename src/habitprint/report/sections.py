@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
-from habitprint.auditing.attacks import Attack
+from habitprint.auditing.attacks import Attack, strongest_ways
 from habitprint.auditing.audit import SCHEMA, Audit, Settings
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
+from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
 from habitprint.report.page import (
@@ -39,7 +40,6 @@ from habitprint.report.texts import (
 )
 from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
 
-PROVEN = 1e-10  # a gap that is only rounding
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 
 
@@ -100,7 +100,7 @@ def data_section(data: DataFacts) -> Section:
     >>> [block.kind for block in data_section(data).blocks]
     ['text', 'terms', 'table']
     """
-    blocks: list[Block] = [Text(sentence(caution), warns=True) for caution in data.cautions]
+    blocks: list[Block] = [Text(sentence(caution.words), warns=caution.is_grave) for caution in data.cautions]
     blocks += [Terms(tuple(_circumstances(data))), _tables(data)]
     if data.events is not None:
         blocks.append(_rows(data.events))
@@ -146,7 +146,7 @@ def _rows(events: EventsFacts) -> Table:
     fates = [
         ("Counted", events.n_used),
         ("Outside both periods", events.n_outside),
-        ("Of users who are not in both periods", events.n_of_others),
+        ("Of users with too few events", events.n_of_others),
         *((f"Not used: {unused.reason}", unused.n_rows) for unused in events.unused),
         ("All rows", events.n_rows),
     ]
@@ -172,7 +172,8 @@ def attacks_section(audit: Audit) -> Section:
     strongest, target = audit.strongest, audit.settings.target
     rate = strongest.rate
     times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
-    bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in audit.attacks]
+    ways = strongest_ways(audit.attacks)
+    bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in ways]
     picture = rates_picture(bars, target, "Share of the people identified by each attack, with its interval.")
     return Section(
         "attacks",
@@ -228,7 +229,7 @@ def rate_cells(rate: Rate) -> list[Cell]:
 def _proof(gap: float | None) -> str:
     if gap is None:
         return "none"
-    return "optimal" if gap <= PROVEN else f"within {percent(gap)}"
+    return "optimal" if gap <= EXACT else f"at least {gap_and_share(gap)[1]} of the best gain"
 
 
 def curves_section(curves: Sequence[Curve], target: float) -> Section:
