@@ -1,66 +1,20 @@
 """What protection costs: how far a release is from the original, on the original's own places."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, require_whole
 from habitprint.histograms import Histograms
-from habitprint.ids import positions, to_ids
-from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import Coarsen, Release
+from habitprint.ids import positions
+from habitprint.mechanisms import Release
+from habitprint.mechanisms.owner import Losses
 from habitprint.mechanisms.release import holds_shares
-from habitprint.mechanisms.top_places import KeepPlaces
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared
-
-
-@dataclass(frozen=True)
-class Losses:
-    """Hold what a release has lost against the original, for any mechanism on one scale.
-
-    Parameters
-    ----------
-    information_loss
-        The paper's normalised l1 loss L: 0 for nothing lost, 1 when every user is released as the mean of all; noise
-        can make it larger. None when all users were equal from the start and no longer are.
-    totals_error
-        Σ |difference| / Σ over the totals per place, every user counting once (total shares).
-    count_totals_error
-        The same with counts; None when the release holds shares.
-    ranking_error
-        Of all pairs of the most popular places, the share that the release ranks the other way; a tie counts half.
-    top_places_missed
-        Of the most popular places, the share that is not among the most popular of the release; ties count in part.
-    n_top
-        How many places the last two look at.
-    n_users, n_users_kept, n_places, n_places_kept
-        How many users and places there were, and how many the release has.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> habits = hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"})
-    >>> losses = hp.measure_losses(habits, hp.suppress_below(habits, 2))
-    >>> losses.n_users_kept, losses.count_totals_error
-    (1, 0.5)
-    """
-
-    information_loss: float | None
-    totals_error: float
-    count_totals_error: float | None
-    ranking_error: float
-    top_places_missed: float
-    n_top: int
-    n_users: int
-    n_users_kept: int
-    n_places: int
-    n_places_kept: int
 
 
 def measure_losses(original: Histograms, release: Release | Histograms, *, n_top: int = TOP) -> Losses:
@@ -126,14 +80,12 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
 
 def _stands_for(original: Histograms, released: Histograms, release: Release | Histograms) -> SparseMatrix:
     """Return which original places each released place stands for: ones, released × original places."""
-    mapping = PlaceMapping(pl.DataFrame({"place": original.places, "to": original.places}))
+    fine, moved = np.arange(original.n_places), original.places
     for step in release.steps if isinstance(release, Release) else ():
-        if isinstance(step.copied, Coarsen):
-            mapping = _then(mapping, step.copied.mapping)
-        elif isinstance(step.copied, KeepPlaces):
-            is_kept = positions(mapping.table["to"], to_ids(step.copied.places, "place")) >= 0
-            mapping = PlaceMapping(mapping.table.filter(is_kept))
-    to = positions(mapping.table["to"], released.places)
+        if step.copied is not None:
+            moved = step.copied.moved(moved)
+            fine, moved = fine[moved.is_not_null().to_numpy()], moved.drop_nulls()
+    to = positions(moved, released.places)
     unknown = np.setdiff1d(np.unique(released.counts.indices), to)
     if len(unknown):
         raise InputError(
@@ -141,16 +93,9 @@ def _stands_for(original: Histograms, released: Histograms, release: Release | H
             why="a loss compares each place before and after",
             fix="give the release itself, which knows its mapping, and not its histograms alone",
         )
-    fine = positions(mapping.table["place"], original.places)
     is_there = to >= 0
     ones = np.ones(int(is_there.sum()))
     return sparse.csr_array((ones, (to[is_there], fine[is_there])), (released.n_places, original.n_places))
-
-
-def _then(mapping: PlaceMapping, other: PlaceMapping) -> PlaceMapping:
-    """Go on with another mapping; places that an earlier step left out are in none."""
-    is_there = positions(mapping.table["to"], other.table["place"]) >= 0
-    return PlaceMapping(mapping.table.filter(is_there)).then(other)
 
 
 def _rows_adding_up_to_one(matrix: SparseMatrix) -> SparseMatrix:

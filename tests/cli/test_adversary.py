@@ -1,15 +1,16 @@
 """``match`` and ``path`` do to the known side what anyone can copy of a protected release."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.mechanisms.files import sidecar
+from habitprint.cli.table_options import TableOptions
+from habitprint.mechanisms.files import owner_file, sidecar
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ def test_a_coarse_release_is_matched_as_an_adversary_does(
     assert found["evaluation"]["accuracy"] == pytest.approx(accuracy)
     assert accuracy > 0.2
     assert found["copied"] == [
-        "put places together by a mapping of 40 to 10",
+        "put places together by a mapping",
         "kept the 9 most popular places, by visits",
     ]
     assert "changed by what anyone can copy of the release: put places together" in notes
@@ -89,13 +90,59 @@ def test_without_a_sidecar_nothing_is_copied(
     assert summary(monkeypatch, capsys, "match", released, known)[0]["copied"] is None
 
 
-@pytest.mark.parametrize("command", ["match", "path"])
-def test_a_sidecar_of_another_table_is_not_believed(
-    coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+def test_without_the_owner_s_file_the_mapping_is_not_known_and_a_caveat_says_what_that_means(
+    coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     released, known, _ = coarse
-    pl.read_csv(released).head(50).write_csv(released)
+    owner_file(released).unlink()
+    assert run(monkeypatch, "match", str(released), str(known), "--as-is", "--json") == 0
+    assert "no place in common" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize("command", ["match", "path"])
+def test_places_put_into_all_others_are_copied_from_what_is_published_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    released, known = hp.datasets.town(60, 20, seed=2)
+    release = hp.merge_rare_places(released, 5)
+    hp.write_release(release, tmp_path / "safer.csv")
+    owner_file(tmp_path / "safer.csv").unlink()
+    hp.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    theirs = release.public(known)
+    accuracy = hp.evaluate(hp.match(release.histograms, theirs), release.histograms, theirs).accuracy
+    found, _ = summary(monkeypatch, capsys, command, tmp_path / "safer.csv", tmp_path / "known.csv")
+    result = found["evaluation"] if command == "match" else found["evaluations"][-1]
+    assert result["accuracy"] == pytest.approx(accuracy)
+
+
+@pytest.mark.parametrize("name", [sidecar, owner_file], ids=["published", "owner"])
+@pytest.mark.parametrize("command", ["match", "path"])
+def test_what_was_written_for_another_table_is_not_believed(
+    coarse: tuple[Path, Path, float],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    command: str,
+    name: Callable[[Path], Path],
+) -> None:
+    released, known, _ = coarse
+    beside = name(released)
+    beside.write_text(beside.read_text().replace('"sha256": "', '"sha256": "0'))
     assert run(monkeypatch, command, str(released), str(known)) == 2
     text = capsys.readouterr().err
-    assert "is not the file that safer.csv.json was written for" in text
+    assert f"is not the file that {beside.name} was written for" in text
     assert "--as-is" in text
+
+
+def test_what_was_read_makes_the_same_views_as_the_release_itself(tmp_path: Path) -> None:
+    released, known = hp.datasets.town(60, 20, seed=2)
+    districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places[:-1]}
+    release = hp.chain(hp.Coarsen(districts, unknown="leave-out"), hp.KeepTopPlaces(3))(released)
+    hp.write_release(release, tmp_path / "safer.csv")
+    hp.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    found = TableOptions().read(tmp_path / "safer.csv", tmp_path / "known.csv")
+    assert found.unchanged.to_table().equals(known.to_table())
+    views = [(view.words, view.histograms.to_table()) for view in release.views(known)]
+    again = [(view.words, view.histograms.to_table()) for view in found.release.views(found.unchanged)]
+    assert [words for words, _ in again] == [words for words, _ in views]
+    assert all(one.equals(other) for (_, one), (_, other) in zip(again, views, strict=True))
+    assert len(views) == 4

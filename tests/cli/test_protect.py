@@ -1,6 +1,7 @@
 """``habitprint protect`` and ``habitprint check`` as a person or a script meets them."""
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.mechanisms.files import sidecar
+from habitprint.mechanisms.files import key_file, owner_file, sidecar
+from habitprint.mechanisms.owner import INTERNAL
 
 
 @pytest.fixture
@@ -24,7 +26,7 @@ def test_a_release_is_written_verified_and_checked_again(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str
 ) -> None:
     out = tmp_path / f"safer{ending}"
-    assert run(monkeypatch, "protect", habits, "--k", "10", "--loss", "l1", "--out", str(out)) == 0
+    assert run(monkeypatch, "protect", habits, "--k", "10", "--loss", "l1", "--keep-ids", "--out", str(out)) == 0
     text = " ".join(capsys.readouterr().out.split())
     for words in (
         "10-anonymity",
@@ -61,17 +63,21 @@ def test_steps_are_applied_in_the_documented_order(
     mapping = tmp_path / "districts.csv"
     places = hp.read_histograms(habits).places
     pl.DataFrame({"place": places, "to": [f"d{int(place[-2:]) // 2}" for place in places]}).write_csv(mapping)
-    counts = ["--round-to", "2", "--suppress-below", "2", "--limit-contribution", "20", "--top-places", "8"]
-    words = [*counts, "--k", "3", "--method", "mdav", "--second-phase"]
+    places_first = ["--top-places", "8", "--merge-rare", "9"]
+    counts = ["--round-to", "2", "--suppress-below", "2", "--limit-contribution", "20", *places_first]
+    words = ["--shares", *counts, "--k", "3", "--method", "mdav", "--second-phase"]
     assert run(monkeypatch, "protect", habits, *words, "--coarsen", str(mapping), "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert [step["name"] for step in summary["steps"]] == [
         "coarsen",
+        "merge-rare-places",
         "keep-top-places",
         "limit-contribution",
         "suppress-below",
         "round-to",
         "microaggregate",
+        "release-shares",
+        "pseudonymise",
     ]
     assert summary["out"] is None
     assert summary["verified_on"] == "this release"
@@ -108,7 +114,7 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert run(monkeypatch, "protect", habits, *words) == 0
     summary = json.loads(capsys.readouterr().out)
     promise = summary["guarantees"][-1]
-    assert [step["name"] for step in summary["steps"]] == ["add-noise"]  # which limits by itself
+    assert [step["name"] for step in summary["steps"]] == ["add-noise", "pseudonymise"]  # noise limits by itself
     assert summary["steps"][0]["findings"]["n_draws"] == 60 * 20  # also places where nobody is left by the limit
     assert (promise["unit"], promise["limit"], promise["holds"]) == ("user", 10, None)
 
@@ -147,6 +153,9 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--second-phase", "--round-to", "2"], "--second-phase without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
+        (["--keep-ids"], "no protection was asked for"),
+        (["--k", "3", "--keep-ids", "--pseudonyms", "key.csv", "--out", "safer.csv"], "--pseudonyms and --keep-ids"),
+        (["--merge-rare", "0"], "n 0 is not a whole number"),
         (["--coarsen", "nowhere.csv"], "cannot read nowhere.csv"),
     ],
 )
@@ -209,18 +218,74 @@ def test_a_release_without_promises_or_without_its_sidecar_cannot_be_checked(
     assert "safer.csv.json" in capsys.readouterr().err
 
 
-def test_original_ids_are_not_released_without_a_word(
+def test_ids_are_fresh_unless_the_original_ones_are_asked_for_and_then_a_note_says_so(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(monkeypatch, "protect", habits, "--k", "5", "--json") == 0
-    shown = capsys.readouterr()
-    assert "original user ids" in shown.err
-    assert json.loads(shown.out)["user_ids"] == "original"
-    words = ["--out", str(tmp_path / "safer.csv"), "--pseudonyms", str(tmp_path / "key.csv"), "--json"]
-    assert run(monkeypatch, "protect", habits, "--k", "5", *words) == 0
-    shown = capsys.readouterr()
-    assert "original user ids" not in shown.err
-    assert json.loads(shown.out)["user_ids"] == "fresh"
+    original = set(hp.read_histograms(habits).users)
+    for name, words in (("fresh", []), ("original", ["--keep-ids"])):
+        out = tmp_path / f"{name}.csv"
+        assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out), "--json", *words) == 0
+        shown = capsys.readouterr()
+        found = json.loads(shown.out)
+        assert found["user_ids"] == name
+        assert ("original user ids" in shown.err) == (name == "original")
+        assert bool(set(hp.read_release(out).histograms.users) & original) == (name == "original")
+        assert (found["key"] == str(key_file(out))) == key_file(out).exists() == (name == "fresh")
+    assert set(pl.read_csv(key_file(tmp_path / "fresh.csv"))["known"]) == original
+
+
+@pytest.mark.parametrize("key", [None, "elsewhere/key.parquet"])
+def test_what_is_the_owner_s_alone_nobody_else_can_read(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str | None
+) -> None:
+    out = tmp_path / "safer.csv"
+    (tmp_path / "elsewhere").mkdir()
+    words = [] if key is None else ["--pseudonyms", str(tmp_path / key)]
+    before = os.umask(0)
+    try:
+        assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out), *words) == 0
+    finally:
+        os.umask(before)
+    modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.rglob("*safer*") if file.is_file()}
+    keys = {} if key is None else {"key.parquet": stat.S_IMODE((tmp_path / key).stat().st_mode)}
+    private = {"safer.csv.owner.json": 0o600, **({"safer.csv.key.csv": 0o600} if key is None else {})}
+    assert modes == {"safer.csv": 0o666, "safer.csv.json": 0o666, **private}
+    assert set(keys.values()) <= {0o600}
+
+
+def test_the_owner_s_file_says_that_it_is_internal_and_holds_losses_findings_and_inputs(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "safer.csv"
+    assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--out", str(out)) == 0
+    assert next(iter(json.loads(owner_file(out).read_text()).items())) == ("internal", INTERNAL)
+    record = hp.read_owner_record(out)
+    original = hp.read_histograms(habits)
+    assert record.losses == hp.measure_losses(original, hp.suppress_below(original, 3))
+    assert record.inputs == (hp.InputFile.of(habits),)
+    assert record.steps[0].findings == hp.suppress_below(original, 3).steps[0].findings
+    assert record.is_as_written
+
+
+def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, words in (("fresh", []), ("original", ["--keep-ids"])):
+        out = tmp_path / f"{name}.csv"
+        assert run(monkeypatch, "protect", habits, "--k", "7", "--shares", "--out", str(out), "--json", *words) == 0
+        promised = json.loads(capsys.readouterr().out)["proven"]
+        assert run(monkeypatch, "check", str(out), "--json") == 0
+        proven = json.loads(capsys.readouterr().out)["proven"]
+        assert proven == promised
+        assert run(monkeypatch, "check", str(out)) == 0
+        text = " ".join(capsys.readouterr().out.split())
+        if name == "original":
+            assert proven is None
+            assert "not proven" in text
+        else:
+            assert proven["mean"] <= proven["largest"] == 1 / 7
+            assert "nobody, whatever they know, can point at the right row for more than 13.4% of people" in text
+            assert "with a chance of more than 14.3%" in text
 
 
 def test_findings_are_printed_but_not_published(

@@ -1,5 +1,7 @@
 """Each mechanism keeps its promise, keeps counts possible, and refuses what makes no sense."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -7,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE, Grouped
+from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE
+from habitprint.mechanisms.top_places import REST
+from habitprint.ties import identical_rows
 from instances import shuffled, tables
 
 MECHANISMS = [
@@ -22,6 +26,10 @@ MECHANISMS = [
     hp.Microaggregate(2, method="mdav"),
     hp.Microaggregate(2, loss="l2", second_phase=True),
     hp.Coarsen({place: place // 2 for place in range(5)}),
+    hp.MergeRarePlaces(2),
+    hp.MergeRarePlaces(1, by="users"),
+    hp.ReleaseShares(),
+    hp.chain(hp.Microaggregate(2), hp.MergeRarePlaces(1), hp.ReleaseShares()),
     hp.chain(hp.LimitContribution(per_place=3), hp.KeepTopPlaces(3), hp.Microaggregate(2), hp.RoundTo(0.01)),
 ]
 
@@ -77,12 +85,11 @@ def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     released, _ = hp.datasets.town(30, 12)
-    assert hp.microaggregate(released, k=3).facts(Grouped).method == "successive"
+    assert "successive group selection" in hp.microaggregate(released, k=3).steps[0].found
     assert f"{MOST_SUCCESSIVE:,}" == "10,000"
     monkeypatch.setattr("habitprint.mechanisms.groups.microaggregation.MOST_SUCCESSIVE", 29)
     release = hp.microaggregate(released, k=3)
-    assert release.facts(Grouped).method == "mdav"
-    assert "MDAV (the default above 29 users)" in release.steps[0].words
+    assert "MDAV (the default above 29 users)" in release.steps[0].found
 
 
 @given(
@@ -199,3 +206,60 @@ def test_limiting_keeps_every_user_and_every_place_in_the_table(histograms: hp.H
     assert limited.places.equals(ordered.places)
     assert limited.counts.data.min() > 0
     assert ordered.counts.data.min() > 0  # what came in is not touched
+
+
+@given(histograms=tables(), n=st.integers(1, 6))
+def test_merging_rare_places_is_a_mapping_of_all_but_the_most_popular_to_one(histograms: hp.Histograms, n: int) -> None:
+    release = hp.merge_rare_places(histograms, n)
+    kept = hp.keep_top_places(histograms, n).histograms.places.cast(pl.String).to_list()
+    mapping = {str(place): str(place) if str(place) in kept else REST for place in histograms.places}
+    assert release.histograms.to_table().equals(hp.coarsen(histograms, mapping).histograms.to_table())
+    assert release.histograms.totals.tolist() == histograms.in_order().totals.tolist()  # nobody and nothing is lost
+
+
+@given(released=tables(), known=tables(), n=st.integers(1, 6))
+def test_places_that_only_the_adversary_has_become_the_same_rest(
+    released: hp.Histograms, known: hp.Histograms, n: int
+) -> None:
+    renamed = hp.Histograms(known.counts, known.users, known.places + 3)  # some of them are not released at all
+    release = hp.merge_rare_places(released, n)
+    theirs = release.public(renamed)
+    assert set(theirs.places) <= {*release.guarantees[0].places, REST}  # type: ignore[attr-defined]
+    assert theirs.totals.tolist() == renamed.in_order().totals.tolist()
+
+
+def test_a_place_with_the_name_of_the_rest_is_never_taken_for_one_that_is_kept() -> None:
+    habits = hp.Histograms.from_strings({1: [REST] * 5, 2: ["a", "a", "a", "b", "b", "c"]})
+    release = hp.merge_rare_places(habits, 2)
+    assert release.histograms.to_table().rows() == [(1, REST, 5), (2, "a", 3), (2, REST, 1), (2, "b", 2)]
+    again = hp.merge_rare_places(release, 1)
+    assert again.histograms.to_table().rows() == [(1, REST, 5), (2, "a", 3), (2, REST, 3)]
+
+
+@given(histograms=tables(max_users=8))
+def test_shares_keep_identical_rows_identical_and_release_no_total(histograms: hp.Histograms) -> None:
+    release = hp.release_shares(histograms)
+    assert np.array_equal(release.histograms.counts.toarray(), histograms.in_order().shares.toarray())
+    assert (identical_rows(release.histograms) >= identical_rows(histograms.in_order())).all()
+    assert hp.totals_exposure(release).bits == 0
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("more", [[], [hp.MergeRarePlaces(3)], [hp.KeepTopPlaces(4)], [hp.RoundTo(0.01)]], ids=str)
+def test_on_the_file_rows_of_a_group_are_identical_totals_included(
+    tmp_path: Path, ending: str, more: list[hp.Mechanism]
+) -> None:
+    released, _ = hp.datasets.town(65, 20)
+    protect = hp.chain(hp.Microaggregate(7), *more, hp.ReleaseShares())
+    file = tmp_path / f"safer{ending}"
+    hp.write_release(hp.pseudonymise(protect(released))[0], file)
+    written = hp.read_histograms(file)
+    assert identical_rows(written).min() >= 7
+    assert hp.EqualTotals().check(written).holds
+    assert {hp.KAnonymity(7), hp.EqualTotals()} <= set(hp.read_release(file).guarantees)
+
+
+def test_noise_on_shares_is_refused() -> None:
+    pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
+    with pytest.raises(hp.InputError, match="after the step 'release-shares'"):
+        hp.chain(hp.ReleaseShares(), hp.AddNoise(1.0, "event"))(hp.datasets.town(30, 12)[0])

@@ -64,6 +64,7 @@ def test_with_a_delta_only_real_counts_are_drawn_and_the_threshold_is_opendp_s()
     habits = hp.Histograms.from_strings(dict.fromkeys(range(50), "a" * 200 + "b"))
     release = hp.add_noise(habits, 1.0, "event", delta=1e-9)
     facts = release.facts(Noised)
+    assert facts.threshold is not None
     assert release.steps[0].findings["n_draws"] == 100
     space = (
         dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64")),

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 import habitprint as hp
@@ -108,6 +108,7 @@ def test_broken_promises_are_found() -> None:
         hp.LimitedContribution(3, None),
         hp.LimitedContribution(None, 2),
         hp.OnlyPlaces(("a",)),
+        hp.EqualTotals(),
     ):
         assert promise.check(habits).holds is False
 
@@ -120,6 +121,7 @@ SOUND = (
     hp.LimitedContribution(None, 2.5),
     hp.OnlyPlaces(("a", "b")),
     hp.OnlyPlaces((3, 1)),
+    hp.EqualTotals(),
     hp.DifferentialPrivacy(1.0, 1e-9, "user", 20, are_places_chosen=True),
     hp.DifferentialPrivacy(0.5, 0.0, "event", None),
 )
@@ -235,3 +237,92 @@ def test_what_totals_give_away_is_counted_user_by_user(totals: list[int]) -> Non
     assert found.expected_candidates == pytest.approx(np.mean(sizes))
     assert found.n_unique == sizes.count(1)
     assert found.bits == pytest.approx(np.mean([np.log2(len(totals) / size) for size in sizes]))
+
+
+COPIED = [
+    hp.SuppressBelow(2),
+    hp.KeepTopPlaces(2),
+    hp.MergeRarePlaces(2),
+    hp.Coarsen({place: place // 2 for place in range(5)}),
+    hp.chain(hp.Coarsen({place: place // 2 for place in range(5)}), hp.KeepTopPlaces(1)),
+    hp.chain(hp.KeepTopPlaces(3), hp.Coarsen({place: 7 - place for place in range(5)}), hp.MergeRarePlaces(1)),
+]
+
+
+@pytest.mark.parametrize("mechanism", COPIED, ids=str)
+@given(released=tables(), known=tables(max_places=4), moved=st.integers(0, 6))
+def test_views_are_few_distinct_and_hold_both_extremes(
+    mechanism: hp.Mechanism, released: hp.Histograms, known: hp.Histograms, moved: int
+) -> None:
+    try:
+        release = mechanism(released)
+    except hp.InputError:
+        reject()  # nothing would be left to release
+    known = hp.Histograms(known.counts, known.users, known.places + moved)  # places that only he has, or he alone
+    views = release.views(known)
+    tables_of = [view.histograms.to_table() for view in views]
+    assert views[0].words == "as it is"
+    assert views[0].histograms is known
+    assert 1 <= len(views) <= 4
+    assert all(view.words for view in views)
+    for number, table in enumerate(tables_of):
+        assert not any(table.sort("user", "place").equals(other.sort("user", "place")) for other in tables_of[:number])
+        assert set(table["user"]) <= set(known.users)
+    try:
+        fullest = release.public(known).to_table()
+    except hp.InputError:
+        return  # nothing would be left of his table
+    assert any(fullest.sort("user", "place").equals(table.sort("user", "place")) for table in tables_of)
+    assert [view.words for view in release.views(known)] == [view.words for view in views]
+
+
+def test_the_views_on_a_mapping_leave_unknown_places_out_or_as_they_are_and_copy_the_list_or_not() -> None:
+    released = hp.Histograms.from_strings({1: "aab", 2: "abbc"})
+    release = hp.chain(hp.Coarsen({"a": "x", "b": "x", "c": "y"}), hp.KeepTopPlaces(1))(released)
+    views = release.views(hp.Histograms.from_strings({7: "acd"}))
+    assert [(view.words, view.histograms.to_table().rows()) for view in views] == [
+        ("as it is", [(7, "a", 1), (7, "c", 1), (7, "d", 1)]),
+        ("places put together, other places left out", [(7, "x", 1)]),
+        ("places put together and others as they are", [(7, "d", 1), (7, "x", 1), (7, "y", 1)]),
+        ("places put together", [(7, "x", 1), (7, "y", 1)]),
+    ]
+
+
+def test_a_view_of_which_nothing_would_be_left_is_none() -> None:
+    release = hp.keep_top_places(hp.Histograms.from_strings({1: "aab"}), 1)
+    assert [view.words for view in release.views(hp.Histograms.from_strings({1: "b"}))] == ["as it is"]
+
+
+@given(released=tables(max_users=8), k=st.integers(1, 4))
+def test_the_proven_share_is_the_mean_and_the_largest_of_one_over_the_size_of_one_s_group(
+    released: hp.Histograms, k: int
+) -> None:
+    release = hp.microaggregate(released, k=min(k, released.n_users))
+    rows = release.histograms.counts.toarray().tolist()
+    chances = [1 / rows.count(row) for row in rows]
+    proven = hp.proven_share(release)
+    assert proven.mean == pytest.approx(np.mean(chances))
+    assert proven.largest == max(chances)
+
+
+@pytest.mark.parametrize("method", ["joint", "one-by-one"])
+@given(released=tables(max_users=7), known=tables(max_users=7), k=st.integers(1, 4))
+def test_no_attack_exceeds_the_proven_share(method: str, released: hp.Histograms, known: hp.Histograms, k: int) -> None:
+    release = hp.microaggregate(released, k=min(k, released.n_users))
+    matching = hp.match(release.histograms, known, method=method)  # type: ignore[arg-type]
+    found = hp.evaluate(matching, release.histograms, known).expected_correct
+    assert found is not None
+    assert found <= hp.proven_share(release).mean * released.n_users + 1e-9
+
+
+def test_what_is_proven_is_rounded_up() -> None:
+    assert "more than 33.4% of people" in hp.ProvenShare(1 / 3, 1 / 2).words
+    assert "more than 5.1% of people" in hp.ProvenShare(0.05001, 0.1).words
+
+
+def test_a_promise_that_was_broken_in_between_is_told_if_the_release_keeps_it() -> None:
+    protect = hp.chain(hp.SuppressBelow(3), hp.LimitContribution(total=4), hp.SuppressBelow(2.5))
+    broken = protect(hp.Histograms.from_strings({1: "aaabbb", 2: "aaaa"}))
+    unbroken = protect(hp.Histograms.from_strings({2: "aaaa"}))
+    assert broken.guarantees == unbroken.guarantees
+    assert hp.SmallestCount(3) in broken.guarantees

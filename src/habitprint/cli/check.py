@@ -1,6 +1,7 @@
 """``habitprint check``: whether a release keeps its promises."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,10 +10,10 @@ from rich.console import Console
 
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
-from habitprint.cli.protect import checks_to_json
+from habitprint.cli.protect import checks_to_json, describe_proven
 from habitprint.cli.say import facts
 from habitprint.errors import InputError
-from habitprint.mechanisms import check_guarantees, read_release
+from habitprint.mechanisms import check_guarantees, proven_share, read_release
 from habitprint.mechanisms.files import read_sidecar, sidecar
 
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
@@ -24,7 +25,7 @@ def check(
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Check the guarantees of a release on the file itself.
+    """Check the guarantees of a release on the file itself, and what anybody could identify at most.
 
     What it promises is in the JSON file beside it, and so is the SHA-256 of the table.
     The exit code is 1 if a promise is broken or the table is another.
@@ -41,13 +42,21 @@ def check(
             fix="protect it first, for example with --k 10",
         )
     checks = check_guarantees(release)
+    # Identical rows cannot be told apart unless something else tells: their ids would.
+    proven = proven_share(release) if release.has_fresh_ids else None
     if as_json:
-        found = {"file": str(release_file), "is_as_written": is_as_written, "guarantees": checks_to_json(checks)}
+        found = {
+            "file": str(release_file),
+            "is_as_written": is_as_written,
+            "guarantees": checks_to_json(checks),
+            "proven": None if proven is None else asdict(proven),
+        }
         typer.echo(json.dumps(found, ensure_ascii=False))
     else:
         same = "the very table" if is_as_written else "not the table"
         rows = [(ANSWERS[is_as_written], f"{release_file.name} is {same} that was written, by its SHA-256")]
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
+        rows.append(describe_proven(proven))
         Console(highlight=False).print(facts(rows))
     if not is_as_written or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)

@@ -1,9 +1,6 @@
 """``habitprint protect``: make a safer release, and say what it guarantees and what it costs."""
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,30 +14,35 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import facts
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.losses import Losses, measure_losses
+from habitprint.losses import measure_losses
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     AddNoise,
     Check,
     Coarsen,
+    InputFile,
     KeepTopPlaces,
     LimitContribution,
+    Losses,
     Mechanism,
+    MergeRarePlaces,
     Microaggregate,
+    ProvenShare,
     Release,
+    ReleaseShares,
     RoundTo,
     Step,
     SuppressBelow,
     chain,
     check_guarantees,
+    proven_share,
     pseudonymise,
     totals_exposure,
 )
-from habitprint.mechanisms.files import check_release_target, sidecar, write_checked
+from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
 from habitprint.mechanisms.groups.grouping import Loss
 from habitprint.mechanisms.groups.microaggregation import Grouping
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.tables import check_writable, write_table
 from habitprint.words import counted, percent
 
 # Options that say how another one is done, after that one.
@@ -61,29 +63,38 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     unknown_places: Annotated[
         Unknown, typer.Option(help="Coarsening only: refuse places that are not in the table, or leave them out.")
     ] = "refuse"
-    top_places: Annotated[int | None, typer.Option(help="2. Keep only so many places, the most popular.")] = None
-    limit_contribution: Annotated[int | None, typer.Option(help="3. Let each user add at most so many counts.")] = None
+    merge_rare: Annotated[
+        int | None, typer.Option(help="2. Keep so many places, the most popular, and make one of all others.")
+    ] = None
+    top_places: Annotated[int | None, typer.Option(help="3. Keep only so many places, the most popular.")] = None
+    limit_contribution: Annotated[int | None, typer.Option(help="4. Let each user add at most so many counts.")] = None
     epsilon: Annotated[
-        float | None, typer.Option(help="4. Add noise for differential privacy with this ε (needs the extra dp).")
+        float | None, typer.Option(help="5. Add noise for differential privacy with this ε (needs the extra dp).")
     ] = None
     unit: Annotated[
         Unit, typer.Option(help="Noise only: hide one event, or all of a user (then limit the contribution).")
     ] = "user"
     delta: Annotated[float, typer.Option(help="Noise only: the probability that the promise fails.")] = 0.0
-    suppress_below: Annotated[float | None, typer.Option(help="5. Leave out counts below this.")] = None
-    round_to: Annotated[float | None, typer.Option(help="6. Round counts to multiples of this.")] = None
-    k: Annotated[int | None, typer.Option(help="7. Micro-aggregate: groups of at least so many users.")] = None
+    suppress_below: Annotated[float | None, typer.Option(help="6. Leave out counts below this.")] = None
+    round_to: Annotated[float | None, typer.Option(help="7. Round counts to multiples of this.")] = None
+    k: Annotated[int | None, typer.Option(help="8. Micro-aggregate: groups of at least so many users.")] = None
     loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1"
     method: Annotated[Grouping, typer.Option(help="Micro-aggregation only: how to find groups.")] = "auto"
     second_phase: Annotated[
         bool, typer.Option("--second-phase", help="Micro-aggregation only: dissolve groups where that lowers the loss.")
     ] = False
+    shares: Annotated[
+        bool, typer.Option("--shares", help="9. Release shares instead of counts, so that no total is released.")
+    ] = False
     key: Annotated[
         Path | None,
         typer.Option(
-            "--pseudonyms", help="8. Give out fresh random ids, and write their key to this file.", metavar="KEY"
+            "--pseudonyms",
+            help="10. Fresh random ids are given out anyway: write their key to this file, and not beside the release.",
+            metavar="KEY",
         ),
     ] = None
+    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Release the original user ids after all.")] = False
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -106,6 +117,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         limit, epsilon = self.limit_contribution, self.epsilon
         steps: tuple[Mechanism | None, ...] = (
             None if self.coarsen is None else Coarsen(self.coarsen, self.unknown_places),
+            None if self.merge_rare is None else MergeRarePlaces(self.merge_rare),
             None if self.top_places is None else KeepTopPlaces(self.top_places),
             # Noise for each user limits by itself.
             None if limit is None or epsilon is not None else LimitContribution(total=limit),
@@ -113,13 +125,14 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
             None if self.suppress_below is None else SuppressBelow(_whole_if_it_is(self.suppress_below)),
             None if self.round_to is None else RoundTo(_whole_if_it_is(self.round_to)),
             None if self.k is None else Microaggregate(self.k, self.loss, self.method, self.second_phase),
+            ReleaseShares() if self.shares else None,
         )
         return tuple(step for step in steps if step is not None)
 
 
 @dataclass(frozen=True)
 class Protected:
-    """Hold what was protected, what came of it, what that costs, and where it was written."""
+    """Hold what was protected, what came of it, what that costs, and where it was written, if it was."""
 
     original: Histograms
     release: Release
@@ -127,6 +140,12 @@ class Protected:
     checks: list[Check]
     out: Path | None
     key: Path | None
+    has_original_ids: bool
+
+    @property
+    def proven(self) -> ProvenShare | None:
+        """Return what nobody can exceed; None where original ids tell who is who."""
+        return None if self.has_original_ids else proven_share(self.release)
 
     @property
     def n_places(self) -> int:
@@ -145,7 +164,9 @@ def protect(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Write the release to this .csv or .parquet file, and a .json file beside it.", rich_help_panel=OUTPUT
+            help="Write the release to this .csv or .parquet file; beside it what was done (.json, to be published), "
+            "and what is yours alone (.owner.json, .key.csv).",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     force: ForceOption = False,
@@ -154,16 +175,18 @@ def protect(
     """Protect a table of histograms before it is released.
 
     Whatever is asked for is applied in the order of the numbers.
+    Users get fresh random ids, from a secure source and without a seed.
     The guarantees are checked on the file that was written, and again at any time by [bold]habitprint check[/bold].
 
     [bold]Examples[/bold]
 
     habitprint protect week1.csv --k 10 --loss l1 --out safer.parquet
 
-    habitprint protect week1.csv --coarsen districts.csv --suppress-below 3 --pseudonyms key.csv --out safer.csv
+    habitprint protect week1.csv --merge-rare 200 --suppress-below 3 --shares --out safer.csv
     """
     mechanism = chain(*_asked_for(options, out))
-    _check_files(options.key, out, histograms_file, options.coarsen, force=force)
+    key = None if out is None or options.keep_ids else options.key or key_file(out)
+    _check_files(key, out, histograms_file, options.coarsen, force=force)
     notes = Console(stderr=True, highlight=False)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
@@ -171,17 +194,20 @@ def protect(
         release = mechanism(original, progress=progress)
         progress("measuring the loss", 0, 1)
         losses = measure_losses(original, release)
-        renamed, table = (release, None) if options.key is None else pseudonymise(release)
-        # What counts is what was written, not what was meant.
-        checks = check_guarantees(renamed) if out is None else write_checked(renamed, out, overwrite=force)
-        if options.key is not None and table is not None:
-            with _private_files():
-                write_table(table, options.key, overwrite=force)
-    done = Protected(original, renamed, losses, checks, out, options.key)
-    if options.key is None:
-        notes.print("[yellow]note:[/yellow] the release has the original user ids: --pseudonyms gives out fresh ones.")
-    if options.epsilon is not None:
-        notes.print("[yellow]note:[/yellow] the losses below were measured on the original: not for publication.")
+        keys = {}
+        if not options.keep_ids:
+            release, table = pseudonymise(release)
+            keys = {} if key is None else {key: table}
+        if out is None:
+            checks = check_guarantees(release)
+        else:
+            inputs = [InputFile.of(file) for file in (histograms_file, options.coarsen) if file is not None]
+            # What counts is what was written, not what was meant.
+            checks = write_checked(release, out, keys, losses=losses, inputs=inputs, overwrite=force)
+    done = Protected(original, release, losses, checks, out, key, options.keep_ids)
+    if options.keep_ids:
+        notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
+    notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
     if as_json:
         typer.echo(json.dumps(_to_json(done), ensure_ascii=False))
     else:
@@ -207,17 +233,21 @@ def _asked_for(options: ProtectionOptions, out: Path | None) -> tuple[Mechanism,
             why="a key belongs to the release that was written with it",
             fix="say where to write the release: --out safer.parquet",
         )
+    if options.keep_ids and options.key is not None:
+        raise InputError(
+            "--pseudonyms and --keep-ids",
+            why="users have either fresh ids, to which there is a key, or their own",
+            fix="leave one of them out",
+        )
     return mechanisms
 
 
 def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force: bool) -> None:
     """Refuse files that cannot be written, or that would be lost."""
-    outputs = [] if out is None else [out, sidecar(out)]
-    if out is not None:
-        check_release_target(out, overwrite=force)
-    if key is not None:
-        check_writable(key, overwrite=force)
-        outputs.append(key)
+    if out is None:
+        return
+    outputs = [out, sidecar(out), owner_file(out), *([] if key is None else [key])]
+    check_release_target(out, key=key, overwrite=force)
     taken = {path.resolve() for path in inputs if path is not None}
     for path in outputs:
         if path.resolve() in taken:
@@ -229,23 +259,15 @@ def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force
         taken.add(path.resolve())
 
 
-@contextmanager
-def _private_files() -> Iterator[None]:
-    """Let new files be readable by their owner only."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)
-
-
 def _tell(done: Protected, screen: Console) -> None:
     screen.print(_describe(done))
     if done.out is not None:
-        written = f"release written to {done.out}, what was done to {sidecar(done.out)}"
-        screen.print(written, soft_wrap=True, markup=False)
-    if done.key is not None:
-        screen.print(f"key written to {done.key}: keep it apart from the release", soft_wrap=True, markup=False)
+        for written in (
+            f"to be published: {done.out}, and what was done: {sidecar(done.out)}",
+            f"for you alone: {owner_file(done.out)}"
+            + ("" if done.key is None else f", and the key {done.key}; keep it apart from the release"),
+        ):
+            screen.print(written, soft_wrap=True, markup=False)
 
 
 def _describe(done: Protected) -> RenderableType:
@@ -260,9 +282,23 @@ def _describe(done: Protected) -> RenderableType:
         rows.append(("", f"verified on {where}: {check.words}" if check.holds else check.words))
     if not done.checks:
         rows.append(("guarantee", "none"))
+    rows.append(describe_proven(done.proven))
     rows += _describe_losses(losses)
     rows.append(("totals", totals_exposure(done.release).words))
     return facts(rows)
+
+
+def describe_proven(proven: ProvenShare | None) -> tuple[str, str]:
+    """Return what nobody can exceed as a row of facts; None where ids are not fresh.
+
+    Examples
+    --------
+    >>> describe_proven(None)
+    ('not proven', 'how many anybody could identify: the ids are not fresh, and may tell who is who')
+    """
+    if proven is None:
+        return "not proven", "how many anybody could identify: the ids are not fresh, and may tell who is who"
+    return "proven", proven.words
 
 
 def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
@@ -283,14 +319,16 @@ def _to_json(done: Protected) -> dict[str, Any]:
     return {
         "original": {"n_users": done.original.n_users, "n_places": done.original.n_places},
         "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
-        "user_ids": "original" if done.key is None else "fresh",
+        "user_ids": "original" if done.has_original_ids else "fresh",
         "steps": [_step_to_json(step) for step in done.release.steps],
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
+        "proven": None if done.proven is None else asdict(done.proven),
         "losses": asdict(done.losses),
         "totals_exposure": asdict(totals_exposure(done.release)),
         "out": None if done.out is None else str(done.out),
         "sidecar": None if done.out is None else str(sidecar(done.out)),
+        "owner": None if done.out is None else str(owner_file(done.out)),
         "key": None if done.key is None else str(done.key),
     }
 

@@ -1,5 +1,6 @@
 """Options of commands that start from two tables of histograms, and what they mean."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -10,8 +11,8 @@ import typer
 from habitprint.cli.options import ADVERSARY, INPUT, DuplicatesOption, Options
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.mechanisms import Release
-from habitprint.mechanisms.files import Told, read_sidecar, sidecar
+from habitprint.mechanisms import Release, Step, read_owner_record
+from habitprint.mechanisms.files import owner_file, read_sidecar, sidecar
 from habitprint.progress import Progress, silent
 from habitprint.tables import read_table
 from habitprint.truth import SAME_ID, common_users
@@ -26,13 +27,17 @@ KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are kno
 class Tables:
     """Hold two tables that were read, who is whom in them if that is known, and what was copied, in words.
 
-    ``copied`` is None if nothing beside the release tells of it, or nobody wants to know.
+    ``copied`` is None if nothing beside the release tells of it, or nobody wants to know. ``release`` is the released
+    table with the steps that were copied, for more `views` than the fullest copy; ``unchanged`` is what they are views
+    of, the known table as it came.
     """
 
     released: Histograms
     known: Histograms
     truth: str | pl.DataFrame | None
     copied: tuple[str, ...] | None
+    release: Release
+    unchanged: Histograms
 
 
 @dataclass(frozen=True)
@@ -81,35 +86,45 @@ class TableOptions(Options, panel=INPUT):
         progress("reading", 0, 2)
         released = read_histograms(released_file, user=user, place=place, duplicates=self.duplicates)
         progress("reading", 1, 2)
-        known = read_histograms(known_file, user=user, place=place, duplicates=self.duplicates)
-        copied = None
+        unchanged = read_histograms(known_file, user=user, place=place, duplicates=self.duplicates)
+        release, known, copied = Release(released), unchanged, None
         if not self.as_is and sidecar(released_file).exists():
-            known, copied = _as_the_adversary(released_file, known)
+            release, known = _as_the_adversary(released_file, released, unchanged)
+            copied = tuple(step.words for step in release.steps if step.copied is not None)
         truth = None if self.truth is None else _read_truth(self.truth, released, known)
-        return Tables(released, known, truth, copied)
+        return Tables(released, known, truth, copied, release, unchanged)
 
 
-def _as_the_adversary(released_file: Path, known: Histograms) -> tuple[Histograms, tuple[str, ...]]:
-    """Return the known side changed by what anyone can copy of a protected release, and the words of what was copied.
+def _as_the_adversary(released_file: Path, released: Histograms, known: Histograms) -> tuple[Release, Histograms]:
+    """Return the release with its steps, and the known side changed by what anyone can copy of them.
 
-    The file beside the release tells what that is.
+    The file beside the release tells what that is, and its owner's file the mapping that is not published.
     """
     try:
-        told = read_sidecar(released_file)
-        _require_as_written(told, released_file)
-        known = Release(known, told.steps).public(known)
+        release = Release(released, _copied_steps(released_file))
+        return release, release.public(known)
     except InputError as error:
         fix = f"{error.fix}; or --as-is, which leaves the known side alone"
         raise InputError(error.what, why=error.why, fix=fix) from error
-    return known, tuple(step.words for step in told.steps if step.copied is not None)
 
 
-def _require_as_written(told: Told, released_file: Path) -> None:
-    if not told.is_as_written:
+def _copied_steps(released_file: Path) -> tuple[Step, ...]:
+    """Return the steps of a release: from its owner's file, for whoever may read that, or from the published one."""
+    told = read_sidecar(released_file)
+    _require_as_written(sidecar(released_file), released_file, told.is_as_written)
+    if not os.access(owner_file(released_file), os.R_OK):
+        return told.steps
+    record = read_owner_record(released_file)
+    _require_as_written(owner_file(released_file), released_file, record.is_as_written)
+    return record.steps
+
+
+def _require_as_written(beside: Path, released_file: Path, is_as_written: bool) -> None:
+    if not is_as_written:
         raise InputError(
-            f"{released_file} is not the file that {sidecar(released_file).name} was written for",
+            f"{released_file} is not the file that {beside.name} was written for",
             why="what an adversary can copy of it is not known",
-            fix="keep the two files together as habitprint protect wrote them",
+            fix="keep the files together as habitprint protect wrote them",
         )
 
 

@@ -43,7 +43,6 @@ from habitprint.losses import measure_losses
 from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
-from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
@@ -206,7 +205,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
     protected = ProtectionEffect(
         information_loss=loss,
-        n_groups=release.facts(Grouped).n_groups,
+        n_groups=release.steps[-1].findings["n_groups"],
         n_alike=int((np.bincount(classes)[classes] > 1).sum()),
     )
     return PreparedSides(release.histograms, known, protected)

@@ -9,12 +9,13 @@ from habitprint.mechanisms.counts import (
     round_to,
     suppress_below,
 )
-from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
-from habitprint.mechanisms.files import read_release, write_release
+from habitprint.mechanisms.exposure import ProvenShare, TotalsExposure, proven_share, totals_exposure
+from habitprint.mechanisms.files import read_owner_record, read_release, write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.guarantees import (
     Check,
     DifferentialPrivacy,
+    EqualTotals,
     Guarantee,
     KAnonymity,
     LimitedContribution,
@@ -23,25 +24,34 @@ from habitprint.mechanisms.guarantees import (
     SmallestCount,
 )
 from habitprint.mechanisms.noise import AddNoise, add_noise
+from habitprint.mechanisms.owner import InputFile, Losses, OwnerRecord
 from habitprint.mechanisms.pseudonyms import pseudonymise
 from habitprint.mechanisms.release import Mechanism, Release, Step, View, chain, check_guarantees
-from habitprint.mechanisms.top_places import KeepTopPlaces, keep_top_places
+from habitprint.mechanisms.shares import ReleaseShares, release_shares
+from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces, keep_top_places, merge_rare_places
 
 __all__ = [
     "AddNoise",
     "Check",
     "Coarsen",
     "DifferentialPrivacy",
+    "EqualTotals",
     "Guarantee",
+    "InputFile",
     "KAnonymity",
     "KeepTopPlaces",
     "LimitContribution",
     "LimitedContribution",
+    "Losses",
     "Mechanism",
+    "MergeRarePlaces",
     "Microaggregate",
     "MultiplesOf",
     "OnlyPlaces",
+    "OwnerRecord",
+    "ProvenShare",
     "Release",
+    "ReleaseShares",
     "RoundTo",
     "SmallestCount",
     "Step",
@@ -54,9 +64,13 @@ __all__ = [
     "coarsen",
     "keep_top_places",
     "limit_contribution",
+    "merge_rare_places",
     "microaggregate",
+    "proven_share",
     "pseudonymise",
+    "read_owner_record",
     "read_release",
+    "release_shares",
     "round_to",
     "suppress_below",
     "totals_exposure",

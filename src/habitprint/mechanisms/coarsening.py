@@ -5,11 +5,14 @@ import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
+import polars as pl
+
 from habitprint.errors import require_option
 from habitprint.histograms import Histograms
+from habitprint.ids import positions
 from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
+from habitprint.mechanisms.release import Copy, Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
 from habitprint.words import counted
 
@@ -18,13 +21,11 @@ NOWHERE_ELSE = "had been nowhere else"
 
 @dataclass(frozen=True)
 class Coarsened(Facts):
-    """Tell of places that were put together: by how long a mapping, and what became of places that it does not list."""
+    """Tell of places that were put together by a mapping, and what became of places that it does not list."""
 
     name: ClassVar[str] = "coarsen"
     # A count moves to another place whole, and no other count with it.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
-    n_mapped: int
-    n_listed: int
     unknown: Unknown
 
 
@@ -32,7 +33,8 @@ class Coarsened(Facts):
 class Coarsen(OneStep, PublicPart):
     """Put places together: antennas into districts, small squares into large ones, products into categories.
 
-    Anyone can copy it, so an adversary puts his places together in the same way.
+    Districts and categories are no secret, so an adversary puts his places together in the same way. The mapping itself
+    is not published with the release: it may list places that nobody but one user visits.
 
     Parameters
     ----------
@@ -50,9 +52,10 @@ class Coarsen(OneStep, PublicPart):
     >>> release.histograms.to_table().rows()
     [('Jill', 'campus', 2), ('Jill', 'town', 1)]
     >>> release.steps[0].words
-    'put places together by a mapping of 3 to 2'
+    'put places together by a mapping'
     """
 
+    renames_places: ClassVar[bool] = True
     mapping: PlaceMapping
     unknown: Unknown
 
@@ -73,9 +76,11 @@ class Coarsen(OneStep, PublicPart):
             warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
             coarse = self.mapping.apply(histograms, unknown=self.unknown)
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
-        n_mapped = self.mapping.table.height
-        words = f"put places together by a mapping of {n_mapped:,} to {len(listed):,}"
-        found = f"{counted(histograms.n_places, 'place')} became {coarse.n_places:,}"
+        words = "put places together by a mapping"
+        found = (
+            f"it leads from {self.mapping.table.height:,} to {len(listed):,}; "
+            f"{counted(histograms.n_places, 'place')} became {coarse.n_places:,}"
+        )
         n_unknown, n_discarded = self.mapping.find_unknown(histograms).height, histograms.n_users - coarse.n_users
         if self.unknown == "leave-out":
             words += ", and left out all others"
@@ -83,7 +88,7 @@ class Coarsen(OneStep, PublicPart):
                 f", {n_unknown:,} of them left out; {were_discarded(n_discarded, histograms.n_users, NOWHERE_ELSE)}"
             )
         step = Step(
-            Coarsened(n_mapped, len(listed), self.unknown),
+            Coarsened(self.unknown),
             words,
             copied=self,
             findings={
@@ -96,22 +101,59 @@ class Coarsen(OneStep, PublicPart):
         )
         return Outcome(coarse, step, (OnlyPlaces(listed),))
 
-    def public(self, known: Histograms) -> Histograms:
-        """Return the adversary's side at the coarse places; what no mapping tells of is left out.
+    @property
+    def copies(self) -> tuple[Copy, ...]:
+        """Return the ways to copy it: without the places that the mapping does not list, or with them as they are.
 
         Examples
         --------
         >>> known = Histograms.from_strings({"Jill": ["dorm", "moon"]})
-        >>> Coarsen({"dorm": "campus"}).public(known).to_table().rows()
+        >>> for copy in Coarsen({"dorm": "campus"}).copies:
+        ...     print(copy.make(known).to_table().rows())
         [('Jill', 'campus', 1)]
+        [('Jill', 'campus', 1), ('Jill', 'moon', 1)]
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnknownPlaceWarning)  # a place that cannot be in the release is no loss
-            return self.mapping.apply(known.in_order(), unknown="leave-out")
+        return (
+            Copy("places put together", lambda known: move_places(known, self.moved(known.places))),
+            Copy("places put together and others as they are", lambda known: move_places(known, self._all(known))),
+        )
+
+    def _all(self, known: Histograms) -> pl.Series:
+        to, own = self.moved(known.places), known.places
+        return to.fill_null(own) if to.dtype == own.dtype else to.cast(pl.String).fill_null(own.cast(pl.String))
+
+    def moved(self, places: pl.Series) -> pl.Series:
+        """Return where each place goes by the mapping.
+
+        Examples
+        --------
+        >>> Coarsen({"dorm": "campus"}).moved(pl.Series(["dorm", "moon"])).to_list()
+        ['campus', None]
+        """
+        found = pl.Series(positions(places, self.mapping.table["place"]))
+        return self.mapping.table["to"].gather(found.set(found < 0, None))
+
+    def published(self, visible: pl.Series) -> None:
+        """Return nothing: the mapping lists places that the release hides, and its targets are in the table."""
+        del visible
 
     def to_json(self) -> dict[str, Any]:
-        """Return the mapping."""
+        """Return the mapping, for its owner."""
         return {"name": "coarsen", **self.mapping.table.to_dict(as_series=False)}
+
+
+def move_places(histograms: Histograms, to: pl.Series) -> Histograms:
+    """Return histograms with their places moved, added up where several go to one; those that go nowhere are left out.
+
+    Examples
+    --------
+    >>> move_places(Histograms.from_strings({1: "abc"}), pl.Series(["x", "x", None])).to_table().rows()
+    [(1, 'x', 2)]
+    """
+    table = pl.DataFrame({"place": histograms.places, "to": to}).drop_nulls()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnknownPlaceWarning)  # a place that cannot be in the release is no loss
+        return PlaceMapping(table).apply(histograms, unknown="leave-out").in_order()
 
 
 def coarsen(source: Histograms | Release, mapping: Any, *, unknown: Unknown = "refuse") -> Release:

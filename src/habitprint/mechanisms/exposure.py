@@ -1,4 +1,4 @@
-"""What totals alone give away: releases that keep counts show them."""
+"""What a release gives away at least by its totals, and at most by its rows, whoever looks."""
 
 import math
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.release import Release
+from habitprint.ties import identical_rows
 
 
 @dataclass(frozen=True)
@@ -76,3 +77,57 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
         n_unique=int(np.count_nonzero(sizes == 1)),
         bits=math.fsum(size / n * math.log2(n / size) for size in sizes.tolist()) + 0.0,
     )
+
+
+@dataclass(frozen=True)
+class ProvenShare:
+    """Hold what nobody can exceed, whatever they know and however they attack, by rows that are identical.
+
+    Rows that are identical, totals included, cannot be told apart under fresh random ids. With m the size of a user's
+    group of identical rows, nobody points at the right one of them with a chance above 1/m.
+
+    Parameters
+    ----------
+    mean
+        The mean of 1/m: the largest share of all users whose rows anybody expects to point at.
+    largest
+        The largest 1/m: the best chance that anybody has with any one user.
+
+    Examples
+    --------
+    >>> ProvenShare(0.0501, 0.1).words  # doctest: +NORMALIZE_WHITESPACE
+    'nobody, whatever they know, can point at the right row for more than 5.1% of people on average (mean of 1/m), nor
+    for anybody with a chance of more than 10% (largest 1/m)'
+    """
+
+    mean: float
+    largest: float
+
+    @property
+    def words(self) -> str:
+        """Return it as a sentence, in which percentages are rounded up, because they are bounds."""
+        return (
+            f"nobody, whatever they know, can point at the right row for more than {_at_most(self.mean)} of people on "
+            f"average (mean of 1/m), nor for anybody with a chance of more than {_at_most(self.largest)} (largest 1/m)"
+        )
+
+
+def proven_share(source: Release | Histograms) -> ProvenShare:
+    """Return what share of people anybody at all could identify in a table, and with what chance anybody in it.
+
+    It takes for granted that ids are fresh and random (`pseudonymise`, `Release.has_fresh_ids`).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> proven_share(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
+    ProvenShare(mean=0.2, largest=0.2)
+    """
+    sizes = identical_rows(source.histograms if isinstance(source, Release) else source)
+    # The sum over a group of m rows is one, so all of them together count the groups.
+    n_groups = sum(int(np.count_nonzero(sizes == size)) // int(size) for size in np.unique(sizes))
+    return ProvenShare(n_groups / len(sizes), 1 / int(sizes.min()))
+
+
+def _at_most(rate: float) -> str:
+    return f"{math.ceil(1000 * rate - 1e-9) / 10:g}%"

@@ -1,43 +1,52 @@
-"""A release on disk: the table, and beside it what was done and what it guarantees."""
+"""A release on disk: the table, what may be published beside it, and what only its owner may read."""
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+import shutil
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from habitprint.errors import InputError
-from habitprint.files import check_target, draft, move_into_place
+import polars as pl
+
+from habitprint.errors import InputError, is_whole
+from habitprint.files import OWNER_ONLY, check_target, draft, move_into_place
 from habitprint.histograms import read_histograms
 from habitprint.mechanisms.coarsening import Coarsen, Coarsened
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.guarantees import Check, Guarantee, are_distinct_places, guarantee_from_json
 from habitprint.mechanisms.noise import Noised
+from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord, sha256_of
 from habitprint.mechanisms.pseudonyms import Pseudonymised
 from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
-from habitprint.mechanisms.top_places import KeepPlaces, KeptTopPlaces
+from habitprint.mechanisms.shares import ReleaseShares
+from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
 from habitprint.tables import check_writable, write_table
 
 STEPS: dict[str, type[Facts]] = {
     kind.name: kind
     for kind in (
         Coarsened,
+        MergedRarePlaces,
         KeptTopPlaces,
         LimitContribution,
         Noised,
         SuppressBelow,
         RoundTo,
         Grouped,
+        ReleaseShares,
         Pseudonymised,
     )
 }
 PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
     "coarsen": lambda part: Coarsen({name: _listed(part[name]) for name in ("place", "to")}),
     "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
+    "keep-places-and-rest": lambda part: _keep_places_and_rest(part["places"], part["rest"]),
 }
+Record = TypeVar("Record", Losses, InputFile)
 
 
 @dataclass(frozen=True)
@@ -77,8 +86,32 @@ def sidecar(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.json")
 
 
-def check_release_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Raise `InputError` unless a release could be written to `path`: worth knowing before long work.
+def owner_file(path: str | os.PathLike[str]) -> Path:
+    """Return the name of the file beside a release that only the owner of the original may read.
+
+    Examples
+    --------
+    >>> owner_file("week1.parquet").name
+    'week1.parquet.owner.json'
+    """
+    return Path(f"{os.fspath(path)}.owner.json")
+
+
+def key_file(path: str | os.PathLike[str]) -> Path:
+    """Return the name of the key to a release, unless it was given another.
+
+    Examples
+    --------
+    >>> key_file("week1.parquet").name
+    'week1.parquet.key.csv'
+    """
+    return Path(f"{os.fspath(path)}.key.csv")
+
+
+def check_release_target(
+    path: str | os.PathLike[str], *, key: str | os.PathLike[str] | None = None, overwrite: bool = False
+) -> None:
+    """Raise `InputError` unless a release, and a key to it, could be written: worth knowing before long work.
 
     Examples
     --------
@@ -89,60 +122,168 @@ def check_release_target(path: str | os.PathLike[str], *, overwrite: bool = Fals
       fix: use one of .csv, .parquet
     """
     check_writable(path, overwrite=overwrite)
-    check_target(sidecar(path), overwrite=overwrite)
+    for beside in (sidecar(path), owner_file(path)):
+        check_target(beside, overwrite=overwrite)
+    if key is not None:
+        check_writable(key, overwrite=overwrite)
 
 
-def write_release(release: Release, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-    """Write a release: its table ``user, place, count``, and beside it a JSON file that can be published with it.
+def write_release(
+    release: Release,
+    path: str | os.PathLike[str],
+    *,
+    key: pl.DataFrame | None = None,
+    losses: Losses | None = None,
+    inputs: Iterable[InputFile] = (),
+    overwrite: bool = False,
+) -> None:
+    """Write a release: its table ``user, place, count``, a JSON file to publish with it, and what is its owner's alone.
 
-    The JSON file tells the steps, what anyone can copy of them, the guarantees, and the SHA-256 of the table. It holds
-    nothing that was measured on the original: no `findings` of a step, no losses.
+    ``OUT.json`` tells the steps, what anyone can copy of them, the guarantees, and the SHA-256 of the table. It follows
+    from the table and the parameters of the steps, and names no place that the table does not show.
+    ``OUT.owner.json`` tells what was found on the original, whole mappings, losses and inputs; only its owner can read
+    it, and the key ``OUT.key.csv``.
 
     The guarantees are checked on what was written, before it gets its name: a release that breaks one leaves nothing.
+    All files appear together or none does.
+
+    Parameters
+    ----------
+    release
+        What is released.
+    path
+        The table, .csv or .parquet; the other files have its name and more.
+    key
+        Of `pseudonymise`, to be written too.
+    losses
+        Of `measure_losses`, for the owner.
+    inputs
+        What it was made from, for the owner.
+    overwrite
+        Whether files that are there may be replaced.
 
     Examples
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)
+    >>> release, key = hp.pseudonymise(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(release, Path(folder) / "safer.parquet")
-    ...     again = hp.read_release(Path(folder) / "safer.parquet")
-    >>> [check.holds for check in hp.check_guarantees(again)]
-    [True]
+    ...     hp.write_release(release, Path(folder) / "safer.csv", key=key)
+    ...     sorted(os.listdir(folder)), hp.read_release(Path(folder) / "safer.csv").guarantees
+    (['safer.csv', 'safer.csv.json', 'safer.csv.key.csv', 'safer.csv.owner.json'], (KAnonymity(k=5),))
     """
-    write_checked(release, path, overwrite=overwrite)
+    keys = {} if key is None else {key_file(path): key}
+    write_checked(release, path, keys, losses=losses, inputs=inputs, overwrite=overwrite)
 
 
-def write_checked(release: Release, path: str | os.PathLike[str], *, overwrite: bool = False) -> list[Check]:
-    """Write a release, see `write_release`; return the checks of its guarantees on the file.
+def write_checked(
+    release: Release,
+    path: str | os.PathLike[str],
+    keys: Mapping[Path, pl.DataFrame],
+    *,
+    losses: Losses | None = None,
+    inputs: Iterable[InputFile] = (),
+    overwrite: bool = False,
+) -> list[Check]:
+    """Write a release, see `write_release`, and keys to the files given; return the checks of its guarantees on disk.
 
     Examples
     --------
     >>> import tempfile
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_checked(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")[0].holds
+    ...     write_checked(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv", {})[0].holds
     True
     """
     path = Path(path)
     check_release_target(path, overwrite=overwrite)
-    with draft(path) as folder:
-        folder.mkdir()
-        made = folder / path.name
+    for key in keys:
+        check_writable(key, overwrite=overwrite)
+    with ExitStack() as drafts:
+        folders: dict[Path, Path] = {}
+
+        def made_for(target: Path) -> Path:
+            """Return where to make a file: in a folder beside its place, which nobody else can look into."""
+            place = target.absolute().parent
+            if place not in folders:
+                folders[place] = drafts.enter_context(draft(target))
+                folders[place].mkdir(mode=0o700)
+            return folders[place] / target.name
+
+        made = made_for(path)
         write_table(release.histograms.to_table(), made)
-        told = {
-            "sha256": _sha256(made),
-            "steps": [_step_to_json(step) for step in release.steps],
-            "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in release.guarantees],
-        }
-        sidecar(made).write_text(json.dumps(told, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+        # What is told follows from the file, as anybody reads it.
+        told = Release(read_histograms(made), release.steps, release.guarantees).published()
+        _write_json(_sidecar_to_json(told, made), sidecar(made))
+        record = _owner_to_json(release, made, keys, losses, inputs)
+        owner_file(made).touch(mode=OWNER_ONLY)
+        _write_json(record, owner_file(made))
+        for key, table in keys.items():
+            write_table(table, made_for(key))
+            made_for(key).chmod(OWNER_ONLY)
         checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
             raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
-        for written, target in ((made, path), (sidecar(made), sidecar(path))):
-            move_into_place(written, target, overwrite=overwrite)
+        # The table comes last: where it is, all that belongs to it is too.
+        targets = [*keys, owner_file(path), sidecar(path), path]
+        _move_together({target: made_for(target) for target in targets}, overwrite=overwrite)
     return checks
+
+
+def _sidecar_to_json(told: Release, made: Path) -> dict[str, Any]:
+    return {
+        "sha256": sha256_of(made),
+        "steps": [_step_to_json(step) for step in told.steps],
+        "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in told.guarantees],
+    }
+
+
+def _owner_to_json(
+    release: Release, made: Path, keys: Iterable[Path], losses: Losses | None, inputs: Iterable[InputFile]
+) -> dict[str, Any]:
+    return {
+        "internal": INTERNAL,
+        "release": made.name,
+        "sha256": sha256_of(made),
+        "keys": [key.name for key in keys],
+        "inputs": [asdict(file) for file in inputs],
+        "losses": None if losses is None else asdict(losses),
+        "steps": [
+            {**_step_to_json(step), "findings": dict(step.findings), "found": step.found} for step in release.steps
+        ],
+    }
+
+
+def _write_json(value: dict[str, Any], path: Path) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+
+
+def _move_together(made: Mapping[Path, Path], *, overwrite: bool) -> None:
+    """Give complete files their names, all of them; if one cannot have its name, everything is as it was before."""
+    done: list[tuple[Path, Path | None]] = []
+    try:
+        for target, file in made.items():
+            before = _kept_aside(target, file) if overwrite else None
+            move_into_place(file, target, overwrite=overwrite)
+            done.append((target, before))
+    except BaseException:
+        for target, before in reversed(done):
+            if before is None:
+                target.unlink()
+            else:
+                before.replace(target)
+        raise
+
+
+def _kept_aside(target: Path, file: Path) -> Path | None:
+    if not target.exists():
+        return None
+    before = file.with_name(f"{file.name}.before")
+    try:
+        before.hardlink_to(target)
+    except OSError:  # a file system without hard links
+        shutil.copy2(target, before)
+    return before
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
@@ -175,24 +316,71 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     True
     """
     beside = sidecar(path)
-    try:
-        told = json.loads(beside.read_text("utf-8"))
-        digest = _sha256(Path(path))
-    except OSError as error:
-        raise InputError(
-            f"cannot read {error.filename or beside}: {error.strerror or error}",
-            why=f"{beside.name} tells what was done to {path} and what it guarantees",
-            fix="keep the two files together as habitprint protect wrote them",
-        ) from error
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(beside, "it is not JSON") from error
-    if not (isinstance(told, dict) and all(isinstance(told.get(name), list) for name in ("steps", "guarantees"))):
+    told = _read_json(beside, Path(path))
+    if not all(isinstance(told.get(name), list) for name in ("steps", "guarantees")):
         raise _unreadable(beside, "it has no lists of steps and guarantees")
-    if not isinstance(told.get("sha256"), str):
-        raise _unreadable(beside, "it has no SHA-256 of the table")
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
-    return Told(steps, guarantees, is_as_written=told["sha256"] == digest)
+    return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
+
+
+def read_owner_record(path: str | os.PathLike[str]) -> OwnerRecord:
+    """Read what the owner's file beside a release tells: steps with whole mappings, findings, losses, and inputs.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> release = hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(release, Path(folder) / "safer.csv")
+    ...     hp.read_owner_record(Path(folder) / "safer.csv").steps[0].findings
+    {'n_counts_suppressed': 1, 'n_users_discarded': 0}
+    """
+    beside = owner_file(path)
+    told = _read_json(beside, Path(path))
+    if not all(isinstance(told.get(name), list) for name in ("steps", "inputs")):
+        raise _unreadable(beside, "it has no lists of steps and inputs")
+    steps = tuple(_step_from_json(step, beside) for step in told["steps"])
+    losses = None if told.get("losses") is None else _record_from_json(Losses, told["losses"], beside)
+    inputs = tuple(_record_from_json(InputFile, value, beside) for value in told["inputs"])
+    return OwnerRecord(steps, losses, inputs, _is_as_written(told, beside, Path(path)))
+
+
+def _read_json(beside: Path, path: Path) -> dict[str, Any]:
+    try:
+        told = json.loads(beside.read_text("utf-8"))
+    except OSError as error:
+        raise _not_there(error, beside, path) from error
+    except (ValueError, RecursionError) as error:
+        raise _unreadable(beside, "it is not JSON") from error
+    if not isinstance(told, dict):
+        raise _unreadable(beside, "it has no lists of steps and guarantees")
+    return told
+
+
+def _is_as_written(told: Mapping[str, Any], beside: Path, path: Path) -> bool:
+    if not isinstance(told.get("sha256"), str):
+        raise _unreadable(beside, "it has no SHA-256 of the table")
+    try:
+        return bool(told["sha256"] == sha256_of(path))
+    except OSError as error:
+        raise _not_there(error, beside, path) from error
+
+
+def _not_there(error: OSError, beside: Path, path: Path) -> InputError:
+    return InputError(
+        f"cannot read {error.filename or beside}: {error.strerror or error}",
+        why=f"{beside.name} tells what was done to {path} and what it guarantees",
+        fix="keep the two files together as habitprint protect wrote them",
+    )
+
+
+def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:
+    names = {field.name for field in fields(kind)}
+    if not (isinstance(value, dict) and set(value) == names and all(map(_is_plain, value.values()))):
+        raise _unreadable(beside, f"{', '.join(sorted(names))} are not what it tells")
+    return kind(**value)
 
 
 def _distinct_places(places: object) -> tuple[str | int, ...]:
@@ -202,15 +390,21 @@ def _distinct_places(places: object) -> tuple[str | int, ...]:
     return listed
 
 
+def _keep_places_and_rest(places: object, rest: object) -> KeepPlacesAndRest:
+    listed = tuple(_listed(places))
+    if (
+        rest != REST
+        or not all(isinstance(place, str) for place in listed)
+        or (listed and not are_distinct_places(listed))
+    ):
+        raise TypeError(places)
+    return KeepPlacesAndRest(listed)
+
+
 def _listed(values: object) -> list[Any]:
     if not isinstance(values, list):
         raise TypeError(values)
     return values
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _step_to_json(step: Step) -> dict[str, Any]:
@@ -240,7 +434,10 @@ def _step_from_json(value: object, beside: Path) -> Step:
         copied = None if part is None else PUBLIC_PARTS[part["name"]](part)
     except (KeyError, TypeError, InputError) as error:
         raise _unreadable(beside, f"what can be copied of the step {name!r} is not readable") from error
-    return Step(facts, value["words"], copied)
+    findings, found = value.get("findings", {}), value.get("found", "")
+    if not (isinstance(findings, dict) and all(map(is_whole, findings.values())) and isinstance(found, str)):
+        raise _unreadable(beside, f"the findings of the step {name!r} are no numbers")
+    return Step(facts, value["words"], copied, findings=findings, found=found)
 
 
 def _is_plain(value: object) -> bool:

@@ -7,11 +7,12 @@ from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
+import polars as pl
 
 from habitprint.errors import InputError, first_few, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.ties import share_classes
+from habitprint.ties import identical_rows
 from habitprint.words import counted
 
 Unit = Literal["user", "event"]
@@ -67,6 +68,11 @@ class Guarantee(ABC):
     def check(self, histograms: Histograms) -> Check:
         """Find out whether it holds."""
 
+    def published(self, visible: pl.Series) -> "Guarantee":
+        """Return what of it may be told beside a table that shows these places."""
+        del visible  # most promises name no place
+        return self
+
     def to_json(self) -> dict[str, Any]:
         """Return the name and the parameters, for a file."""
         return {"name": self.name, **asdict(self)}
@@ -101,8 +107,7 @@ class KAnonymity(Guarantee):
 
     def check(self, histograms: Histograms) -> Check:
         """Count the rows that are identical, to the last bit."""
-        rows = np.column_stack([share_classes(histograms).astype(np.float64), histograms.totals])
-        smallest = int(np.unique(rows, axis=0, return_counts=True)[1].min())
+        smallest = int(identical_rows(histograms).min())
         words = f"the smallest group of identical rows has {smallest:,} of {counted(histograms.n_users, 'user')}"
         return Check(self, smallest >= self.k, words)
 
@@ -227,6 +232,41 @@ class OnlyPlaces(Guarantee):
         found = f"{first_few(others)} occurs, which is not listed" if others else f"all {occurring.len():,} are listed"
         return Check(self, not others, found)
 
+    def published(self, visible: pl.Series) -> Guarantee:
+        """Return the promise of the visible ones among these places.
+
+        Examples
+        --------
+        >>> OnlyPlaces(("a", "b")).published(pl.Series(["b"]))
+        OnlyPlaces(places=('b',))
+        """
+        shown = tuple(visible.filter(positions(visible, to_ids(self.places, "place")) >= 0).to_list())
+        return OnlyPlaces(shown) if shown else self
+
+
+@dataclass(frozen=True)
+class EqualTotals(Guarantee):
+    """Promise that all rows add up to the same, so that no total is released.
+
+    Examples
+    --------
+    >>> EqualTotals().check(Histograms.from_strings({1: "aab", 2: "ab"})).words
+    'totals are 2 to 3'
+    """
+
+    name: ClassVar[str] = "equal-totals"
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return "all rows add up to the same: no total is released"
+
+    def check(self, histograms: Histograms) -> Check:
+        """Compare the smallest total with the largest."""
+        least, most = float(histograms.totals.min()), float(histograms.totals.max())
+        holds = most - least <= ROUNDING * most
+        return Check(self, holds, f"all totals are {most:g}" if holds else f"totals are {least:g} to {most:g}")
+
 
 @dataclass(frozen=True)
 class DifferentialPrivacy(Guarantee):
@@ -283,7 +323,15 @@ class DifferentialPrivacy(Guarantee):
 
 GUARANTEES: dict[str, type[Guarantee]] = {
     kind.name: kind
-    for kind in (KAnonymity, SmallestCount, MultiplesOf, LimitedContribution, OnlyPlaces, DifferentialPrivacy)
+    for kind in (
+        KAnonymity,
+        SmallestCount,
+        MultiplesOf,
+        LimitedContribution,
+        OnlyPlaces,
+        EqualTotals,
+        DifferentialPrivacy,
+    )
 }
 
 

@@ -24,7 +24,10 @@ WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
 
 @dataclass(frozen=True)
 class Noised(Facts):
-    """Tell of noise: what it costs by OpenDP's accounting, its scale, the smallest count released, and no seed."""
+    """Tell of noise: what it costs by OpenDP's accounting, its scale, and no seed.
+
+    The smallest count released is None where it follows from the number of places, which is not published.
+    """
 
     name: ClassVar[str] = "add-noise"
     epsilon: float
@@ -32,7 +35,7 @@ class Noised(Facts):
     unit: Unit
     limit: int | None
     scale: float
-    threshold: int
+    threshold: int | None
     seed: None = None
 
 
@@ -147,14 +150,18 @@ class AddNoise(OneStep):
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
         limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
         cells = "counts above zero" if self.delta else "all counts, zeros too"
+        # With a δ it follows from the promise alone.
+        threshold = noise.threshold if self.delta else self.threshold
+        below = "small ones" if threshold is None else f"what came below {threshold:,}"
         words = (
             f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {cells} (OpenDP's secure source, no "
-            f"seed), and left out what came below {noise.threshold:,}"
+            f"seed), and left out {below}"
         )
-        facts = Noised(noise.epsilon, noise.delta, self.unit, self.limit, noise.scale, noise.threshold)
-        findings = {"n_draws": noise.n_draws, "n_users_discarded": n_discarded}
-        found = f"noise was drawn for {counted(noise.n_draws, 'count')}; " + were_discarded(
-            n_discarded, histograms.n_users, "had nothing left"
+        facts = Noised(noise.epsilon, noise.delta, self.unit, self.limit, noise.scale, threshold)
+        findings = {"n_draws": noise.n_draws, "threshold": noise.threshold, "n_users_discarded": n_discarded}
+        found = (
+            f"noise was drawn for {counted(noise.n_draws, 'count')}, and those below {noise.threshold:,} left out; "
+            + were_discarded(n_discarded, histograms.n_users, "had nothing left")
         )
         return Outcome(left, Step(facts, words, findings=findings, found=found), (guarantee,))
 

@@ -17,6 +17,7 @@ class Pseudonymised(Facts):
     """Tell of fresh ids: of how many random bytes, and that there is no seed."""
 
     name: ClassVar[str] = "pseudonymise"
+    gives_fresh_ids: ClassVar[bool] = True
     n_bytes: int
     seed: None = None
 

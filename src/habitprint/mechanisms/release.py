@@ -1,11 +1,13 @@
 """What a protected release is, and what makes one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from itertools import product
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import SparseMatrix
@@ -16,15 +18,18 @@ from habitprint.progress import Progress, silent
 from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
+MOST_VIEWS = 4  # of an adversary on his own table: each is attacked
+AS_IT_IS = "as it is"
 AnyFacts = TypeVar("AnyFacts", bound="Facts")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Be what a step is: a record of its parameters, and of what anyone can see of it in the release.
+    """Be what a step is: a record of its parameters alone, and of nothing that depends on the original.
 
     Each kind knows its name in files, and for which units noise may follow it: those of which one changes no more
-    counts after the step than before. It also knows whether the step `chooses_places` by looking at the original.
+    counts after the step than before. It also knows whether the step `chooses_places` by looking at the original,
+    whether it `makes_shares`, of which promises about counts say nothing, and whether it `gives_fresh_ids`.
 
     Examples
     --------
@@ -36,6 +41,8 @@ class Facts:
     name: ClassVar[str]
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset()
     chooses_places: ClassVar[bool] = False
+    makes_shares: ClassVar[bool] = False
+    gives_fresh_ids: ClassVar[bool] = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the record, for a file."""
@@ -51,13 +58,16 @@ class Step:
     Parameters
     ----------
     facts
-        What it is: its parameters, and what anyone can see in the release.
+        What it is: its parameters.
     words
-        What it does, as a sentence; nothing that was measured on the original.
+        What it does, as a sentence that follows from the parameters.
     copied
-        What an adversary can do to his side as well, because anyone can see that it was done: None for nothing.
+        What an adversary can do to his side as well, because anyone can see that it was done: None for nothing. It may
+        tell of places that the release hides; see `Release.published`.
+    promised
+        What held after the step; a later one may have broken it.
     findings
-        What came of it on the original, for its owner alone: `write_release` leaves it out.
+        What came of it on the original, for its owner alone.
     found
         The findings as a sentence.
 
@@ -72,6 +82,7 @@ class Step:
     facts: Facts
     words: str
     copied: "PublicPart | None" = None
+    promised: tuple[Guarantee, ...] = ()
     findings: Mapping[str, int] = field(default_factory=dict)
     found: str = ""
 
@@ -93,21 +104,55 @@ class Step:
         return f"{self.words}; {self.found}" if self.found else self.words
 
 
+@dataclass(frozen=True)
+class Copy:
+    """Hold one way to copy a step on a table of one's own: in words, and what does it."""
+
+    words: str
+    make: Callable[[Histograms], Histograms]
+
+
 class PublicPart(ABC):
-    """Change an adversary's histograms as anyone can who sees the release: a place mapping, the list of places kept."""
+    """Change an adversary's histograms as anyone can who sees the release: a place mapping, the list of places kept.
+
+    It knows whether it `renames_places`: what was done before it cannot be told by places that the release shows.
+    """
+
+    renames_places: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def copies(self) -> tuple[Copy, ...]:
+        """Return the ways to copy it, the fullest first."""
 
     @abstractmethod
-    def public(self, known: Histograms) -> Histograms:
-        """Return the adversary's side, changed."""
+    def moved(self, places: pl.Series) -> pl.Series:
+        """Return where each place goes, null for one that is left out."""
+
+    @abstractmethod
+    def published(self, visible: pl.Series) -> "PublicPart | None":
+        """Return what of it tells of visible places alone; None where that is nothing."""
 
     @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """Return all that is needed to do it again."""
 
+    def public(self, known: Histograms) -> Histograms:
+        """Return the adversary's side, changed as far as it can be."""
+        return self.copies[0].make(known)
+
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Hold what an adversary makes of his own table before an attack, and in words what he did."""
+    """Hold one form in which an adversary may compare his table with a release: in words, and the table.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> hp.microaggregate(released, k=5).views(known)
+    (View(words='as it is', histograms=Histograms(60 users × 20 places, 271 counts above zero)),)
+    """
 
     words: str
     histograms: Histograms
@@ -132,10 +177,10 @@ class Release:
     guarantees: tuple[Guarantee, ...] = ()
 
     def public(self, known: Histograms) -> Histograms:
-        """Return what the adversary knows, changed by what anyone can copy of the steps; attack a release with it.
+        """Return what the adversary knows, changed by all that anyone can copy of the steps.
 
         Otherwise coarsening only one side would leave no shared place, and look like perfect protection. Users of
-        whom nothing is left are dropped.
+        whom nothing is left are dropped. It is one of the `views`, and not always the one that identifies most.
 
         Examples
         --------
@@ -144,16 +189,85 @@ class Release:
         >>> hp.keep_top_places(released, n=3).public(known).n_places
         3
         """
-        for step in self.steps:
-            if step.copied is not None:
-                known = step.copied.public(known)
+        for part in self._copied:
+            known = part.public(known)
         return known
 
     def views(self, known: Histograms) -> tuple[View, ...]:
-        """Return every variant of his table that an adversary can make without secrets."""
-        copied = [step.words for step in self.steps if step.copied is not None]
-        unchanged = View("as it is", known)
-        return (unchanged, View("; ".join(copied), self.public(known))) if copied else (unchanged,)
+        """Return every form in which an adversary without secrets may use what he knows, at most four, each once.
+
+        His table as it is comes first, the one changed by all that he can copy second. Others copy less: his own
+        places that the release does not tell of are left out, left as they are, or put into "all others". Users of whom
+        nothing is left in a view are not in it; they are still people whom he knows.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> release = hp.merge_rare_places(hp.Histograms.from_strings({1: "aab", 2: "aac"}), 1)
+        >>> for view in release.views(hp.Histograms.from_strings({"Jill": "ad", "Mike": "d"})):
+        ...     print(view.words, view.histograms.to_table().rows())
+        as it is [('Jill', 'a', 1), ('Jill', 'd', 1), ('Mike', 'd', 1)]
+        other places put together [('Jill', 'a', 1), ('Jill', 'all other places', 1), ('Mike', 'all other places', 1)]
+        other places left out [('Jill', 'a', 1)]
+        """
+        ways = list(product(*(part.copies for part in self._copied)))
+        # The fullest copy, the gentlest, and what lies between.
+        ordered = [ways[0], ways[-1], *ways[1:-1]]
+        found = [View(AS_IT_IS, known)]
+        for way in ordered:
+            if len(found) == MOST_VIEWS:
+                break
+            try:
+                table = known
+                for copy in way:
+                    table = copy.make(table)
+            except InputError:
+                continue  # nothing would be left of his table
+            if not any(_are_equal(table, view.histograms) for view in found):
+                found.append(View(", ".join(copy.words for copy in way if copy.words), table))
+        return tuple(found)
+
+    @property
+    def has_fresh_ids(self) -> bool:
+        """Return whether users have fresh random ids, without which identical rows may be told apart.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> release = hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+        >>> release.has_fresh_ids, hp.pseudonymise(release)[0].has_fresh_ids
+        (False, True)
+        """
+        return any(step.facts.gives_fresh_ids for step in self.steps)
+
+    @property
+    def _copied(self) -> tuple[PublicPart, ...]:
+        return tuple(step.copied for step in self.steps if step.copied is not None)
+
+    def published(self) -> "Release":
+        """Return the release as it may be published: it tells nothing but its histograms and the parameters of steps.
+
+        Two originals that become the same table by the same steps are the same release then. What anyone can copy tells
+        of places that the release shows, and of no others; findings and whole mappings stay with the owner.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> habits = hp.Histograms.from_strings({1: "aaab", 2: "aaac"})
+        >>> release = hp.chain(hp.KeepTopPlaces(2), hp.SuppressBelow(2))(habits)
+        >>> release.guarantees[0], release.published().guarantees[0]
+        (OnlyPlaces(places=('a', 'b')), OnlyPlaces(places=('a',)))
+        """
+        visible = self.histograms.places.gather(np.unique(self.histograms.counts.indices))
+        steps: list[Step] = []
+        can_be_told = True
+        for step in reversed(self.steps):
+            part = step.copied
+            told = part.published(visible) if part is not None and can_be_told else None
+            can_be_told = can_be_told and not (part is not None and part.renames_places)
+            steps.append(Step(step.facts, step.words, told))
+        guarantees = last_of_equal(guarantee.published(visible) for guarantee in self.guarantees)
+        return Release(self.histograms, tuple(reversed(steps)), guarantees)
 
     def facts(self, kind: type[AnyFacts]) -> AnyFacts:
         """Return the facts of the last step of a kind.
@@ -209,15 +323,40 @@ class OneStep(Mechanism):
         outcome = self.apply(replace(before, histograms=before.histograms.in_order()), progress)
         for guarantee in outcome.guarantees:
             assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
-        became_shares = holds_shares(outcome.histograms) and not holds_shares(before.histograms)
-        kept = tuple(
-            guarantee
-            for guarantee in before.guarantees
-            if guarantee not in outcome.guarantees
-            and not (became_shares and guarantee.is_about_counts)
-            and guarantee.check(outcome.histograms).holds is not False
-        )
-        return Release(outcome.histograms, (*before.steps, outcome.step), (*kept, *outcome.guarantees))
+        step = replace(outcome.step, promised=outcome.guarantees)
+        steps = (*before.steps, step)
+        promised = last_of_equal([*_still_meant(before.guarantees, step), *_promised(steps)])
+        # All that was ever promised and holds now: whether it also held in between depends on the original.
+        kept = tuple(promise for promise in promised if promise.check(outcome.histograms).holds is not False)
+        return Release(outcome.histograms, steps, kept)
+
+
+def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
+    """Return each guarantee once, where it stands last: lists of places may agree by accident, early ones too.
+
+    Examples
+    --------
+    >>> from habitprint.mechanisms.guarantees import MultiplesOf, SmallestCount
+    >>> last_of_equal([SmallestCount(2), MultiplesOf(2), SmallestCount(2)])
+    (MultiplesOf(base=2), SmallestCount(threshold=2))
+    """
+    return tuple(dict.fromkeys(reversed(list(guarantees))))[::-1]
+
+
+def _promised(steps: Iterable[Step]) -> list[Guarantee]:
+    """Return what steps promised, in their order, and what no later step took the meaning of."""
+    promised: list[Guarantee] = []
+    for step in steps:
+        promised = [*_still_meant(promised, step), *step.promised]
+    return promised
+
+
+def _still_meant(promised: Iterable[Guarantee], after: Step) -> list[Guarantee]:
+    return [guarantee for guarantee in promised if not (after.facts.makes_shares and guarantee.is_about_counts)]
+
+
+def _are_equal(one: Histograms, other: Histograms) -> bool:
+    return one is other or one.in_order().to_table().equals(other.in_order().to_table())
 
 
 @dataclass(frozen=True)

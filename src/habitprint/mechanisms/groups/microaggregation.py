@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
+from habitprint.arrays import Indices
 from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.grouping import Loss, group_means, mdav, second_phase, successive_groups
@@ -20,16 +21,14 @@ MOST_SUCCESSIVE = 10_000  # users up to whom "auto" selects groups successively:
 
 @dataclass(frozen=True)
 class Grouped(Facts):
-    """Tell of groups: how they were found, how many there are, and how large."""
+    """Tell of groups: how large they are at least, and how they were asked to be found."""
 
     name: ClassVar[str] = "microaggregate"
+    makes_shares: ClassVar[bool] = True
     k: int
     loss: Loss
-    method: Method
+    method: Grouping
     second_phase: bool
-    n_groups: int
-    smallest_group: int
-    largest_group: int
 
 
 @dataclass(frozen=True)
@@ -90,23 +89,25 @@ class Microaggregate(OneStep):
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
         means = Histograms(group_means(shares, labels, len(sizes))[labels], histograms.users, histograms.places)
-        smallest, largest = int(sizes.min()), int(sizes.max())
-        facts = Grouped(self.k, self.loss, method, self.second_phase, len(sizes), smallest, largest)
         guarantees = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
-        return Outcome(means, Step(facts, self._words(facts, n_users)), guarantees)
+        step = Step(
+            Grouped(self.k, self.loss, self.method, self.second_phase),
+            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}, for a small "
+            f"{self.loss} loss",
+            findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
+            found=self._found(sizes, method),
+        )
+        return Outcome(means, step, guarantees)
 
-    def _words(self, facts: Grouped, n_users: int) -> str:
-        how = "successive group selection" if facts.method == "successive" else "MDAV"
-        if self.method == "auto" and facts.method == "mdav":
+    def _found(self, sizes: Indices, method: Method) -> str:
+        how = "successive group selection" if method == "successive" else "MDAV"
+        if self.method == "auto" and method == "mdav":
             how += f" (the default above {MOST_SUCCESSIVE:,} users)"
         more = ", with a second phase" if self.second_phase else ""
-        smallest, largest = facts.smallest_group, facts.largest_group
-        sizes = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
-        return (
-            f"replaced the shares of {counted(n_users, 'user')} by the means of "
-            f"{counted(facts.n_groups, 'group')} of {sizes}; "
-            f"groups by {how}{more}, for a small {self.loss} loss"
-        )
+        smallest, largest = int(sizes.min()), int(sizes.max())
+        each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
+        n_users = counted(int(sizes.sum()), "user")
+        return f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {how}{more}"
 
 
 def microaggregate(
@@ -124,7 +125,7 @@ def microaggregate(
     --------
     >>> import habitprint as hp
     >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=10)
-    >>> release.facts(Grouped).n_groups, release.guarantees
+    >>> release.steps[0].findings["n_groups"], release.guarantees
     (6, (KAnonymity(k=10),))
     """
     return Microaggregate(k, loss, method, second_phase)(source, progress=progress)

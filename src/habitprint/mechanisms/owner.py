@@ -1,0 +1,124 @@
+"""What only the owner of an original may know of its release: what it was made of, and what was lost."""
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from habitprint.mechanisms.release import Step
+
+INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Hold what a release has lost against the original, for any mechanism on one scale.
+
+    Parameters
+    ----------
+    information_loss
+        The paper's normalised l1 loss L: 0 for nothing lost, 1 when every user is released as the mean of all; noise
+        can make it larger. None when all users were equal from the start and no longer are.
+    totals_error
+        Σ |difference| / Σ over the totals per place, every user counting once (total shares).
+    count_totals_error
+        The same with counts; None when the release holds shares.
+    ranking_error
+        Of all pairs of the most popular places, the share that the release ranks the other way; a tie counts half.
+    top_places_missed
+        Of the most popular places, the share that is not among the most popular of the release; ties count in part.
+    n_top
+        How many places the last two look at.
+    n_users, n_users_kept, n_places, n_places_kept
+        How many users and places there were, and how many the release has.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"})
+    >>> losses = hp.measure_losses(habits, hp.suppress_below(habits, 2))
+    >>> losses.n_users_kept, losses.count_totals_error
+    (1, 0.5)
+    """
+
+    information_loss: float | None
+    totals_error: float
+    count_totals_error: float | None
+    ranking_error: float
+    top_places_missed: float
+    n_top: int
+    n_users: int
+    n_users_kept: int
+    n_places: int
+    n_places_kept: int
+
+
+@dataclass(frozen=True)
+class InputFile:
+    r"""Hold which file a release was made from.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "week1.csv"
+    ...     _ = file.write_text("user,place,count\n")
+    ...     InputFile.of(file).n_bytes
+    17
+    """
+
+    name: str
+    sha256: str
+    n_bytes: int
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> "InputFile":
+        """Return what a file is now."""
+        path = Path(path)
+        return cls(path.name, sha256_of(path), path.stat().st_size)
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, as people compare it.
+
+    Examples
+    --------
+    >>> sha256_of(Path(os.devnull))[:8]
+    'e3b0c442'
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class OwnerRecord:
+    """Hold what the owner's file beside a release tells.
+
+    Parameters
+    ----------
+    steps
+        What was done, with all that was found, and with whole mappings and lists of places.
+    losses
+        What was lost against the original; None where nobody measured it.
+    inputs
+        The files that the release was made from.
+    is_as_written
+        Whether the table is the very file that was written with it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> districts = {"dorm": "campus", "bar": "town"}
+    >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": ["dorm", "bar"]}), districts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(release, Path(folder) / "safer.csv")
+    ...     record = hp.read_owner_record(Path(folder) / "safer.csv")
+    >>> hp.Release(release.histograms, record.steps).public(hp.Histograms.from_strings({1: ["bar"]})).places.to_list()
+    ['town']
+    """
+
+    steps: tuple[Step, ...]
+    losses: Losses | None
+    inputs: tuple[InputFile, ...]
+    is_as_written: bool

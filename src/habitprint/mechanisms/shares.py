@@ -1,0 +1,47 @@
+"""Release shares instead of counts."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from habitprint.histograms import Histograms
+from habitprint.mechanisms.guarantees import EqualTotals
+from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, holds_shares
+from habitprint.progress import Progress
+
+
+@dataclass(frozen=True)
+class ReleaseShares(OneStep, Facts):
+    """Divide each row by its total, so that totals are not released.
+
+    Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. What is shares
+    already stays as it is. The shares of one user alone may still betray a small total: 1/7 is one of seven, or two of
+    fourteen. Means of groups do not (`Microaggregate`, which makes shares by itself).
+
+    Examples
+    --------
+    >>> release = ReleaseShares()(Histograms.from_strings({"Jill": "aaab", "Mike": "bb"}))
+    >>> release.histograms.to_table().rows(), release.guarantees
+    ([('Jill', 'a', 0.75), ('Jill', 'b', 0.25), ('Mike', 'b', 1.0)], (EqualTotals(),))
+    """
+
+    name: ClassVar[str] = "release-shares"
+    makes_shares: ClassVar[bool] = True
+
+    def apply(self, before: Release, progress: Progress) -> Outcome:
+        """Divide by the totals."""
+        del progress  # there is nothing to wait for
+        histograms = before.histograms
+        if not holds_shares(histograms):
+            histograms = Histograms(histograms.shares, histograms.users, histograms.places)
+        return Outcome(histograms, Step(self, "divided each row by its total"), (EqualTotals(),))
+
+
+def release_shares(source: Histograms | Release) -> Release:
+    """Release shares instead of counts; see `ReleaseShares`.
+
+    Examples
+    --------
+    >>> release_shares(Histograms.from_strings({"Jill": "aaab"})).histograms.totals.tolist()
+    [1.0]
+    """
+    return ReleaseShares()(source)
