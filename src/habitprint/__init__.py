@@ -11,6 +11,7 @@ import importlib as _importlib
 import typing as _typing
 
 from habitprint import datasets, markov
+from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.audit import Audit, audit
 from habitprint.auditing.data import Preparation
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
@@ -54,6 +55,7 @@ from habitprint.mechanisms import (
     OnlyPlaces,
     OwnerRecord,
     ProvenShare,
+    Recipe,
     Release,
     ReleaseShares,
     RoundTo,
@@ -120,6 +122,7 @@ __version__ = "0.1.0"
 __all__ = [
     "WEIGHTS",
     "AddNoise",
+    "Advice",
     "AllOtherTime",
     "Audit",
     "Box",
@@ -161,6 +164,7 @@ __all__ = [
     "Preparation",
     "ProvenShare",
     "Rate",
+    "Recipe",
     "Release",
     "ReleaseShares",
     "RoundTo",
@@ -198,6 +202,7 @@ __all__ = [
     "plot_path",
     "proven_share",
     "pseudonymise",
+    "read_advice",
     "read_events",
     "read_histograms",
     "read_owner_record",

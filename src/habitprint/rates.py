@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from scipy.special import ndtri
 
 from habitprint.errors import InputError
-from habitprint.words import percent
+from habitprint.words import at_most, percent
 
 LEVEL = 0.95  # of every interval that decides something
 WILSON = "Wilson's score interval"
@@ -72,8 +72,8 @@ class Rate:
 
     @property
     def interval_words(self) -> str:
-        """Return both ends of the interval for people."""
-        return f"{percent(self.low)} to {percent(self.high)}"
+        """Return both ends of the interval for people; the upper one, which decides, is rounded up."""
+        return f"{percent(self.low)} to {at_most(self.high)}"
 
     @property
     def words(self) -> str:

@@ -1,5 +1,6 @@
 """Say numbers and times in words that a person can read."""
 
+import math
 from datetime import datetime
 
 SMALLEST = 0.0005  # a rate below rounds to nothing in a column of percentages with one digit
@@ -20,6 +21,30 @@ def percent(rate: float) -> str:
         return f"{value:.1f}%"
     shown = float(f"{value:.2g}") if value < 1 else 100 - float(f"{100 - value:.1g}")
     return f"{shown:f}".rstrip("0").rstrip(".") + "%"
+
+
+def at_most(rate: float) -> str:
+    """Return a bound as a percentage, rounded up at one digit: it is within a round target as shown, or not.
+
+    Below a tenth of a percent, which is no such target, it has as many digits as any other percentage.
+
+    Examples
+    --------
+    >>> at_most(0.0501), at_most(0.05), at_most(0.16304), at_most(0.00045)
+    ('5.1%', '5%', '16.4%', '0.045%')
+    """
+    return percent(rate) if rate < 0.001 else f"{100 * rounded_up(rate):.4g}%"  # noqa: PLR2004
+
+
+def rounded_up(rate: float) -> float:
+    """Return a bound rounded up to the tenth of a percent that is shown.
+
+    Examples
+    --------
+    >>> rounded_up(0.0501), rounded_up(0.05)
+    (0.051, 0.05)
+    """
+    return math.ceil(1000 * rate - 1e-9) / 1000
 
 
 def counted(n: int, thing: str, things: str | None = None) -> str:
@@ -54,6 +79,17 @@ def number(value: float) -> str:
     """
     is_round = value >= 1000 or abs(value - round(value)) < 0.05  # noqa: PLR2004  (one digit is enough)
     return f"{value:,.0f}" if is_round else f"{value:,.1f}"
+
+
+def whole(value: float) -> str:
+    """Return an expected number of people as a whole one, for a headline.
+
+    Examples
+    --------
+    >>> whole(105.4), whole(0.3), whole(0.0), whole(1200.5)
+    ('105', 'fewer than 1', '0', '1,200')
+    """
+    return "fewer than 1" if 0 < value < 0.5 else f"{value:,.0f}"  # noqa: PLR2004  (it would round to nobody)
 
 
 def moment(time: datetime) -> str:

@@ -53,7 +53,7 @@ def advised(found: hp.Audit) -> Trial:
 def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> None:
     chosen = advised(found)
     assert chosen.passes
-    assert chosen.proven.share <= 0.1
+    assert chosen.proven.mean <= 0.1
     assert chosen.loss is not None
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
@@ -95,7 +95,7 @@ def test_where_nothing_is_needed_nothing_is_recommended() -> None:
     assert found.protections.chosen == 0
     assert found.protections.trials[0].n_attacks == len(found.attacks) - 1  # but blind chance
     assert found.verdict.protection is None
-    assert found.mapping is None
+    assert found.advice is None
 
 
 def test_the_first_trial_is_the_release_as_it_is(found: hp.Audit) -> None:
@@ -119,7 +119,7 @@ def test_no_protection_on_the_frontier_is_beaten_and_every_other_is(found: hp.Au
 def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Audit) -> None:
     chosen = advised(found)
     said = found.verdict.about_protections
-    assert f"{chosen.proven.words}; measured, {percent(chosen.risk.value)} are identified" in said
+    assert f"{chosen.proven.in_short}; measured, {percent(chosen.risk.value)} are identified" in said
     assert said in found.verdict.details
     n_proven, n_measured = len(found.protections.proven_within(0.1)), len(found.protections.measured_within(0.1))
     assert f"{n_proven} are proven to be within 10%, and {n_measured} are measured to be." in said
@@ -135,8 +135,8 @@ def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
     for trial in found.protections.trials:
         assert trial.n_attacks >= 10
         for attack in trial.attacks:
-            assert attack.rate.value <= trial.proven.share + 1e-9
-        assert trial.proven.share <= trial.proven.largest
+            assert attack.rate.value <= trial.proven.mean + 1e-9
+        assert trial.proven.mean <= trial.proven.largest
         if trial.strength and trial.name == "micro-aggregation":
             assert trial.proven.largest <= 1 / trial.strength
 
@@ -177,7 +177,8 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert plain["schema"] == "habitprint-audit/2"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
-        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "protections", "people", "verdict",
+        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "linkage",
+        "protections", "people", "verdict",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain
@@ -231,7 +232,7 @@ def test_few_users_do_not_hide_a_plain_no_nor_a_proof() -> None:
     found = hp.audit(hp.datasets.town(60, 12), noise=False)
     assert found.strongest.rate.low > 0.05
     assert found.verdict.answer.startswith("The table misses the target of 5% as it is: ")
-    assert advised(found).proven.share <= 0.05
+    assert advised(found).proven.mean <= 0.05
 
 
 def test_people_who_are_all_alike_are_proven_safe() -> None:
@@ -287,10 +288,10 @@ def test_what_was_not_measured_is_called_not_measured() -> None:
 
 
 def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
-    fails = search.Proven(0.5, 1.0)
+    fails = hp.ProvenShare(0.5, 1.0)
     worse = [
         replace(
-            trial, passes=False, proven=replace(fails, share=0.2) if at == 5 else fails, loss=1.5 if at == 5 else 0.5
+            trial, passes=False, proven=replace(fails, mean=0.2) if at == 5 else fails, loss=1.5 if at == 5 else 0.5
         )
         for at, trial in enumerate(found.protections.trials)
     ]
@@ -315,7 +316,9 @@ def test_a_chosen_mapping_can_be_applied_by_hand() -> None:
         {place: "north" if place < "place-02" else "south" for place in released.places}
     )
     found = hp.audit((released, known), target=0.09, coarser=[districts], noise=False)
-    assert advised(found).is_mapped == (found.mapping is not None)
+    assert found.advice is not None
+    assert found.advice.recipe.is_mapped == bool(found.advice.mapping)
+    assert advised(found).options == found.advice.recipe.options
     assert "places put together" in {trial.name for trial in found.protections.trials}
     assert found.curves[2].points[0].label == "2 coarser places"
 

@@ -212,7 +212,7 @@ def test_shared_histories_are_reported() -> None:
     assert told_by_events(found).n_users_shared == 2
     caution = told(found, "2 users share at least half of their events")
     assert caution.is_grave
-    assert "--shared merge" in caution.words
+    assert "merge them or leave them out" in caution.words
 
 
 @pytest.mark.parametrize("shared", ["merge", "drop"])

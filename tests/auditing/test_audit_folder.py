@@ -15,11 +15,11 @@ from habitprint.files import check_folder
 
 @pytest.fixture(scope="module")
 def found() -> hp.Audit:
-    return hp.audit(hp.datasets.town(30, 8), noise=False)
+    return hp.audit(hp.datasets.town(30, 8), target=0.2, noise=False)
 
 
-def with_mapping(found: hp.Audit, mapping: pl.DataFrame | None) -> hp.Audit:
-    return replace(found, internal=Internal(found.users, mapping))
+def with_advice(found: hp.Audit, advice: hp.Advice | None) -> hp.Audit:
+    return replace(found, internal=Internal(found.users, advice))
 
 
 def test_a_folder_is_filled_completely_or_not_at_all(
@@ -52,10 +52,11 @@ def test_a_folder_with_something_in_it_is_left_alone_unless_asked(found: hp.Audi
     hp.write_audit(found, tmp_path, overwrite=True)
     assert pl.read_parquet(tmp_path / "users.parquet").equals(found.users)
     assert (tmp_path / "notes.txt").read_text() == "mine too"
-    hp.write_audit(with_mapping(found, pl.DataFrame({"place": [1], "to": [2]})), tmp_path, overwrite=True)
-    assert (tmp_path / "coarser.csv").exists()
-    hp.write_audit(with_mapping(found, None), tmp_path, overwrite=True)
-    assert not (tmp_path / "coarser.csv").exists()  # it belonged to the earlier one
+    assert found.advice is not None
+    assert S_IMODE((tmp_path / "advice.json").stat().st_mode) == 0o600
+    assert hp.read_advice(tmp_path) == found.advice
+    hp.write_audit(with_advice(found, None), tmp_path, overwrite=True)
+    assert not (tmp_path / "advice.json").exists()  # it belonged to the earlier one
     with pytest.raises(hp.InputError, match="it is a file"):
         hp.write_audit(found, tmp_path / "notes.txt")
     with pytest.raises(hp.InputError, match="does not exist"):
@@ -66,7 +67,7 @@ def test_an_audit_that_was_read_back_has_a_page_but_names_nobody(found: hp.Audit
     hp.write_audit(found, tmp_path / "audit")
     again = hp.Audit.from_json(json.loads((tmp_path / "audit" / "report.json").read_text()))
     assert hp.render_report(again) == (tmp_path / "audit" / "report.html").read_text()
-    for ask in (lambda: again.users, lambda: again.mapping, lambda: hp.write_audit(again, tmp_path / "again")):
+    for ask in (lambda: again.users, lambda: again.advice, lambda: hp.write_audit(again, tmp_path / "again")):
         with pytest.raises(hp.InputError, match="was read from a report, and names nobody"):
             ask()
     assert not (tmp_path / "again").exists()
@@ -97,3 +98,12 @@ def test_a_folder_without_permission_is_refused_before_the_work(
     monkeypatch.setattr("os.mkdir", refuse)
     with pytest.raises(hp.InputError, match="no permission to write into"):
         check_folder(tmp_path, overwrite=True)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[", '{"schema": "habitprint-advice/9"}'])
+def test_what_is_no_advice_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "advice.json").write_text(text)
+    with pytest.raises(hp.InputError, match="is not the advice of an audit"):
+        hp.read_advice(tmp_path)
+    with pytest.raises(hp.InputError, match="No such file"):
+        hp.read_advice(tmp_path / "nowhere.json")

@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
-from habitprint.auditing.candidates import coarser_places, merging_rare
-from habitprint.auditing.curves import duration_curve, resolution_curve, users_curve
+from habitprint.auditing.candidates import coarser_places
+from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, surest_claims
+from habitprint.auditing.times import duration_curve
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 
@@ -72,6 +73,13 @@ def test_totals_tell_where_places_do_not() -> None:
     assert attack(tables).rate.n_correct == pytest.approx(1)
 
 
+def test_shares_betray_small_totals() -> None:
+    habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
+    shares = hp.release_shares(habits).histograms
+    facts = attack_in_every_way(TwoTables(shares, habits, "same-id")).facts
+    assert any(fact.uses_totals for fact in facts)
+
+
 def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:
     rate = attack(TwoTables(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
     assert rate.n == 30
@@ -89,7 +97,7 @@ def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
 def test_too_few_people_make_no_groups() -> None:
     curve = users_curve(attack(TwoTables(*hp.datasets.town(12, 6), truth="same-id")))
     assert len(curve.points) == 1
-    assert "too few users" in curve.words
+    assert "too few people" in curve.words
 
 
 @pytest.mark.parametrize("period", [hp.ConsecutiveWeeks("2012-04-09"), hp.HalvesOfActiveWeeks()])
@@ -147,12 +155,6 @@ def test_a_mapping_must_know_every_place() -> None:
         coarser_places(habits, None, [hp.PlaceMapping.from_table({"a": "x", "b": "x"})])
 
 
-def test_the_rest_of_the_places_has_a_name_that_no_place_has() -> None:
-    habits = hp.Histograms.from_strings({1: ["all other places", "a", "a"], 2: ["b", "a"]})
-    coarse = merging_rare(habits, 1).mechanism(habits).histograms
-    assert coarse.places.to_list() == ["a", "all other places (merged)"]
-
-
 def test_coarser_places_tell_less(whole: Attempt) -> None:
     points = resolution_curve(whole, coarser_places(whole.tables.released, None, [])).points
     assert points[-1].rate == whole.rate
@@ -166,7 +168,7 @@ def test_with_many_users_coarser_places_are_tried_on_a_part_and_it_is_said(
     curve = hp.audit((whole.tables.released, whole.tables.known), target=1.0, noise=False).curves[2]
     assert {point.rate.n for point in curve.points} == {60}
     assert curve.points[-1].rate.value > whole.rate.value
-    assert "a random 60 of 120 users" in curve.words
+    assert "a random 60 of 120 people" in curve.words
 
 
 habits = st.dictionaries(st.integers(0, 9), st.text("abcd", min_size=1, max_size=3), min_size=1)

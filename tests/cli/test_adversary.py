@@ -67,7 +67,12 @@ def test_an_audit_of_a_protected_table_attacks_it_as_an_adversary_does(
 ) -> None:
     released, known, accuracy = coarse
     found, _ = summary(monkeypatch, capsys, "audit", released, known, "--no-noise", "--out", tmp_path / "audit")
-    assert found["attacks"][0]["rate"]["value"] == pytest.approx(accuracy)
+    rates = [
+        attack["rate"]["value"]
+        for attack in found["attacks"]
+        if (attack["method"], attack["weight"], attack["uses_totals"]) == ("joint", "jensen-shannon", False)
+    ]
+    assert any(rate == pytest.approx(accuracy) for rate in rates)
     assert "what anyone can copy of the release: put places together" in found["data"]["cautions"][0]["words"]
 
 

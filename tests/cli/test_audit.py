@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -44,10 +45,10 @@ def test_events_become_a_folder_with_a_report(
     )
     text = " ".join(capsys.readouterr().out.split())
     for words in (
-        "Not as it is",
-        "joint, jensen-shannon",
+        "misses the target of 10% as it is",
+        "all at once, jensen-shannon",
         "by chance",
-        "9 April 2012 to 15 April 2012 released",
+        "Released: 9 April 2012 to 15 April 2012",
         "to protect it: habitprint split",
         "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --users all --released",
         "then: habitprint protect audit-released.parquet --",
@@ -60,11 +61,28 @@ def test_events_become_a_folder_with_a_report(
     scope = facts["data"]["scope"]
     assert min(scope["n_released"], scope["n_known"]) == pl.read_parquet(out / "users.parquet").height
     assert (out / "report.html").read_text().lstrip().lower().startswith("<!doctype html>")
-    assert {file.name for file in out.iterdir()} >= {"report.html", "report.json", "users.parquet"}
+    assert {file.name for file in out.iterdir()} >= {
+        "report.html",
+        "report.json",
+        "record.html",
+        "record.md",
+        "users.parquet",
+    }
     expected = hp.audit(
         hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.99, noise=False
     )
-    settings = replace(expected.settings, by_weekday=False, shared="keep", first_day="monday")
+    command = (
+        "habitprint audit calls.parquet --user caller --place antenna --time start --target 10% --no-noise --out audit "
+        "--fail-above 0.99"
+    )
+    settings = replace(
+        expected.settings,
+        by_weekday=False,
+        shared="keep",
+        first_day="monday",
+        command=command,
+        inputs=(hp.mechanisms.InputFile.of(calls),),
+    )
     assert facts == replace(expected, settings=settings).to_json()
 
 
@@ -83,9 +101,26 @@ def test_two_tables_of_histograms_and_a_gate_that_fails(
     assert facts == json.loads((out / "report.json").read_text())
     assert facts["verdict"]["fails_gate"] is True
     assert facts["settings"]["overlap"] == 0.5
-    assert facts["settings"]["source"] == f"{weeks[0]} and {weeks[1]}"
+    assert facts["settings"]["source"] == "week1.csv and week2.csv"
     assert facts["data"]["known"]["n_users"] == 30
     assert facts["verdict"]["can_pass_at_all"] is False
+
+
+def test_files_are_called_by_the_given_name_and_no_folder_is_told(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "audit"
+    assert run(monkeypatch, "audit", *weeks, "--out", out, "--no-noise", "--name", "Calls 2012") == 0
+    for name in ("report.html", "report.json", "record.html", "record.md"):
+        text = (out / name).read_text()
+        assert "Calls 2012" in text
+        assert "week1" not in text
+        assert str(tmp_path) not in text
+    settings = json.loads((out / "report.json").read_text())["settings"]
+    assert [file["name"] for file in settings["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
+    assert settings["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
+    assert settings["target_given"] is False
+    assert settings["command"] == ("habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit")
 
 
 def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(

@@ -305,6 +305,7 @@ def test_the_proven_share_is_the_mean_and_the_largest_of_one_over_the_size_of_on
     assert proven.largest == max(chances)
 
 
+@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
 @pytest.mark.parametrize("method", ["joint", "one-by-one"])
 @given(released=tables(max_users=7), known=tables(max_users=7), k=st.integers(1, 4))
 def test_no_attack_exceeds_the_proven_share(method: str, released: hp.Histograms, known: hp.Histograms, k: int) -> None:

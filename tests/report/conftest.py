@@ -23,6 +23,7 @@ NAMES_OF_KINDS = {
     "first",
     "last",
     "ranges",
+    "made_on",
 }  # ours, not the data's
 ARGUMENTS = [
     "--headless",

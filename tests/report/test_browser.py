@@ -1,7 +1,10 @@
 """The report in a real browser: drawn, silent, offline, sortable, readable on a phone, at night and on paper."""
 
+import re
+import shutil
+import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
@@ -10,6 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import habitprint as hp
+from habitprint.histograms import Caution
+from habitprint.mechanisms import InputFile
+from habitprint.report.render import render_record
 
 pytestmark = pytest.mark.slow
 
@@ -65,6 +71,17 @@ def visit(browser: Browser, path: Path, size: str = "desktop", scheme: Scheme = 
     found.page.goto(path.as_uri())
     found.page.wait_for_function("document.querySelectorAll('[data-chart]:not([data-drawn])').length === 0")
     return found
+
+
+def printed(found: Visit, folder: Path) -> list[str]:
+    """Return the text of each page on paper."""
+    file = folder / "printed.pdf"
+    file.write_bytes(found.page.pdf(prefer_css_page_size=True))
+    reader = shutil.which("pdftotext")
+    if reader is None:
+        pytest.skip("pdftotext is not installed: install poppler-utils")
+    text = subprocess.run([reader, "-layout", file, "-"], capture_output=True, check=True, text=True).stdout
+    return [page.strip() for page in text.rstrip("\f").split("\f")]
 
 
 @pytest.fixture(params=[(size, scheme) for size in SIZES for scheme in SCHEMES], ids="-".join)
@@ -131,7 +148,7 @@ def test_tooltips_show_what_a_dot_means(anywhere: Visit, found: hp.Audit) -> Non
     assert "95% interval" in tooltip.inner_text()
 
 
-@pytest.mark.parametrize("head", ["Identified", "At most", "Totals error"])
+@pytest.mark.parametrize("head", ["Measured", "Proven: at most", "Totals error"])
 def test_tables_sort_by_a_column_both_ways(desk: Visit, head: str) -> None:
     button = desk.page.get_by_role("button", name=head, exact=True)
     header = desk.page.locator("th", has=button)
@@ -215,6 +232,66 @@ def test_paper_shows_every_table_and_the_screen_gets_its_own_back(desk: Visit) -
     assert desk.page.pdf(format="A4").startswith(b"%PDF")
 
 
+def test_every_page_of_a_table_on_paper_starts_with_its_head(desk: Visit, tmp_path: Path) -> None:
+    pages = printed(desk, tmp_path)
+    starts_with_numbers = [text for text in pages if re.match(r"[^\n]*\d\.\d%[^\n]*\d\.\d%", text)]
+    assert starts_with_numbers == []
+    assert sum("Ranking" in text for text in pages) > 1
+
+
+def test_the_first_page_on_paper_is_the_record_and_it_is_one_page(desk: Visit, tmp_path: Path) -> None:
+    first, second, *_ = printed(desk, tmp_path)
+    assert "Record of a re-identification audit" in first
+    assert "Signature" in first
+    assert "Does this meet the target?" not in first
+    assert "Does this meet the target?" in second
+    assert not desk.page.locator(".record").is_visible()  # the screen has the answer
+
+
+def test_a_record_with_all_that_may_stand_in_it_is_one_page(browser: Browser, found: hp.Audit, tmp_path: Path) -> None:
+    inputs = tuple(InputFile(f"calls of the year 2012, part {part}.parquet", "a1" * 32, 10**9) for part in range(40))
+    grave = (Caution("1,000,000 of 2,000,000 rows (50%) repeat another row and count again.", is_grave=True),) * 2
+    full = replace(
+        found,
+        settings=replace(found.settings, inputs=inputs, command="habitprint audit " + "--coarsen places.csv " * 15),
+        data=replace(found.data, cautions=grave),
+    )
+    path = tmp_path / "record.html"
+    path.write_text(render_record(full), encoding="utf-8")
+    paper = visit(browser, path)
+    assert len(printed(paper, tmp_path)) == 1
+    assert paper.said == []
+    assert paper.asked == [path.as_uri()]
+    assert "And 36 more files" in paper.page.locator(".record").inner_text()
+    paper.page.context.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("picture", ["answer-picture", "attacks-picture"])
+def test_names_stand_at_their_dots_and_are_not_cut(browser: Browser, report: Path, size: str, picture: str) -> None:
+    found = visit(browser, report, size)
+    dots = found.page.locator(f"#{picture} .mark-symbol.role-mark path").all()
+    names = [
+        text
+        for text in found.page.locator(f"#{picture} .mark-text.role-mark text").all()
+        if not (text.text_content() or "").startswith("target")
+        and text.evaluate("(each) => getComputedStyle(each).stroke") == "none"
+    ]
+    assert len(names) == len(dots) > 1
+    for name in names:
+        assert "…" not in (name.text_content() or "")
+        box = name.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= SIZES[size][0]
+        middles = [
+            (dot_box["x"] + dot_box["width"] / 2, dot_box["y"]) for dot in dots if (dot_box := dot.bounding_box())
+        ]
+        below = min((middle for middle in middles if middle[1] > box["y"]), key=lambda middle: middle[1])
+        assert min(abs(box["x"] - below[0]), abs(box["x"] + box["width"] - below[0])) < 12
+    found.page.context.close()
+
+
 def test_hostile_text_is_shown_and_never_run(browser: Browser, hostile_report: Path) -> None:
     for size in SIZES:
         found = visit(browser, hostile_report, size)
@@ -225,7 +302,7 @@ def test_hostile_text_is_shown_and_never_run(browser: Browser, hostile_report: P
         dot.hover(force=True)  # another dot may lie on it
         expect(found.page.locator("#vg-tooltip-element")).to_contain_text("</script><img src=x")
         assert found.page.locator("img").count() == 0
-        assert "May we release this?" in found.page.title()
+        assert "Does this meet the target?" in found.page.title()
         assert found.said == []
         assert found.asked == [hostile_report.as_uri()]
         widths = found.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
@@ -246,7 +323,7 @@ def test_whatever_got_into_the_page_could_neither_run_nor_ask(browser: Browser, 
           return fetch("https://example.org/").catch(() => null);
         }"""
     )
-    assert "May we release this?" in found.page.title()
+    assert "Does this meet the target?" in found.page.title()
     refused = {line.removeprefix("refused ") for line in found.said if line.startswith("refused ")}
     assert refused >= {"img-src", "script-src-elem", "connect-src", "style-src-attr"}
     found.page.context.close()

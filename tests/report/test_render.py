@@ -3,7 +3,6 @@
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,41 +10,11 @@ import pytest
 import habitprint as hp
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import EventsFacts, Unused
-from habitprint.auditing.search import Goal, Promise, Protections, Proven, Trial
+from habitprint.auditing.search import Goal, Promise, Protections, Trial
 from habitprint.auditing.verdict import reach_verdict
+from outline import Outline, text_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-
-
-class Outline(HTMLParser):
-    """Collect the elements of a page, and its text outside scripts and styles."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, tuple[str, ...]]] = []
-        self.words: list[str] = []
-        self.inside = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, tuple(name for name, _ in attrs)))
-        self.inside = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = "" if tag in ("script", "style") else self.inside
-
-    def handle_data(self, data: str) -> None:
-        if self.inside not in ("script", "style"):
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
-
-    @property
-    def tags(self) -> set[str]:
-        return {tag for tag, _ in self.elements}
 
 
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
@@ -69,15 +38,11 @@ def advised(found: hp.Audit) -> Trial:
     return found.protections.advised
 
 
-def text_of(found: hp.Audit) -> str:
-    return Outline(hp.render_report(found)).text
-
-
 def test_the_answer_stands_before_everything_else(found: hp.Audit, harmless: str) -> None:
     text = Outline(harmless).text
     body = text[text.index("Re-identification audit of") :]  # after the contents
     words = (
-        "May we release this?",
+        "Does this meet the target?",
         found.verdict.answer,
         "95% interval",
         "What the adversary is assumed to know",
@@ -157,7 +122,7 @@ def test_the_cheapest_protection_is_told_with_how_to_apply_it(found: hp.Audit, h
     trial = advised(found)
     text = Outline(harmless).text
     assert f"The cheapest that meets the target: {trial.label}" in text
-    assert f"habitprint protect RELEASED {trial.command} --pseudonyms KEY --out SAFER" in text
+    assert "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER" in text
 
 
 @pytest.mark.slow
@@ -168,8 +133,8 @@ def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeyp
     n_tried, n_on_all = found.protections.n_tried, found.protections.n_on_all
     assert n_tried > n_on_all
     assert f"Of {n_tried} protections that were tried, {n_on_all} of them on all users" in text
-    assert "Protections that were tried on all users, the least loss first" in text
-    assert "Every protection, tried on 50 users only, the least loss first" in text
+    assert "Protections that were tried on all people, the least loss first" in text
+    assert "Every protection, tried on 50 people only, the least loss first" in text
     assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
 
 
@@ -212,7 +177,7 @@ def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(foun
 
 def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit) -> None:
     trials = tuple(
-        replace(trial, attacks=found.attacks[:1], proven=Proven(1.0, 1.0), passes=False)
+        replace(trial, attacks=found.attacks[:1], proven=hp.ProvenShare(1.0, 1.0), passes=False)
         for trial in found.protections.trials
     )
     none = replace(found.protections, trials=trials, chosen=None, measured=None)
@@ -256,7 +221,7 @@ def test_what_only_events_tell_is_shown_for_events(found: hp.Audit) -> None:
     assert "Counted 900 90.0%" in text
     assert "Not used: the time cannot be read 10 1.0%" in text
     assert "9 April 2012, 00:04 to 22 April 2012, 23:58 (UTC)" in text
-    assert "3 users share theirs with another id (50% of the moments were looked at)." in text
+    assert "3 people share theirs with another id (50% of the moments were looked at)." in text
     assert hp.render_report(hp.Audit.from_json(changed.to_json())) == hp.render_report(changed)
 
 

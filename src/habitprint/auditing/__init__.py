@@ -1,5 +1,5 @@
-"""May we release this? An audit goes through its stages from left to right.
+"""Does this meet the target? An audit goes through its stages from left to right.
 
-data (what is it, which periods) → attacks (what an adversary achieves) → curves (what that depends on) → candidates and
-search (which protection helps) → people (who is at risk) → verdict (the answer) → audit (all of it).
+data (what is it, which periods) → attacks (what an adversary achieves) → curves and times (what that depends on) →
+candidates and search (which protection helps) → people (who is at risk) → verdict (the answer) → audit (all of it).
 """

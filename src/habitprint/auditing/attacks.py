@@ -6,7 +6,8 @@ weight; match all at once, or one by one from either side; and use totals where 
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -32,6 +33,8 @@ ALL_WEIGHTS: tuple[WeightName, ...] = tuple(weight.name for weight in WEIGHTS.va
 EPSILON = 0.001  # of the gain may be missing where an attack is repeated many times
 N_JOINT = 2  # weights with which protected tables are matched all at once: those that are strongest on the original
 STAGE = "attacks"
+LEVELS = (4, 8, 16, 32)  # into how many parts of equally many people totals are cut
+WEIGHT_OF_TOTALS = 0.2  # of each person's shares
 
 AttackMethod = Method | Literal["random"]  # the last looks at nothing
 AttackWeight = WeightName | Literal["none"]
@@ -43,9 +46,9 @@ TITLES: dict[AttackMethod, str] = {
     "random": "By chance",
 }
 IN_WORDS: dict[AttackMethod, str] = {
-    "joint": "All users are matched at once, by the smallest total weight there is, with a proof.",
-    "approximate": f"All users are matched at once, with at least {1 - EPSILON:.1%} of the best gain, with a proof.",
-    "one-by-one": "Each user takes the nearest of the other table, whoever else takes the same.",
+    "joint": "All people are matched at once, by the smallest total weight there is, with a proof.",
+    "approximate": f"All people are matched at once, with at least {1 - EPSILON:.1%} of the best gain, with a proof.",
+    "one-by-one": "Each person takes the nearest of the other table, whoever else takes the same.",
     "random": "Pairs are drawn blindly: what every other rate must be compared with.",
 }
 
@@ -160,6 +163,24 @@ class Attacked:
         return max((attempt.rate_among(is_asked) for attempt in self.attempts), key=lambda rate: rate.high)
 
 
+@contextmanager
+def expecting_little() -> Iterator[None]:
+    """Keep quiet about tables that share no place or no person: a fact of a good protection, which rates tell too.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> one, other = hp.Histograms.from_strings({1: "a"}), hp.Histograms.from_strings({1: "b"})
+    >>> with expecting_little():
+    ...     hp.match(one, other).n_guesses
+    1
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoSharedPlaceWarning)
+        warnings.simplefilter("ignore", NoCommonUserWarning)
+        yield
+
+
 def strongest_of(attacks: Iterable[Attack]) -> Attack:
     """Return the attack with the highest upper end; of equal ones the first.
 
@@ -207,11 +228,8 @@ def attack(
     >>> rate.n, rate.by_chance
     (40, 0.025)
     """
-    released, known = tables.released, tables.attacked_with
-    with warnings.catch_warnings():
-        # Both are facts of a release that is well protected; rates tell the same.
-        warnings.simplefilter("ignore", NoSharedPlaceWarning)
-        warnings.simplefilter("ignore", NoCommonUserWarning)
+    released, known = tables.matched
+    with expecting_little():
         matching = match(
             released,
             known,
@@ -269,7 +287,7 @@ def attack_in_every_way(
     (15, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon')
     >>> facts = attack_in_every_way(tables.protected_by(hp.KeepTopPlaces(3))[1], joint=["l1"]).facts
     >>> len(facts), facts[0].seen, facts[8].seen
-    (20, None, 'kept the 3 most popular places, by visits')
+    (20, None, 'other places left out')
     """
     n_ways = len(joint) + 1
     attempts = _one_by_one(tables.views, ALL_WEIGHTS, seed, nested(progress, STAGE, 0, n_ways, "one by one"))
@@ -299,31 +317,38 @@ def _one_by_one(
 
 
 def _with_totals(tables: TwoTables, weight: WeightName, joint: Method, seed: int, progress: Progress) -> list[Attempt]:
-    """Attack with totals too, unless they are all equal."""
-    totals = tables.released.totals
-    if totals.max() <= totals.min() * (1 + 1e-9):
+    """Attack with what tells how much somebody was counted, too, unless it is the same for all."""
+    released, known = tables.released, tables.attacked_with
+    told = released.totals, known.totals
+    if _are_equal(told[0]):
+        # Shares betray small totals: the smallest share of somebody who was somewhere once is one over his total.
+        told = _apparent_totals(released), _apparent_totals(known)
+    if _are_equal(told[0]):
         return []
-    known = tables.attacked_with
-    words = "totals are places" if tables.seen is None else f"{tables.seen.words}; totals are places"
-    seen = View(words, with_totals(known))
-    told = replace(tables, released=with_totals(tables.released), seen=seen)
+    both = replace(
+        tables,
+        released=with_totals(released, told[0]),
+        seen=View("" if tables.seen is None else tables.seen.words, with_totals(known, told[1])),
+    )
     attempts = [
-        attack(told, weight, joint, seed=seed, progress=progress),
-        *_one_by_one([told], [weight], seed, progress),
+        attack(both, weight, joint, seed=seed, progress=progress),
+        *_one_by_one([both], [weight], seed, progress),
     ]
-    return [
-        replace(
-            each, fact=replace(each.fact, uses_totals=True, seen=None if tables.seen is None else tables.seen.words)
-        )
-        for each in attempts
-    ]
+    seen = None if tables.seen is None else tables.seen.words
+    return [replace(each, fact=replace(each.fact, uses_totals=True, seen=seen)) for each in attempts]
 
 
-LEVELS = (4, 8, 16, 32)  # into how many parts of equally many people totals are cut
-WEIGHT_OF_TOTALS = 0.2  # of each person's shares
+def _are_equal(totals: Floats) -> bool:
+    return bool(totals.max() <= totals.min() * (1 + 1e-9))
 
 
-def with_totals(histograms: Histograms) -> Histograms:
+def _apparent_totals(histograms: Histograms) -> Floats:
+    """Return one over the smallest share of each user: the total, if he was at some place just once."""
+    shares = histograms.shares
+    return np.asarray(1.0 / np.minimum.reduceat(shares.data, shares.indptr[:-1]), np.float64)
+
+
+def with_totals(histograms: Histograms, totals: Floats) -> Histograms:
     """Return shares to which totals are added as places: how a person's total ranks among all, coarsely and finely.
 
     Two people with like totals then share up to four more places, so that every attack can use them. Ranks, because
@@ -332,33 +357,28 @@ def with_totals(histograms: Histograms) -> Histograms:
     Examples
     --------
     >>> habits = Histograms.from_strings({n: "a" * n for n in range(1, 9)})
-    >>> with_totals(habits).n_places
+    >>> with_totals(habits, habits.totals).n_places
     29
     """
-    totals = histograms.totals
-    rank = (
-        np.searchsorted(np.sort(totals), totals, side="left") + np.searchsorted(np.sort(totals), totals, side="right")
-    ) / 2
-    parts = [np.minimum((rank / len(totals) * n).astype(np.int64), n - 1) for n in LEVELS]
+    n = histograms.n_users
+    in_order = np.sort(totals)
+    ends = [np.searchsorted(in_order, totals, side=side) for side in ("left", "right")]
+    rank = (ends[0] + ends[1]) / (2 * n)  # equal totals have equal ranks
     names: list[str] = []
     columns = []
-    for n, part in zip(LEVELS, parts, strict=True):
-        present, column = np.unique(part, return_inverse=True)
+    for n_parts in LEVELS:
+        present, column = np.unique(np.minimum((rank * n_parts).astype(np.int64), n_parts - 1), return_inverse=True)
         columns.append(column + len(names))
-        names += [f"total in part {at} of {n}" for at in present.tolist()]
+        names += [f"total in part {part} of {n_parts}" for part in present.tolist()]
     share = WEIGHT_OF_TOTALS / len(LEVELS)
-    added = sparse.csr_array(
-        (
-            np.full(len(LEVELS) * len(totals), share),
-            (np.tile(np.arange(len(totals)), len(LEVELS)), np.concatenate(columns)),
-        ),
-        shape=(len(totals), len(names)),
-    )
-    places = histograms.places.cast(pl.String)
-    taken = set(places.to_list())
-    unique = [name if name not in taken else f"{name} (of all)" for name in names]
+    entries = np.full(len(LEVELS) * n, share), (np.tile(np.arange(n), len(LEVELS)), np.concatenate(columns))
+    added = sparse.csr_array(entries, shape=(n, len(names)))
     both = sparse.csr_array(sparse.hstack([histograms.shares * (1 - WEIGHT_OF_TOTALS), added]))
-    return Histograms(both, histograms.users, pl.concat([places, pl.Series(unique)])).in_order()
+    # No place is called by two letters from the end of Unicode's private use.
+    places = pl.concat(
+        [histograms.places.cast(pl.String), pl.Series([f"\U0010fffd\U0010fffd {name}" for name in names])]
+    )
+    return Histograms(both, histograms.users, places).in_order()
 
 
 def draw_blindly(rate: Rate) -> Attack:

@@ -1,12 +1,15 @@
-"""May we release this? All stages of an audit, one after the other, and what they found in all."""
+"""Does this meet the target? All stages of an audit, one after the other, and what they found in all."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 import polars as pl
 
+from habitprint.auditing.advice import FILE, Advice
 from habitprint.auditing.attacks import (
     Attack,
     Attacked,
@@ -15,7 +18,7 @@ from habitprint.auditing.attacks import (
     strongest_of,
 )
 from habitprint.auditing.candidates import coarser_places
-from habitprint.auditing.curves import Curve, duration_curve, resolution_curve, users_curve
+from habitprint.auditing.curves import Curve, resolution_curve, users_curve
 from habitprint.auditing.data import (
     NOTHING,
     TWO_TABLES,
@@ -26,14 +29,15 @@ from habitprint.auditing.data import (
     prepare_tables,
 )
 from habitprint.auditing.people import People, assess_people
-from habitprint.auditing.search import MAPPING_FILE, Decide, Goal, Protections, find_protection
+from habitprint.auditing.search import Decide, Goal, Protections, find_protection
+from habitprint.auditing.times import Linkage, duration_curve, measure_times
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.errors import InputError, require_option, require_seed
 from habitprint.events import Events
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import Release
+from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -42,8 +46,10 @@ from habitprint.versions import versions
 from habitprint.weighing import WeightName
 
 SCHEMA = "habitprint-audit/2"  # a change of meaning or of a name makes it /3; new names do not
-# What its folder holds; the last only if the protection that was found needs it.
-REPORT, FACTS, USERS, MAPPING = "report.html", "report.json", "users.parquet", MAPPING_FILE
+# What its folder holds; the advice only if a protection is needed and one is enough.
+RECORD_HTML, RECORD_MD = "record.html", "record.md"
+REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
+DEFAULT_TARGET = 0.05  # ours, and nobody's law
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
@@ -54,17 +60,20 @@ class Settings:
     """Hold what was asked for: rates are shares of one, None is not asked for, or not known.
 
     What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
+    `target_given` is whether the target was asked for, or is the tool's default.
     """
 
     source: str
     kind: Kind
     target: float
+    target_given: bool
     decide: Decide
     fail_above: float | None
     surest_target: float | None
     overlap: float | None
     seed: int
     noise: bool
+    counts: bool
     active: int | None
     count: str | None
     side: float | None
@@ -74,6 +83,9 @@ class Settings:
     shared: str | None
     first_day: str | None
     coarsen: tuple[str, ...]
+    made_on: date
+    command: str | None
+    inputs: tuple[InputFile, ...]
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
@@ -92,12 +104,12 @@ class Internal:
     ----------
     users
         Who is at risk, by id.
-    mapping
-        To coarser places, ``place, to``, if the chosen protection needs one; else None.
+    advice
+        The protection to apply; None if none is needed, or none is enough.
     """
 
     users: pl.DataFrame
-    mapping: pl.DataFrame | None
+    advice: Advice | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +122,11 @@ class Audit:
         What was asked for, and with which software.
     data, attacks, curves, protections, people, verdict
         One for each stage.
+    other_time
+        The attack of an adversary who knows all other time in the file; None where the release is half of the file or
+        more, all other time is known already, or there are no events.
+    linkage
+        Whether people could be followed through releases that are repeated.
     weight
         Of the strongest joint attack, which the later stages repeat.
     internal
@@ -129,6 +146,8 @@ class Audit:
     weight: WeightName
     attacks: tuple[Attack, ...]
     curves: tuple[Curve, ...]
+    other_time: Attack | None
+    linkage: Linkage
     protections: Protections
     people: People
     verdict: Verdict
@@ -158,9 +177,9 @@ class Audit:
         return self.require_internal().users
 
     @property
-    def mapping(self) -> pl.DataFrame | None:
-        """Return the mapping to coarser places, ``place, to``, if the chosen protection needs one: for internal use."""
-        return self.require_internal().mapping
+    def advice(self) -> Advice | None:
+        """Return the protection to apply, if one is needed and one is enough: for internal use."""
+        return self.require_internal().advice
 
     def to_json(self) -> dict[str, object]:
         """Return all facts but names of users, as a dictionary that is JSON; `docs/audit.md` tells its fields."""
@@ -207,7 +226,7 @@ def audit(
     source: Events | Split | tuple[Histograms | Release, Histograms],
     *,
     period: Period | None = None,
-    target: float = 0.05,
+    target: float | None = None,
     decide: Decide = "proven",
     fail_above: float | None = None,
     surest_target: float | None = None,
@@ -218,12 +237,13 @@ def audit(
     active: int = 1,
     count: CountedAs = "visits",
     noise: bool = True,
+    counts: bool = False,
     name: str | None = None,
     preparation: Preparation = NOTHING,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Audit:
-    """Find out whether statistics of habits may be released, and if not, which protection would make them safe enough.
+    """Find out whether statistics of habits meet a target, and if not, which protection would make them.
 
     Parameters
     ----------
@@ -233,7 +253,7 @@ def audit(
     period
         Which events are released and which are known; None cuts the file at the day that halves its rows.
     target
-        The share of people that may be identified.
+        The share of people that may be identified; None for the tool's default, 5%, which is no legal threshold.
     decide
         What must not be above the target, once the table is protected: ``"proven"``, what anybody could reach, whatever
         they know; or ``"measured"``, the upper end of the 95% interval of the strongest attack that was made. A table
@@ -254,6 +274,8 @@ def audit(
         For events: as for `habitprint.split`.
     noise
         Whether to try noise, if OpenDP is installed. It has no seed, so its trials differ from run to run.
+    counts
+        Whether counts are released; else what is advised releases shares, so that totals tell nothing.
     name
         What the data is called in the report; None for what its source says.
     preparation
@@ -273,13 +295,15 @@ def audit(
     settings = Settings(
         source=_as_text(name or _name_of(source)),
         kind="events" if isinstance(source, Events) else "histograms",
-        target=target,
+        target=DEFAULT_TARGET if target is None else target,
+        target_given=target is not None,
         decide=decide,
         fail_above=fail_above,
         surest_target=surest_target,
         overlap=overlap,
         seed=seed,
         noise=noise,
+        counts=counts,
         active=active if isinstance(source, Events) else None,
         count=count if isinstance(source, Events) else None,
         side=preparation.side if grid is None else grid.side,
@@ -289,6 +313,9 @@ def audit(
         shared=preparation.shared,
         first_day=preparation.first_day,
         coarsen=tuple(map(_as_text, preparation.coarsen)),
+        made_on=datetime.now(UTC).date(),
+        command=None if preparation.command is None else _as_text(preparation.command),
+        inputs=tuple(replace(file, name=_as_text(file.name)) for file in preparation.inputs),
     )
     progress("checking the data", 0, 1)
     steps = list(coarser)
@@ -318,9 +345,17 @@ def _audit(
     weight = joint.matching.weight_name
     part = _part_of(whole, seed, progress)
     steps = coarser_places(prepared.tables.released, grid, mappings)
+    times = measure_times(
+        prepared,
+        joint,
+        part.strongest_joint,
+        most_users=MOST_USERS,
+        overlap=settings.overlap,
+        progress=progress,
+    )
     curves = (
         users_curve(joint, progress),
-        duration_curve(prepared, joint, progress),
+        duration_curve(prepared, joint, overlap=settings.overlap, progress=progress),
         resolution_curve(
             part.strongest_joint,
             steps,
@@ -328,11 +363,15 @@ def _audit(
             n_in_all=None if part is whole else joint.rate.n,
             progress=progress,
         ),
+        times.pairs,
+        times.distance,
     )
     goal = Goal(settings.target, settings.decide, settings.surest_target, seed)
     people, users = assess_people(joint, progress)
     found = find_protection(whole, part, steps, goal, surest=people.surest, noise=settings.noise, progress=progress)
-    mapping = None if found.chosen is None else found.chosen.mapping
+    advised, advice = found.protections.advised, None
+    if advised is not None and found.chosen is not None:
+        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope)
     return Audit(
         settings=settings,
         versions=versions(),
@@ -340,6 +379,8 @@ def _audit(
         weight=weight,
         attacks=(*whole.facts, draw_blindly(joint.rate)),
         curves=curves,
+        other_time=times.other_time,
+        linkage=times.linkage,
         protections=found.protections,
         people=people,
         verdict=reach_verdict(
@@ -351,7 +392,7 @@ def _audit(
             fail_above=settings.fail_above,
             overlap=settings.overlap,
         ),
-        internal=Internal(users, None if mapping is None else mapping.table),
+        internal=Internal(users, advice),
     )
 
 
@@ -373,7 +414,8 @@ def _require_share(name: str, value: object) -> None:
 
 
 def _name_of(source: object) -> str:
-    return source.source if isinstance(source, (Events, Split)) else "two sets of histograms"
+    # No report tells in which folder somebody keeps their files.
+    return Path(source.source).name if isinstance(source, (Events, Split)) else "two sets of histograms"
 
 
 def _as_text(name: str) -> str:

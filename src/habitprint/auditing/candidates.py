@@ -1,8 +1,9 @@
 """Which protections are tried: alone at several strengths, and the pairs that make sense."""
 
 import importlib.util
+import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -13,25 +14,15 @@ from habitprint.errors import InputError, first_few
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import (
-    AddNoise,
-    Coarsen,
-    KeepTopPlaces,
-    Mechanism,
-    Microaggregate,
-    RoundTo,
-    SuppressBelow,
-    chain,
-)
+from habitprint.mechanisms import Coarsen, Mechanism, MergeRarePlaces, Recipe
 
 MOST_STEPS = 6  # of the same kind
 FEWEST_PLACES = 2
-REST = "all other places"
 GROUPS = (2, 3, 5, 10, 20, 50)
-LARGE_GROUPS = (100, 200)  # where the target asks for more than groups of 50 can give
 GROUPS_IN_PAIRS = (3, 5, 10, 20)
 EPSILONS = (4.0, 1.0, 0.25)
 DELTA = 1e-6
+ROUNDING = 1e-9
 MOST_NOISY_COUNTS = 500_000  # at some 20 microseconds each
 MOST_THRESHOLDS = 5
 NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
@@ -51,8 +42,8 @@ class Coarser:
         What is done, and how far, in a few words.
     x
         The side of the squares, or the number of places.
-    mechanism
-        What does it.
+    mapping
+        Which place goes where; None where rare places become one, which depends on the table.
     number
         Which of several mappings it is.
     """
@@ -60,8 +51,13 @@ class Coarser:
     kind: CoarserKind
     label: str
     x: float
-    mechanism: Coarsen
+    mapping: PlaceMapping | None
     number: int = 1
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Return what does it."""
+        return MergeRarePlaces(int(self.x) - 1) if self.mapping is None else Coarsen(self.mapping)
 
 
 @dataclass(frozen=True)
@@ -76,10 +72,8 @@ class Candidate:
         Its number, if it has one.
     label
         Both in a few words.
-    mechanism
-        What does it.
-    options
-        Of ``habitprint protect``, which do the same; with the mapping, if there is one.
+    recipe
+        What is done, as a value.
     between
         Makes the same protection at another whole strength; None where there is none between.
     mapping
@@ -93,12 +87,16 @@ class Candidate:
     kind: Kind
     strength: float | None
     label: str = field(compare=False)
-    mechanism: Mechanism = field(compare=False)
-    options: str = field(default="", compare=False)
+    recipe: Recipe = field(compare=False)
     between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
     mapping: PlaceMapping | None = field(default=None, compare=False)
     number: int = 1
     base: "Candidate | None" = None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """Return what does it."""
+        return self.recipe.mechanism(self.mapping)
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:
@@ -131,11 +129,17 @@ class Candidate:
         return self.kind == "noise"
 
 
-AS_IT_IS = Candidate("none", None, "as it is", chain())
+AS_IT_IS = Candidate("none", None, "as it is", Recipe())
 
 
 def list_candidates(
-    released: Histograms, coarser: Sequence[Coarser], target: float, *, n_users: int, noise: bool = True
+    released: Histograms,
+    coarser: Sequence[Coarser],
+    target: float,
+    *,
+    n_users: int,
+    noise: bool = True,
+    counts: bool = False,
 ) -> list[Candidate]:
     """Return the protections to try on these histograms, from weak to strong within each kind.
 
@@ -151,6 +155,8 @@ def list_candidates(
         With how many of the users protections are tried: they must fill two groups.
     noise
         Whether to try noise, if OpenDP is installed.
+    counts
+        Whether counts are released; else shares, so that totals tell nothing.
 
     Examples
     --------
@@ -161,26 +167,27 @@ def list_candidates(
     """
     sizes = some_sizes(released.n_places)
     largest = n_users // 2
-    more = LARGE_GROUPS if target < 1 / GROUPS[-1] else ()
-    groups = [k for k in (*GROUPS, *more) if k <= largest] or [n_users]
+    # So many in each group are proven to be enough, whatever the attack.
+    enough = math.ceil(1 / target - ROUNDING)
+    groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users] or [n_users]
+    coarse = [_coarse(step) for step in coarser if step.kind != "rare places merged"]
     alone = [
-        AS_IT_IS,
-        *(micro_aggregation(k) for k in groups),
         *(top_places(n) for n in sizes),
-        *(coarse := [_coarse(step) for step in coarser if step.kind != "rare places merged"]),
-        *(rare_merged(released, n) for n in sizes),
+        *coarse,
+        *(rare_merged(n) for n in sizes),
         *(suppression(threshold) for threshold in _thresholds(released)),
         *(rounding(base) for base in _thresholds(released)),
         *(_noises(released) if noise else ()),
     ]
-    weak = _two_of(coarse) or [rare_merged(released, n) for n in _two_of(sizes)]
+    weak = _two_of(coarse) or [rare_merged(n) for n in _two_of(sizes)]
     pairs = [
         _then_groups(first, k)
         for first in [*weak, *(top_places(n) for n in _two_of(sizes))]
         for k in groups
-        if k in GROUPS_IN_PAIRS
+        if k in {*GROUPS_IN_PAIRS, enough}
     ]
-    return alone + pairs
+    shown = alone if counts else [_as_shares(candidate) for candidate in alone]
+    return [AS_IT_IS, *(micro_aggregation(k) for k in groups), *shown, *pairs]
 
 
 def micro_aggregation(k: int) -> Candidate:
@@ -188,10 +195,10 @@ def micro_aggregation(k: int) -> Candidate:
 
     Examples
     --------
-    >>> micro_aggregation(10).options
+    >>> micro_aggregation(10).recipe.options
     '--k 10'
     """
-    return Candidate("micro-aggregation", k, f"groups of {k}", Microaggregate(k), f"--k {k}", micro_aggregation)
+    return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
 
 
 def top_places(n: int) -> Candidate:
@@ -202,8 +209,7 @@ def top_places(n: int) -> Candidate:
     >>> top_places(50).label
     'the 50 most popular places only'
     """
-    label = f"the {n:,} most popular places only"
-    return Candidate("top places", n, label, KeepTopPlaces(n), f"--top-places {n}", top_places)
+    return Candidate("top places", n, f"the {n:,} most popular places only", Recipe(top_places=n), top_places)
 
 
 def suppression(threshold: int) -> Candidate:
@@ -211,11 +217,11 @@ def suppression(threshold: int) -> Candidate:
 
     Examples
     --------
-    >>> suppression(3).options
+    >>> suppression(3).recipe.options
     '--suppress-below 3'
     """
-    label, options = f"no count below {threshold:,}", f"--suppress-below {threshold}"
-    return Candidate("suppression", threshold, label, SuppressBelow(threshold), options, suppression)
+    label = f"no count below {threshold:,}"
+    return Candidate("suppression", threshold, label, Recipe(suppress_below=threshold), suppression)
 
 
 def rounding(base: int) -> Candidate:
@@ -226,31 +232,35 @@ def rounding(base: int) -> Candidate:
     >>> rounding(5).label
     'counts rounded to multiples of 5'
     """
-    label, options = f"counts rounded to multiples of {base:,}", f"--round-to {base}"
-    return Candidate("rounding", base, label, RoundTo(base), options, rounding)
+    label = f"counts rounded to multiples of {base:,}"
+    return Candidate("rounding", base, label, Recipe(round_to=base), rounding)
 
 
-def rare_merged(released: Histograms, n: int) -> Candidate:
+def rare_merged(n: int) -> Candidate:
     """Return the n most popular places, and all others as one.
 
     Examples
     --------
-    >>> rare_merged(Histograms.from_strings({1: "aab", 2: "bcd"}), 2).strength
-    2
+    >>> rare_merged(2).label
+    '2 places, all others as one'
     """
-    step = merging_rare(released, n)
-    return Candidate(
-        step.kind,
-        n,
-        step.label,
-        step.mechanism,
-        between=lambda other: rare_merged(released, other),
-        mapping=step.mechanism.mapping,
-    )
+    label = f"{n:,} places, all others as one"
+    return Candidate("rare places merged", n, label, Recipe(merge_rare=n), rare_merged)
 
 
 def _coarse(step: Coarser) -> Candidate:
-    return Candidate(step.kind, step.x, step.label, step.mechanism, mapping=step.mechanism.mapping, number=step.number)
+    recipe = Recipe(is_mapped=True)
+    return Candidate(step.kind, step.x, step.label, recipe, mapping=step.mapping, number=step.number)
+
+
+def _as_shares(candidate: Candidate) -> Candidate:
+    """Return the same protection, of which shares are released instead of counts."""
+    between = candidate.between
+    return replace(
+        candidate,
+        recipe=replace(candidate.recipe, shares=True),
+        between=None if between is None else lambda other: _as_shares(between(other)),
+    )
 
 
 def _then_groups(first: Candidate, k: int) -> Candidate:
@@ -258,8 +268,7 @@ def _then_groups(first: Candidate, k: int) -> Candidate:
         "micro-aggregation",
         k,
         f"{first.label}, then groups of {k}",
-        chain(first.mechanism, Microaggregate(k)),
-        f"{first.options} --k {k}".strip(),
+        replace(first.recipe, k=k),
         lambda other: _then_groups(first, other),
         first.mapping,
         base=first,
@@ -285,13 +294,7 @@ def _noises(released: Histograms) -> list[Candidate]:
     if why_no_noise(released) is not None:
         return []
     return [
-        Candidate(
-            "noise",
-            epsilon,
-            f"noise, ε = {epsilon:g} for each event",
-            AddNoise(epsilon, "event", DELTA),
-            f"--epsilon {epsilon:g} --unit event --delta {DELTA:g}",
-        )
+        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", Recipe(epsilon=epsilon, delta=DELTA))
         for epsilon in EPSILONS
     ]
 
@@ -326,7 +329,7 @@ def coarser_places(released: Histograms, grid: Grid | None, mappings: Iterable[P
     if given:
         found = [_by_mapping(released, mapping, number, len(given)) for number, mapping in enumerate(given, 1)]
         return sorted(found, key=lambda step: -step.x)
-    return [merging_rare(released, n) for n in some_sizes(released.n_places)]
+    return [merging_rare(n) for n in some_sizes(released.n_places)]
 
 
 def some_sizes(n_places: int) -> list[int]:
@@ -344,27 +347,15 @@ def some_sizes(n_places: int) -> list[int]:
     return [below[round(step)] for step in np.linspace(0, len(below) - 1, MOST_STEPS).tolist()]
 
 
-def merging_rare(released: Histograms, n: int) -> Coarser:
-    """Return the mapping that keeps the n places with the most counts and makes one of all others.
+def merging_rare(n: int) -> Coarser:
+    """Return the way that keeps the n places with the most counts and makes one of all others.
 
     Examples
     --------
-    >>> step = merging_rare(Histograms.from_strings({1: "aab", 2: "bcd"}), 2)
-    >>> step.mechanism.mapping.table["to"].to_list()
-    ['a', 'b', 'all other places', 'all other places']
+    >>> merging_rare(2).mechanism(Histograms.from_strings({1: "aab", 2: "bcd"})).histograms.places.to_list()
+    ['a', 'all other places', 'b']
     """
-    counts = released.counts
-    popularity = np.bincount(counts.indices, weights=counts.data, minlength=released.n_places)
-    is_kept = np.zeros(released.n_places, np.bool_)
-    is_kept[np.argsort(-popularity, kind="stable")[:n]] = True
-    places = released.places.cast(pl.String)
-    rest = REST
-    while rest in places:
-        rest += " (merged)"
-    to = pl.select(pl.when(pl.Series(is_kept)).then(places).otherwise(pl.lit(rest))).to_series()
-    mapping = PlaceMapping(pl.DataFrame({"place": places, "to": to}))
-    label = f"{n:,} places, all others as one"
-    return Coarser("rare places merged", label, n + 1, Coarsen(mapping))
+    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, None)
 
 
 def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
@@ -379,7 +370,7 @@ def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
         to = (row // factor) * coarse.n_columns + column // factor
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()
-        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, Coarsen(mapping)))
+        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, mapping))
         factor *= 2
     return steps
 
@@ -407,4 +398,4 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
         )
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
-    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping), number)
+    return Coarser("places put together", f"{n:,} coarser places{which}", n, mapping, number)

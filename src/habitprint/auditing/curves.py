@@ -1,43 +1,48 @@
-"""What the risk depends on: the number of users, how long they are watched, and how finely."""
+"""What the risk depends on: the number of users, how much of them is counted, how finely; and what a curve shows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import polars as pl
 from scipy import sparse
 
 from habitprint.auditing.attacks import Attempt, attack
 from habitprint.auditing.candidates import Coarser, CoarserKind
-from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
-from habitprint.periods import HalvesOfActiveWeeks, OnDays, Period
-from habitprint.periods.dates import local_days
-from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import Rate
-from habitprint.tables import collect
-from habitprint.words import counted
+from habitprint.rates import LEVEL, Rate
+from habitprint.words import headed, percent
 
 STAGE = "what the risk depends on"
 FEWEST_USERS = 10  # in a group
 MOST_POINTS = 8
 SHARES_OF_COUNTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 
-Dimension = Literal["users", "duration", "counts", "resolution"]
+Dimension = Literal["users", "duration", "counts", "resolution", "pairs", "distance"]
+Trend = Literal["rises", "falls", "no clear change"]
 TITLES: dict[Dimension, str] = {
     "users": "How many people there are",
     "duration": "How long they are watched",
     "counts": "How much is counted",
     "resolution": "How finely places are told apart",
+    "pairs": "Which periods are taken",
+    "distance": "How far apart the two periods are",
 }
 COARSER: dict[CoarserKind, str] = {
-    "larger squares": "Squares were put together into larger ones, on both sides: coarser places tell less.",
-    "places put together": "Places were put together as the mapping says, on both sides: coarser places tell less.",
-    "rare places merged": "All but the most popular places were made one, on both sides: rare places tell most.",
+    "larger squares": "Squares were put together into larger ones, on both sides.",
+    "places put together": "Places were put together as the mapping says, on both sides.",
+    "rare places merged": "All but the most popular places were made one, on both sides.",
+}
+# What a curve teaches, said only where it goes that way.
+LESSONS: dict[tuple[Dimension, Trend], str] = {
+    ("users", "falls"): "among more people, each is harder to tell apart",
+    ("duration", "rises"): "more days tell more about habits",
+    ("counts", "rises"): "more counts tell more about habits",
+    ("distance", "falls"): "habits change, and what is known of another time tells less",
+    ("distance", "no clear change"): "the risk does not clearly fade in that time",
 }
 
 
@@ -55,17 +60,102 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """Hold how the risk depends on something; points in ascending order of `x`, none where `words` say why not."""
+    """Hold how the risk depends on something; points in ascending order of `x`, none where `words` say why not.
+
+    Examples
+    --------
+    >>> few, more = Rate.of(9, 100, by_chance=0.01), Rate.of(55, 100, by_chance=0.01)
+    >>> points = Point(2, "2 days", few, 100), Point(7, "7 days", more, 100)
+    >>> curve = Curve.of("duration", "days in each period", "Only the first days were kept.", points)
+    >>> curve.trend, curve.words[:90]
+    ('rises', 'Only the first days were kept. From 2 days to 7 days, the share identified rises from 9% t')
+    """
 
     dimension: Dimension
     axis: str
     words: str
     points: tuple[Point, ...]
 
+    @classmethod
+    def of(cls, dimension: Dimension, axis: str, how: str, points: Sequence[Point]) -> "Curve":
+        """Return a curve whose words say how it was measured, and then what its points show."""
+        return cls(dimension, axis, " ".join(filter(None, [how, shown_by(dimension, points)])), tuple(points))
+
     @property
     def title(self) -> str:
         """Return what the risk depends on, to head a picture."""
         return TITLES[self.dimension]
+
+    @property
+    def trend(self) -> Trend | None:
+        """Return which way the curve goes from its first point to its last; None for fewer than two points."""
+        return trend_of(self.points)
+
+
+def trend_of(points: Sequence[Point]) -> Trend | None:
+    """Tell whether the last of some points is clearly above the first, or below: their intervals do not touch.
+
+    None for fewer than two points.
+
+    Examples
+    --------
+    >>> low, high, wide = (Point(0, "", Rate.of(right, n, 0), n) for right, n in ((10, 100), (60, 100), (1, 5)))
+    >>> trend_of([low, high]), trend_of([high, low]), trend_of([low, wide]), trend_of([low])
+    ('rises', 'falls', 'no clear change', None)
+    """
+    if len(points) < 2:  # noqa: PLR2004
+        return None
+    return _change(points[0].rate, points[-1].rate)
+
+
+def _change(first: Rate, last: Rate) -> Trend:
+    if first.high < last.low:
+        return "rises"
+    return "falls" if last.high < first.low else "no clear change"
+
+
+def shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
+    """Say in words what a curve shows; nothing for fewer than two points.
+
+    Of a curve, its first and its last point are compared; of pairs of periods, which are in no order, the one with the
+    least risk and the one with the most.
+
+    Examples
+    --------
+    >>> flat = [Point(days, f"{days} days", Rate.of(9 + days, 100, by_chance=0.01), 100) for days in (2, 7)]
+    >>> print(shown_by("duration", flat))
+    From 2 days to 7 days, the share identified does not clearly change: 11% (6.3% to 18.6%), then 16% (10.1% to 24.4%).
+    """
+    trend = trend_of(points)
+    if trend is None:
+        return ""
+    if dimension == "pairs":
+        return _differences(points)
+    first, last = points[0], points[-1]
+    between = f"From {first.label} to {last.label}, the share identified"
+    lesson = LESSONS.get((dimension, trend))
+    why = "" if lesson is None else f": {lesson}"
+    if trend == "no clear change":
+        shares = f"{_with_interval(first.rate)}, then {_with_interval(last.rate)}"
+        told = f" {headed(lesson)}." if lesson else ""
+        return f"{between} does not clearly change: {shares}.{told}"
+    return f"{between} {trend} from {percent(first.rate.value)} to {percent(last.rate.value)}{why}."
+
+
+def _differences(points: Sequence[Point]) -> str:
+    in_order = sorted(points, key=lambda point: point.rate.value)
+    least, most = in_order[0], in_order[-1]
+    ends = f"least with {least.label}, {_with_interval(least.rate)}, and most with {most.label}"
+    # The two were picked out of all, so the difference is clear only where intervals are apart that all hold at once.
+    level = 1 - (1 - LEVEL) / len(points)
+    low, high = (Rate.of(rate.n_correct, rate.n, rate.by_chance, level) for rate in (least.rate, most.rate))
+    is_clear = _change(low, high) == "rises"
+    conclusion = f"the difference is {'clear' if is_clear else 'not clear'}"
+    return f"The share identified is {ends}, {_with_interval(most.rate)}: {conclusion}."
+
+
+def _with_interval(rate: Rate) -> str:
+    return f"{percent(rate.value)} ({rate.interval_words})"
 
 
 def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
@@ -81,22 +171,29 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     tables = whole.tables
     n = tables.n_people
     n_groups = [2**power for power in range(1, MOST_POINTS) if n // 2**power >= FEWEST_USERS]
-    points = [Point(float(n), f"{n:,} users", whole.rate, n, is_as_released=True)]
+    points = [Point(float(n), f"{n:,} people", whole.rate, n, is_as_released=True)]
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
-        rates = [_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
-        points.append(Point(float(n // number), f"{n // number:,} users", _pooled(rates), n // number, number))
-    words = (
-        "The users were cut at random into groups, and each group was attacked as if there were no others: among fewer "
-        "people, each is easier to tell apart."
+        rates = [attack_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
+        points.append(Point(float(n // number), f"{n // number:,} people", _pooled(rates), n // number, number))
+    how = (
+        "The people were cut at random into groups, and each group was attacked as if there were no others."
         if n_groups
-        else f"There are too few users to make groups of at least {FEWEST_USERS}."
+        else f"There are too few people to make groups of at least {FEWEST_USERS}."
     )
-    return Curve("users", "users", words, tuple(points[::-1]))
+    return Curve.of("users", "people", how, points[::-1])
 
 
-def _again(whole: Attempt, tables: TwoTables, progress: Progress, method: Method = "joint") -> Attempt:
-    """Make the same attack on other tables."""
+def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: Method = "joint") -> Attempt:
+    """Make the same attack on other tables.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> attack_again(attack(tables, "l1"), tables.groups(2, seed=0)[0], silent).fact.name
+    'all at once, l1'
+    """
     return attack(tables, whole.matching.weight_name, method, seed=whole.matching.seed, progress=progress)
 
 
@@ -105,78 +202,18 @@ def _pooled(rates: list[Rate]) -> Rate:
     return Rate.of(sum(rate.n_correct for rate in rates), n, sum(rate.by_chance * rate.n for rate in rates) / n)
 
 
-def duration_curve(prepared: Prepared, whole: Attempt, progress: Progress = silent) -> Curve:
-    """Attack shorter periods of the same users; from two tables of counts, random parts of the counts instead.
+def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:
+    """Attack random parts of the counts of two tables, of the same users.
 
     Users of whom nothing is left on one side count as not identified.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.data import prepare_tables
-    >>> prepared = prepare_tables(*hp.datasets.town(60, 20), "same-id")
-    >>> [point.label for point in duration_curve(prepared, attack(prepared.tables)).points]
+    >>> curve = counts_curve(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> [point.label for point in curve.points]
     ['6.25% of the counts', '12.5% of the counts', '25% of the counts', '50% of the counts', 'all counts']
     """
-    if prepared.source is None:
-        return _counts_curve(whole, progress)
-    days = _by_day(prepared.source, whole.tables)
-    longest = int(days["day"].max()) + 1  # type: ignore[arg-type]
-    lengths = _lengths(longest)
-    points = []
-    for done, length in enumerate(lengths):
-        inner = nested(progress, STAGE, done, len(lengths), f"periods of {length} days")
-        part = _first_days(days, length, whole.tables).counting(whole.rate.n)
-        points.append(Point(float(length), counted(length, "day"), _again(whole, part, inner).rate, part.common.n))
-    points.append(Point(float(longest), counted(longest, "day"), whole.rate, whole.rate.n, is_as_released=True))
-    which = "days on which each user was seen" if _is_own_days(prepared.source.period) else "days"
-    words = f"Only the first {which} of both periods were kept, of the same people: fewer days tell less about habits."
-    return Curve("duration", "days in each period", words, tuple(points))
-
-
-def _lengths(longest: int) -> list[int]:
-    """Return some lengths up to the longest, each a good deal longer than the one before."""
-    series = [1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095]
-    return [length for length in series if length < longest][-MOST_POINTS + 1 :]
-
-
-def _is_own_days(period: Period) -> bool:
-    return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
-
-
-def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
-    """Return the counts of each part, user and place on each day; days of a part are numbered from zero."""
-    events, period = source.events, source.period
-    day = local_days(events.time_zone).alias("day")
-    is_long = source.count == "seconds"
-    amount = pl.col("seconds").sum() if is_long else pl.len().cast(pl.Int64)
-    seconds = ["seconds"] if is_long else []
-    rows = period.parts(events).frame.filter((pl.col("reason") == 0) & pl.col("part").is_not_null())
-    keys = ["part", "user", "place", "day"]
-    (days,) = collect(
-        [rows.select("part", "user", "place", day, *seconds).group_by(keys).agg(count=amount)], events.source
-    )
-    of_users = days.join(_users(tables), on=["part", "user"], how="semi")
-    if _is_own_days(period):
-        number = pl.col("day").rank("dense").over("part", "user") - 1
-    else:
-        number = pl.col("day") - pl.col("day").min().over("part")
-    return of_users.with_columns(day=number.cast(pl.Int64))
-
-
-def _users(tables: TwoTables) -> pl.DataFrame:
-    both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
-    return pl.concat([pl.DataFrame({"user": users}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both])
-
-
-def _first_days(days: pl.DataFrame, length: int, whole: TwoTables) -> TwoTables:
-    kept = days.filter(pl.col("day") < length, pl.col("count") > 0)
-    tables = [kept.filter(pl.col("part") == part) for part in (RELEASED, KNOWN)]
-    released, known = (Histograms.from_table(table.drop("part", "day"), duplicates="sum") for table in tables)
-    return TwoTables(released, known, whole.truth)
-
-
-def _counts_curve(whole: Attempt, progress: Progress) -> Curve:
     tables, axis = whole.tables, "share of the counts"
     if any(table.counts.data.dtype.kind != "i" for table in (tables.released, tables.known)):
         return Curve("counts", axis, "The tables hold shares or fractions, of which no part can be drawn.", ())
@@ -187,13 +224,13 @@ def _counts_curve(whole: Attempt, progress: Progress) -> Curve:
         inner = nested(progress, STAGE, done, len(SHARES_OF_COUNTS), label)
         released, known = (_thinned(table, share, random) for table in (tables.released, tables.known))
         part = TwoTables(released, known, tables.truth).counting(whole.rate.n)
-        points.append(Point(share, label, _again(whole, part, inner).rate, part.common.n))
+        points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
-    words = (
+    how = (
         "Each count of both tables was kept with the same probability, as if people had been watched for a part of the "
-        "time only: fewer counts tell less about habits."
+        "time only."
     )
-    return Curve("counts", axis, words, tuple(points))
+    return Curve.of("counts", axis, how, points)
 
 
 def _thinned(histograms: Histograms, share: float, random: np.random.Generator) -> Histograms:
@@ -240,11 +277,11 @@ def resolution_curve(
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
     for done, step in enumerate(steps):
         inner = nested(progress, STAGE, done, len(steps), step.label)
-        coarse = whole.tables.protected_by(step.mechanism)[1].views[-1].counting(n)
-        rate = _again(whole, coarse, inner, "approximate").rate
+        coarse = whole.tables.protected_by(step.mechanism)[1].fullest_copy.counting(n)
+        rate = attack_again(whole, coarse, inner, "approximate").rate
         points.append(Point(float(step.x), step.label, rate, coarse.common.n))
-    words = COARSER[steps[0].kind] if steps else "There are too few places to put any together."
+    how = COARSER[steps[0].kind] if steps else "There are too few places to put any together."
     if n_in_all is not None:
-        words += f" Done with a random {n:,} of {n_in_all:,} users, to save time: among fewer, risks are higher."
+        how += f" Done with a random {n:,} of {n_in_all:,} people, to save time: among fewer, risks are higher."
     axis = "places" if side is None else "side of the squares in metres"
-    return Curve("resolution", axis, words, tuple(sorted(points, key=lambda point: point.x)))
+    return Curve.of("resolution", axis, how, sorted(points, key=lambda point: point.x))

@@ -11,6 +11,7 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.events.events import in_words, require_places
 from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
+from habitprint.mechanisms import InputFile
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.periods import (
     Calendar,
@@ -56,6 +57,8 @@ class Preparation:
         The files of the mappings to coarser places.
     copied
         What was done to the known table because anyone can copy it of a protected release, in words.
+    command, inputs
+        The command that asked for the audit, and the files that it read, without their folders.
 
     Examples
     --------
@@ -71,6 +74,8 @@ class Preparation:
     box: str | None = None
     coarsen: tuple[str, ...] = ()
     copied: tuple[str, ...] = ()
+    command: str | None = None
+    inputs: tuple[InputFile, ...] = ()
 
 
 NOTHING = Preparation()
@@ -211,9 +216,10 @@ class DataFacts:
 
 @dataclass(frozen=True, eq=False)
 class CountedEvents:
-    """Hold the events that two tables were counted from, and how: parts of them can be counted again."""
+    """Hold the events that two tables were counted from, their days, and how: parts of them can be counted again."""
 
     events: Events
+    calendar: Calendar
     period: Period
     active: int
     count: CountedAs
@@ -300,7 +306,7 @@ def prepare_events(
     return Prepared(
         tables,
         _facts(tables, scope, facts, parts.periods, how, cautions),
-        CountedEvents(events, settled, active, count),
+        CountedEvents(events, calendar, settled, active, count),
     )
 
 
@@ -415,9 +421,7 @@ def _event_cautions(found: EventsCheck, parts: Split, preparation: Preparation) 
     n_shared, n_unused, n_repeats = found.shared.n_users, sum(parts.unused.values()), found.n_repeats
     if n_shared:
         # Who has merged or dropped them already is not told to do it.
-        advice = (
-            "; merge them or leave them out (--shared merge, --shared drop)" if preparation.shared in UNRESOLVED else ""
-        )
+        advice = "; merge them or leave them out" if preparation.shared in UNRESOLVED else ""
         words = (
             f"{counted(n_shared, 'user')} {'shares' if n_shared == 1 else 'share'} at least half of their events with "
             f"another id. They are recognised by themselves{advice}."
@@ -450,5 +454,5 @@ def _stray_caution(strays: Sequence[DayRows], *, is_left_out: bool) -> list[Caut
 
 def _totals_caution(tables: TwoTables) -> list[Caution]:
     totals = totals_exposure(tables.released)
-    words = f"The attacks compare shares. If counts are released, {totals.words}. Release shares."
+    words = f"If counts are released, {totals.words}. Release shares."
     return [Caution(words, is_grave=False)] if totals.bits else []

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.auditing.attacks import Attempt
+from habitprint.auditing.attacks import Attempt, expecting_little
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
@@ -18,7 +18,6 @@ from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
-from habitprint.truth import common_users
 from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
 
 STAGE = "who is at risk"
@@ -131,22 +130,22 @@ class _Ranked:
     """
 
     joint: Attempt
+    tables: TwoTables
     margins: Floats
     chances: Floats
     in_order: Floats
 
     @classmethod
     def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
-        released, known = joint.tables.released, joint.tables.attacked_with
-        margins = pair_margins(joint.matching, released, known, progress=progress)
-        common = common_users(joint.tables.truth, released.users, known.users)
-        chances = pair_chances(joint.matching, released, known, common)
-        return cls(joint, margins, chances, _claims_by_margin(margins, chances))
+        tables = joint.tables.as_attacked
+        margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
+        chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
+        return cls(joint, tables, margins, chances, _claims_by_margin(margins, chances))
 
     @property
     def by_chance(self) -> float:
         """Return how precise claims drawn at random are."""
-        return _by_chance(self.joint.tables)
+        return _by_chance(self.tables)
 
     @property
     def surest(self) -> Rate:
@@ -182,7 +181,7 @@ class _Ranked:
 
 def _by_chance(tables: TwoTables) -> float:
     """Return how likely a pair drawn at random is right."""
-    return tables.common.n / (tables.released.n_users * tables.attacked_with.n_users)
+    return tables.common.n / (tables.released.n_users * tables.known.n_users)
 
 
 def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
@@ -192,19 +191,20 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
 
 def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
-    tables, largest = joint.tables, joint.matching.size
+    tables, largest = joint.tables.as_attacked, joint.matching.size
     claims = []
     for size in _some_numbers(SIZES, largest):
         matching = joint.matching
         if size < largest:
-            matching = match(
-                tables.released,
-                tables.known,
-                weight=matching.weight_name,
-                size=size,
-                seed=matching.seed,
-                progress=progress,
-            )
+            with expecting_little():
+                matching = match(
+                    tables.released,
+                    tables.known,
+                    weight=matching.weight_name,
+                    size=size,
+                    seed=matching.seed,
+                    progress=progress,
+                )
         correct = math.fsum(pair_chances(matching, tables.released, tables.known, tables.common))
         claims.append(Claims("size", size, Rate.of(min(correct, size), size, _by_chance(tables))))
     return claims
@@ -231,7 +231,7 @@ def _alike(tables: TwoTables) -> tuple[Alike, ...]:
 
 
 def _users(ranked: _Ranked) -> pl.DataFrame:
-    matching, tables = ranked.joint.matching, ranked.joint.tables
+    matching, tables = ranked.joint.matching, ranked.tables
     rows, columns = matching.rows_in(tables.released, tables.known)
     own = np.full(tables.released.n_users, -1)
     own[tables.common.released] = tables.common.known

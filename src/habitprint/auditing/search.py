@@ -11,64 +11,31 @@ from habitprint.auditing.people import surest_claims
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.losses import measure_losses
-from habitprint.mechanisms import Guarantee, Release
+from habitprint.mechanisms import Guarantee, ProvenShare, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import identical_rows
-from habitprint.words import percent
 
 STAGE = "protections"
-MAPPING_FILE = "coarser.csv"  # of the protection that is chosen
 MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
-ROUNDING = 1e-12  # of a mean of shares
 
 Decide = Literal["proven", "measured"]
 
 
-@dataclass(frozen=True)
-class Proven:
-    """Hold what anybody could reach on a table whose rows have fresh random ids, whatever they know.
-
-    Rows that are identical, totals included, cannot be told apart. With m the size of a person's group of identical
-    rows, whoever points at one row for each person finds that person with probability at most 1/m.
-
-    Parameters
-    ----------
-    share
-        The mean of 1/m over the people who count: of any attack, the expected share identified is at most this.
-    largest
-        The largest 1/m: nobody is found with more.
+def prove(tables: TwoTables) -> ProvenShare:
+    """Return what anybody could reach of the people who count, on the released table as it would be published.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
-    >>> Proven.of(TwoTables(habits, habits, "same-id"))
-    Proven(share=0.6666666666666666, largest=1.0)
+    >>> prove(TwoTables(habits, habits, "same-id")).in_short
+    'at most 66.7% for anybody, and nobody with more than 100%'
     """
-
-    share: float
-    largest: float
-
-    @classmethod
-    def of(cls, tables: TwoTables) -> "Proven":
-        """Return what is proven about the people who count, from the table as it would be published."""
-        chances = 1.0 / identical_rows(tables.released)[tables.common.released]
-        if not len(chances):
-            return cls(0.0, 0.0)
-        return cls(math.fsum(chances) / len(chances), float(chances.max()))
-
-    def is_within(self, target: float) -> bool:
-        """Return whether it is not above a target."""
-        return self.share <= target + ROUNDING
-
-    @property
-    def words(self) -> str:
-        """Return it for people."""
-        return f"at most {percent(self.share)} for anybody, and nobody with more than {percent(self.largest)}"
+    return ProvenShare.of(identical_rows(tables.released)[tables.common.released])
 
 
 @dataclass(frozen=True)
@@ -88,8 +55,8 @@ class Goal:
     Examples
     --------
     >>> rate = Rate.of(0, 100, 0.01)
-    >>> Goal(0.05, "measured").is_reached_by(Proven(1.0, 1.0), rate), Goal(0.05).is_reached_by(Proven(1.0, 1.0), rate)
-    (True, False)
+    >>> [Goal(0.05, decide).is_reached_by(ProvenShare(1.0, 1.0), rate) for decide in ("measured", "proven")]
+    [True, False]
     """
 
     target: float
@@ -97,7 +64,7 @@ class Goal:
     surest_target: float | None = None
     seed: int = 0
 
-    def is_reached_by(self, proven: Proven, risk: Rate) -> bool:
+    def is_reached_by(self, proven: ProvenShare, risk: Rate) -> bool:
         """Return whether a table passes: the one rule of verdict, gate, advice and check."""
         return proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
 
@@ -134,9 +101,8 @@ class Trial:
         The protection (``"micro-aggregation"``), its number (k), and both in a few words (``"groups of 10"``).
     words, promises
         What was done, step by step, and what holds for sure then.
-    options, is_mapped
-        Options of ``habitprint protect`` that do the same, but for a mapping to coarser places, and whether it needs
-        one; for the chosen protection it is written.
+    options
+        Options of ``habitprint protect`` that do the same; MAPPING is a file of coarser places.
     proven
         What anybody could reach.
     attacks, n_attacks
@@ -162,8 +128,7 @@ class Trial:
     words: tuple[str, ...]
     promises: tuple[Promise, ...]
     options: str
-    is_mapped: bool
-    proven: Proven
+    proven: ProvenShare
     attacks: tuple[Attack, ...]
     n_attacks: int
     chosen_on: Rate
@@ -192,23 +157,6 @@ class Trial:
     def n_dropped(self) -> int:
         """Return how many people the protection leaves out."""
         return self.n_users - self.n_users_kept
-
-    @property
-    def command(self) -> str:
-        """Return the options of ``habitprint protect``, with a mapping in the file of its usual name."""
-        return self.command_with(MAPPING_FILE)
-
-    def command_with(self, mapping_file: str) -> str:
-        """Return the options of ``habitprint protect``, with a mapping in a file of the given name, if one is needed.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> found = hp.audit(hp.datasets.town(40, 10), noise=False)
-        >>> next(trial for trial in found.protections.trials if trial.is_mapped).command_with("here.csv")
-        '--coarsen here.csv'
-        """
-        return f"--coarsen {mapping_file} {self.options}".strip() if self.is_mapped else self.options
 
 
 @dataclass(frozen=True)
@@ -273,11 +221,11 @@ class Protections:
         """Return on whom protections were tried, as sentences."""
         n_part, n = self.n_users, self.n_users_in_all
         if n_part == n:
-            return f"Protections were tried on all {n:,} users."
+            return f"Protections were tried on all {n:,} people."
         return (
             f"To save time, {len(self.screened) - 1} protections were first tried on a random {n_part:,} of {n:,} "
-            "users. Among fewer people each is easier to tell apart, and groups of like people are harder to find, so "
-            "risk and loss are too high there. Those that might be the cheapest were then tried on all users."
+            "people. Among fewer each is easier to tell apart, and groups of like people are harder to find, so "
+            "risk and loss are too high there. Those that might be the cheapest were then tried on all."
         )
 
     def proven_within(self, target: float) -> list[Trial]:
@@ -323,6 +271,7 @@ def find_protection(
     *,
     surest: Rate | None = None,
     noise: bool = True,
+    counts: bool = False,
     progress: Progress = silent,
 ) -> Found:
     """Try protections, each against the same attacks, and find the cheapest that reaches the goal.
@@ -346,6 +295,8 @@ def find_protection(
         Precision of the surest claims on the table as it is, which was measured before.
     noise
         Whether to try noise; it has no seed, so those trials differ from run to run.
+    counts
+        Whether counts are released; else shares.
 
     Examples
     --------
@@ -357,7 +308,7 @@ def find_protection(
     """
     released = whole.tables.released
     n_users = part.tables.released.n_users
-    candidates = list_candidates(released, coarser, goal.target, n_users=n_users, noise=noise)
+    candidates = list_candidates(released, coarser, goal.target, n_users=n_users, noise=noise, counts=counts)
     search = _Search(whole, part, goal, surest, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
@@ -395,7 +346,7 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
-    >>> trial.proven.words
+    >>> trial.proven.in_short
     'at most 20% for anybody, and nobody with more than 20%'
     """
     release, tables = base.tables.protected_by(candidate.mechanism, progress)
@@ -407,7 +358,7 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
 
 def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
     losses = measure_losses(original.released, release)
-    proven, half = Proven.of(attacked.tables), attacked.tables.half
+    proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
     return Trial(
@@ -416,8 +367,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         label=candidate.label,
         words=tuple(step.words for step in release.steps),
         promises=tuple(map(Promise.of, release.guarantees)),
-        options=candidate.options,
-        is_mapped=candidate.mapping is not None,
+        options=candidate.recipe.options,
         proven=proven,
         attacks=strongest_ways(attacked.facts),
         n_attacks=len(attacked.facts),
@@ -682,6 +632,6 @@ class _Search:
         tables, goal = self.part.tables, self.goal
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
-        views = tables.protected_by(candidate.mechanism, progress)[1].views
-        joint = attack(views[-1], self.part.joint_weights[0], seed=goal.seed, progress=progress)
+        copied = tables.protected_by(candidate.mechanism, progress)[1].fullest_copy
+        joint = attack(copied, self.part.joint_weights[0], seed=goal.seed, progress=progress)
         return surest_claims(joint, progress)

@@ -8,7 +8,7 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Indices
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms
+from habitprint.histograms import Histograms, align
 from habitprint.mechanisms import Mechanism, Release, Step, View
 from habitprint.progress import Progress, silent
 from habitprint.truth import CommonUsers, Truth, common_users
@@ -61,6 +61,11 @@ class TwoTables:
         """Return the adversary's table as he uses it."""
         return self.known if self.seen is None else self.seen.histograms
 
+    @property
+    def as_attacked(self) -> "TwoTables":
+        """Return the tables that are really matched: with what the adversary made of his own."""
+        return self if self.seen is None else TwoTables(self.released, self.attacked_with, self.truth, self.steps)
+
     @cached_property
     def half(self) -> Booleans:
         """Return for each of the people in both tables whether he is in the half that protections are chosen with.
@@ -94,11 +99,21 @@ class TwoTables:
         release = mechanism(Release(self.released, self.steps), progress=progress)
         return release, TwoTables(release.histograms, self.known, self.truth, release.steps)
 
-    @property
+    @cached_property
+    def matched(self) -> tuple[Histograms, Histograms]:
+        """Return what is matched, over the same places in the same order: laid out once for all attacks."""
+        return align(self.released.in_order(), self.attacked_with.in_order())
+
+    @cached_property
     def views(self) -> tuple["TwoTables", ...]:
         """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""
         views = Release(self.released, self.steps).views(self.known)
         return (self, *(replace(self, seen=view) for view in views[1:]))
+
+    @property
+    def fullest_copy(self) -> "TwoTables":
+        """Return the tables of an adversary who copies all that anyone can; as they are, if there is nothing."""
+        return (*self.views[1:2], self)[0]
 
     def part(self, released: Indices, known: Indices) -> "TwoTables":
         """Return the given rows of both tables.

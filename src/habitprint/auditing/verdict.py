@@ -1,13 +1,14 @@
-"""The answer to whether this may be released."""
+"""The answer: does the table meet the target, and if not, what would help."""
 
 import math
 from dataclasses import dataclass, replace
 
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.people import People
-from habitprint.auditing.search import Goal, Protections, Proven, Trial
+from habitprint.auditing.search import Goal, Protections, Trial
+from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate, wilson_interval
-from habitprint.words import counted, number, percent
+from habitprint.words import at_most, counted, percent, whole
 
 SURE = 0.95  # claims of such a precision are called sure
 ALMOST_ALL = 0.9  # of the information is lost
@@ -49,7 +50,7 @@ class Verdict:
     details: tuple[str, ...]
     about_protections: str
     upper_end: float
-    proven: Proven
+    proven: ProvenShare
     target: float
     passes: bool
     is_protected: bool
@@ -129,7 +130,7 @@ class _Case:
         return self.strongest.rate
 
     @property
-    def proven(self) -> Proven:
+    def proven(self) -> ProvenShare:
         return self.protections.trials[0].proven
 
     @property
@@ -158,8 +159,8 @@ class _Case:
     def measured(self) -> str:
         """Return what the strongest attack found."""
         return (
-            f"{number(self.rate.n_correct)} of {counted(self.rate.n, 'person', 'people')} are identified "
-            f"({percent(self.rate.value)}, up to {percent(self.rate.high)})"
+            f"{whole(self.rate.n_correct)} of {counted(self.rate.n, 'person', 'people')} are identified "
+            f"({percent(self.rate.value)}, up to {at_most(self.rate.high)})"
         )
 
     @property
@@ -188,7 +189,7 @@ def users_needed(target: float) -> int:
 def _answer(case: _Case, protection: Trial | None) -> str:
     goal, target = case.goal, case.target
     if case.passes and case.proven.is_within(min(goal.target, SOMETHING)):
-        return f"The table meets the target of {target}, proven: {case.proven.words}."
+        return f"The table meets the target of {target}, proven: {case.proven.in_short}."
     if case.passes:
         return (
             f"As far as was measured, the table meets the target of {target} as it is: {case.measured}. Nothing is "
@@ -197,7 +198,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     if case.rule.is_reached_by(case.proven, case.rate):
         misses = f"The table misses its target for the surest claims: {_surest(case)}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
-        misses = f"It is not proven that the table meets the target of {target}: {case.proven.words}"
+        misses = f"It is not proven that the table meets the target of {target}: {case.proven.in_short}"
     elif case.rate.low > goal.target:
         misses = f"The table misses the target of {target} as it is: {case.measured}"
     else:
@@ -207,9 +208,9 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     loss = protection.loss or 0.0
     left = ", and little is left of it" if loss >= ALMOST_ALL else ""
     how = (
-        f"proven: {protection.proven.words}"
+        f"proven: {protection.proven.in_short}"
         if protection.proven.is_within(goal.target)
-        else f"measured: up to {percent(protection.risk.high)}"
+        else f"measured: up to {at_most(protection.risk.high)}"
     )
     helps = f"Protected by “{protection.label}” it meets the target, {how}"
     return f"{misses}. {helps}. The information loss is {loss:.2f}{left}."
@@ -230,7 +231,7 @@ def _surest(case: _Case) -> str:
             f"{percent(allowed)}"
         )
     return (
-        f"of the {surest.n:,} surest claims {percent(surest.value)} are right (up to {percent(surest.high)}), where "
+        f"of the {surest.n:,} surest claims {percent(surest.value)} are right (up to {at_most(surest.high)}), where "
         f"{percent(allowed)} are allowed"
     )
 
@@ -271,7 +272,7 @@ def _about_protections(case: _Case) -> str:
         return f"The table meets the target of {case.target} as it is.{more}"
     if not found.n_tried:
         return "No protection could be tried."
-    on_all = f", {found.n_on_all} of them on all users" if found.screened else ""
+    on_all = f", {found.n_on_all} of them on all people" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{on_all}"
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
     said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be."
@@ -291,8 +292,8 @@ def _about_proven(found: Protections) -> str:
     advised = found.advised
     if advised is None:
         return ""
-    measured = f"measured, {percent(advised.risk.value)} are identified, up to {percent(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”: {advised.proven.words}; {measured}{_cost(advised)}."
+    measured = f"measured, {percent(advised.risk.value)} are identified, up to {at_most(advised.risk.high)}"
+    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised)}."
 
 
 def _about_measured(found: Protections) -> str:
@@ -301,9 +302,9 @@ def _about_measured(found: Protections) -> str:
         return ""
     attacks = f"by the strongest of {only.n_attacks} attacks"
     return (
-        f" The cheapest that is only measured to be is “{only.label}”: up to {percent(only.risk.high)} {attacks}"
+        f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
         f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks that were "
-        f"not made may reach up to {percent(only.proven.share)}."
+        f"not made may reach up to {at_most(only.proven.mean)}."
     )
 
 
@@ -317,12 +318,12 @@ def _why_none(case: _Case) -> str:
             return " How often their surest claims are right was not measured."
         return (
             f" Their surest claims are right too often wherever that was measured: for {len(ends)} of them, at best up "
-            f"to {percent(min(ends))}, where {percent(goal.surest_target)} is allowed."
+            f"to {at_most(min(ends))}, where {percent(goal.surest_target)} is allowed."
         )
     # Beyond a loss of 1, the mean of all would say more than what is released.
     useful = [trial for trial in found.trials[1:] if trial.loss is not None and trial.loss <= 1]
     if within or not useful:
         return ""
-    least = min(useful, key=lambda trial: (trial.proven.share, trial.risk.high, trial.loss))
+    least = min(useful, key=lambda trial: (trial.proven.mean, trial.risk.high, trial.loss))
     bound = f" The lowest bound at an information loss of at most 1 is that of “{least.label}”"
-    return f"{bound}: {least.proven.words}{_cost(least)}."
+    return f"{bound}: {least.proven.in_short}{_cost(least)}."

@@ -1,8 +1,8 @@
-"""``habitprint audit``: whether statistics of habits may be released."""
+"""``habitprint audit``: whether statistics of habits meet a target for re-identification."""
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +13,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.auditing.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
+from habitprint.auditing.search import Decide
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
     CountOptions,
@@ -44,6 +45,7 @@ from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import read_place_mapping
+from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
@@ -67,8 +69,18 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     """Hold what a protection must reach, and which ones are tried."""
 
     target: Annotated[
-        str, typer.Option(help=f"The share of people that may be identified, {PERCENT}.", metavar="RATE")
-    ] = "5%"
+        str | None,
+        typer.Option(
+            help=f"The largest share of people identified that you accept, {PERCENT}; default: 5%.", metavar="RATE"
+        ),
+    ] = None
+    decide: Annotated[
+        Decide,
+        typer.Option(
+            help="What must be within the target once the table is protected: what is proven about anybody, or what "
+            "the strongest attack was measured to reach."
+        ),
+    ] = "proven"
     surest_target: Annotated[
         str | None,
         typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
@@ -77,14 +89,17 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         list[Path] | None,
         typer.Option(help="A table with the columns place, to: coarser places to try. May be repeated."),
     ] = None
+    counts: Annotated[
+        bool, typer.Option("--counts", help="Advise a release of counts, with totals; else it is one of shares.")
+    ] = False
     noise: Annotated[
         bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
     ] = True
 
     @property
     def mappings(self) -> tuple[str, ...]:
-        """Return the files with coarser places to try."""
-        return tuple(map(str, self.coarsen or ()))
+        """Return the names of the files with coarser places to try."""
+        return tuple(file.name for file in self.coarsen or ())
 
 
 @dataclass(frozen=True)
@@ -95,6 +110,10 @@ class OutputOptions(Options, panel=OUTPUT):
         Path,
         typer.Option(help="The folder for the report; it must not be there, or be empty."),
     ]
+    name: Annotated[
+        str | None,
+        typer.Option(help="What the data is called in report and record; default: the name of its file."),
+    ] = None
     fail_above: Annotated[
         str | None,
         typer.Option(
@@ -113,12 +132,11 @@ class OutputOptions(Options, panel=OUTPUT):
 class Subject:
     """Hold what is audited, as `habitprint.audit` takes it, and what was done to it before."""
 
-    source: Events | tuple[Histograms, Histograms]
+    source: Events | tuple[Release, Histograms]
     preparation: Preparation
     period: Period | None = None
     grid: Grid | None = None
     truth: str | pl.DataFrame = SAME_ID
-    name: str | None = None
 
 
 @expanded
@@ -141,13 +159,14 @@ def audit(
     protections: ProtectionOptions,
     output: OutputOptions,
 ) -> None:
-    """Find out whether statistics of habits may be released.
+    """Find out how many people statistics of their habits would identify, and whether that meets a target.
 
     Attacks the data as an adversary would who knows the same people from another period,
     tries protections against the same attacks, and finds the cheapest that keeps the risk within the target.
     Without a word on periods, the file is cut at the day that halves its rows: before it released, from it on known.
     Rows that cannot be used are counted by reason, and left out.
-    Writes a report (report.html, report.json: no names) and, for internal use only, who is at risk (users.parquet).
+    Writes a report (report.html, report.json), a record for the files of a data-protection officer (record.html,
+    record.md), all without names, and who is at risk (users.parquet). All of it is for internal use.
 
     [bold]Examples[/bold]
 
@@ -159,30 +178,44 @@ def audit(
 
     habitprint audit week1.csv week2.csv --target 1% --out audit
     """
-    target = to_share(protections.target, "--target")
+    target = _optional_share(protections.target, "--target")
     fail_above = _optional_share(output.fail_above, "--fail-above")
     surest_target = _optional_share(protections.surest_target, "--surest-target")
     overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
-    inputs = [*(find_files(files[0]) if is_events else map(Path, files)), places.mapping, *protections.mappings]
+    data = find_files(files[0]) if is_events else [Path(file) for file in files]
+    others = [places.mapping, *(protections.coarsen or []), tables.truth_file]
     check_folder(output.out, overwrite=output.force)
-    for name in (REPORT, FACTS, USERS, MAPPING):
-        refuse_inputs(output.out / name, *inputs)
+    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
+        refuse_inputs(output.out / name, *data, *others)
     for_events = [given for options in (events, rows, places, periods, counts) for given in options.given]
     if is_events:
         _refuse(tables.given, "events", "a user has the same id in both periods, and all their rows are counted")
     else:
         _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        coarser = [read_place_mapping(file) for file in protections.mappings]
+        coarser = [read_place_mapping(file) for file in protections.coarsen or []]
         if is_events:
             subject = _events(files[0], ids, events, rows, periods, places, protections)
         else:
             subject = _two_tables(files, ids, tables, protections, progress)
+        called = names_of_files(data, output.name, is_events=is_events)
+        shown = [output.name or Path(files[0]).name] if is_events else called
+        asked = (ids, events, rows, periods, counts, places, tables, adversary, protections, output)
+        progress("hashing the files", 0, 1)
+        preparation = replace(
+            subject.preparation,
+            command=command_in_words(shown, [given for options in asked for given in options.given]),
+            inputs=(
+                *(replace(InputFile.of(file), name=name) for file, name in zip(data, called, strict=True)),
+                *(InputFile.of(file) for file in others if file is not None),
+            ),
+        )
         found = audit_source(
             subject.source,
             period=subject.period,
             target=target,
+            decide=protections.decide,
             fail_above=fail_above,
             surest_target=surest_target,
             overlap=overlap,
@@ -192,8 +225,9 @@ def audit(
             active=counts.active,
             count=counts.count,
             noise=protections.noise,
-            name=subject.name,
-            preparation=subject.preparation,
+            counts=protections.counts,
+            name=output.name or " and ".join(shown),
+            preparation=preparation,
             seed=adversary.seed,
             progress=progress,
         )
@@ -241,11 +275,50 @@ def _two_tables(
     with_truth = replace(tables, truth=tables.truth or SAME_ID)
     found = with_truth.read(released_file, known_file, user=ids.user, place=ids.place or "place", progress=progress)
     return Subject(
-        (found.released, found.known),
-        Preparation(coarsen=protections.mappings, copied=found.copied or ()),
+        (found.release, found.unchanged),
+        Preparation(coarsen=protections.mappings),
         truth=SAME_ID if found.truth is None else found.truth,
-        name=" and ".join(files),
     )
+
+
+def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool) -> list[str]:
+    """Return what files of data are called where people read it: without folders, or as the data was named.
+
+    Examples
+    --------
+    >>> names_of_files([Path("/srv/hr/calls.csv")], None, is_events=True)
+    ['calls.csv']
+    >>> names_of_files([Path("a.csv"), Path("b.csv")], "Calls", is_events=False)
+    ['Calls, released', 'Calls, known']
+    """
+    if name is None:
+        return [file.name for file in files]
+    if not is_events:
+        return [f"{name}, released", f"{name}, known"]
+    n = len(files)
+    return [name] if n == 1 else [f"{name}, file {number} of {n}" for number in range(1, n + 1)]
+
+
+def command_in_words(files: Sequence[str], given: Iterable[Given]) -> str:
+    """Return a command line that reads these files, as it is written in a shell, without folders.
+
+    Examples
+    --------
+    >>> options = [Given("--place", "cell id"), Given("--out", Path("/srv/hr/audit")), Given("--name", "Calls 2012")]
+    >>> command_in_words(["Calls 2012"], options)
+    "habitprint audit 'Calls 2012' --place 'cell id' --out audit"
+    """
+    options = [_without_folders(option).words for option in given if option.name != "--name"]  # files are called so
+    return " ".join(["habitprint audit", *map(shlex.quote, files), *options])
+
+
+def _without_folders(option: Given) -> Given:
+    value = option.value
+    if option.name == "--truth":
+        return replace(option, value=Path(str(value)).name)
+    if isinstance(value, list):
+        return replace(option, value=[each.name if isinstance(each, Path) else each for each in value])
+    return replace(option, value=value.name) if isinstance(value, Path) else option
 
 
 def to_share(text: str, option: str) -> float:
@@ -297,32 +370,36 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     files
         What was audited: one table of events, or two of histograms.
     out
-        The folder of the audit, which holds the mapping to coarser places.
+        The folder of the audit, which holds its advice.
     given
         The options for events, as they were given.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(200, 30), target=0.1, noise=False)
-    >>> len(commands_to_protect(found, ["week1.csv", "week2.csv"], Path("audit")))
-    1
+    >>> found = hp.audit(hp.datasets.town(60, 12), target=0.2, noise=False)
+    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], Path("audit"))[0]
+    'habitprint protect week1.csv --advice audit --known week2.csv --out audit-safer.parquet'
     """
-    if found.verdict.protection is None or found.protections.chosen is None:
+    if found.advice is None:
         return []
     # Named after the audit, so that two of them in one folder are not mistaken for each other.
-    released, known, key, safer = (
-        shlex.quote(f"{out.resolve().name}-{name}")
-        for name in ("released.parquet", "known.parquet", "key.csv", "safer.parquet")
-    )
-    options = found.protections.trials[found.protections.chosen].command_with(shlex.quote(str(out / MAPPING)))
-    protect = f"{options} --pseudonyms {key} --out {safer}"  # a release has no names
+    released, known, safer = (f"{out.resolve().name}-{name}.parquet" for name in ("released", "known", "safer"))
+    split = []
     if len(files) > 1:
-        return [f"habitprint protect {shlex.quote(files[0])} {protect}"]
-    periods = found.data.events.periods_command if found.data.events else None
-    words = [shlex.quote(files[0]), *(option.words for option in given), *([periods] if periods else [])]
-    split = " ".join(["habitprint split", *words, "--users all"])
-    return [f"{split} --released {released} --known {known}", f"habitprint protect {released} {protect}"]
+        released, known = files
+    else:
+        periods = found.data.events.periods_command if found.data.events else None
+        words = [shlex.quote(files[0]), *(option.words for option in given), *([periods] if periods else [])]
+        split = [f"habitprint split {' '.join(words)} --users all --released {released} --known {known}"]
+    table, other, result, folder = map(shlex.quote, (released, known, safer, str(out)))
+    key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{out.resolve().name}-again")
+    measured = "" if found.settings.decide == "proven" else " --decide measured"
+    return [
+        *split,
+        f"habitprint protect {table} --advice {folder} --known {other} --out {result}",
+        f"habitprint audit {result} {other} --truth {key} --target {found.settings.target:g}{measured} --out {again}",
+    ]
 
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
@@ -332,7 +409,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for detail in verdict.details:
         screen.print(f"· {detail}", markup=False)
     screen.print()
-    screen.print(found.data.periods, markup=False)
+    screen.print(found.data.scope.words, markup=False)
     for caution in found.data.cautions:
         screen.print(f"{'warning' if caution.is_grave else 'note'}: {caution.words}", markup=False)
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
@@ -350,4 +427,5 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     if verdict.fails_gate is not None:
         allowed = percent(found.settings.fail_above or 0.0)
         word = "exceeds" if verdict.fails_gate else "does not exceed"
-        screen.print(f"gate: the upper end of {percent(verdict.upper_end)} {word} {allowed}", markup=False)
+        found_out = f"measured up to {percent(verdict.upper_end)}, proven {verdict.proven.in_short}"
+        screen.print(f"gate: the table {word} {allowed}: {found_out}", markup=False)

@@ -9,7 +9,19 @@ import numpy as np
 import typer
 from rich.console import Console, RenderableType
 
-from habitprint.cli.options import OUTPUT, PROTECTIONS, DuplicatesOption, ForceOption, JsonOption, Options, expanded
+from habitprint.auditing.advice import Advice, read_advice
+from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.cli.options import (
+    ADVERSARY,
+    OUTPUT,
+    PROTECTIONS,
+    DuplicatesOption,
+    ForceOption,
+    JsonOption,
+    Options,
+    expanded,
+)
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import facts
 from habitprint.errors import InputError
@@ -43,8 +55,11 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.grouping import Loss
 from habitprint.mechanisms.groups.microaggregation import Grouping
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.words import counted, percent
+from habitprint.progress import Progress
+from habitprint.truth import SAME_ID
+from habitprint.words import counted, number, percent
 
+FOR_ADVICE = {"--pseudonyms", "--keep-ids"}  # options that go with what an audit advises
 # Options that say how another one is done, after that one.
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
@@ -132,7 +147,10 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
 
 @dataclass(frozen=True)
 class Protected:
-    """Hold what was protected, what came of it, what that costs, and where it was written, if it was."""
+    """Hold what was protected, what came of it, what that costs, and where it was written, if it was.
+
+    `advice` is what was followed, and `attacked` the strongest attack with what somebody knows; None if none was given.
+    """
 
     original: Histograms
     release: Release
@@ -141,6 +159,8 @@ class Protected:
     out: Path | None
     key: Path | None
     has_original_ids: bool
+    advice: Advice | None
+    attacked: Attack | None
 
     @property
     def proven(self) -> ProvenShare | None:
@@ -161,6 +181,22 @@ def protect(
     *,
     duplicates: DuplicatesOption = "error",
     options: ProtectionOptions,
+    advice: Annotated[
+        Path | None,
+        typer.Option(
+            help="The folder of an audit: do what it advises, instead of the options above.",
+            rich_help_panel=PROTECTIONS,
+            metavar="AUDIT",
+        ),
+    ] = None,
+    known: Annotated[
+        Path | None,
+        typer.Option(
+            help="What somebody knows of the same people from another time: attack the release with it.",
+            rich_help_panel=ADVERSARY,
+            metavar="KNOWN",
+        ),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -180,20 +216,25 @@ def protect(
 
     [bold]Examples[/bold]
 
+    habitprint protect week1.csv --advice audit --known week2.csv --out safer.parquet
+
     habitprint protect week1.csv --k 10 --loss l1 --out safer.parquet
 
     habitprint protect week1.csv --merge-rare 200 --suppress-below 3 --shares --out safer.csv
     """
-    mechanism = chain(*_asked_for(options, out))
+    told = None if advice is None else read_advice(advice)
+    mechanism = chain(*_asked_for(options, out)) if told is None else _advised(told, options)
     key = None if out is None or options.keep_ids else options.key or key_file(out)
-    _check_files(key, out, histograms_file, options.coarsen, force=force)
+    _check_files(key, out, histograms_file, options.coarsen, known, force=force)
     notes = Console(stderr=True, highlight=False)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
         original = read_histograms(histograms_file, duplicates=duplicates)
+        theirs = None if known is None else read_histograms(known, duplicates=duplicates)
         release = mechanism(original, progress=progress)
         progress("measuring the loss", 0, 1)
         losses = measure_losses(original, release)
+        attacked = None if theirs is None else _attack(release, theirs, progress)
         keys = {}
         if not options.keep_ids:
             release, table = pseudonymise(release)
@@ -204,7 +245,7 @@ def protect(
             inputs = [InputFile.of(file) for file in (histograms_file, options.coarsen) if file is not None]
             # What counts is what was written, not what was meant.
             checks = write_checked(release, out, keys, losses=losses, inputs=inputs, overwrite=force)
-    done = Protected(original, release, losses, checks, out, key, options.keep_ids)
+    done = Protected(original, release, losses, checks, out, key, options.keep_ids, told, attacked)
     if options.keep_ids:
         notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
     notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
@@ -212,6 +253,24 @@ def protect(
         typer.echo(json.dumps(_to_json(done), ensure_ascii=False))
     else:
         _tell(done, Console(highlight=False))
+
+
+def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
+    """Return what an audit advises, and refuse to do anything else besides."""
+    others = [given.name for given in options.given if given.name not in FOR_ADVICE]
+    if others:
+        raise InputError(
+            f"--advice and {others[0]}",
+            why="the audit has tested what it advises, and nothing else",
+            fix=f"leave out {' and '.join(others)}, or --advice",
+        )
+    return advice.mechanism
+
+
+def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
+    """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
+    tables = TwoTables(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
+    return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
 
 
 def _whole_if_it_is(value: float) -> float:
@@ -283,6 +342,12 @@ def _describe(done: Protected) -> RenderableType:
     if not done.checks:
         rows.append(("guarantee", "none"))
     rows.append(describe_proven(done.proven))
+    if done.attacked is not None:
+        rate = done.attacked.rate
+        rows.append(("measured", f"{number(rate.n_correct)} of {counted(rate.n, 'person', 'people')}: {rate.words}"))
+        rows.append(("", f"by the strongest attack, {done.attacked.name}"))
+    if done.advice is not None:
+        rows.append(("advised", f"{done.advice.label}, for a target of {percent(done.advice.target)}"))
     rows += _describe_losses(losses)
     rows.append(("totals", totals_exposure(done.release).words))
     return facts(rows)
@@ -324,6 +389,8 @@ def _to_json(done: Protected) -> dict[str, Any]:
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
         "proven": None if done.proven is None else asdict(done.proven),
+        "measured": None if done.attacked is None else asdict(done.attacked.rate),
+        "advised": None if done.advice is None else done.advice.label,
         "losses": asdict(done.losses),
         "totals_exposure": asdict(totals_exposure(done.release)),
         "out": None if done.out is None else str(done.out),

@@ -62,6 +62,11 @@ class TableOptions(Options, panel=INPUT):
         ),
     ] = False
 
+    @property
+    def truth_file(self) -> Path | None:
+        """Return the file that says who is whom; None where ids do."""
+        return None if self.truth in (None, SAME_ID) else Path(str(self.truth))
+
     def read(
         self,
         released_file: Path,

@@ -26,6 +26,7 @@ from habitprint.mechanisms.guarantees import (
 from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.owner import InputFile, Losses, OwnerRecord
 from habitprint.mechanisms.pseudonyms import pseudonymise
+from habitprint.mechanisms.recipe import Recipe
 from habitprint.mechanisms.release import Mechanism, Release, Step, View, chain, check_guarantees
 from habitprint.mechanisms.shares import ReleaseShares, release_shares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces, keep_top_places, merge_rare_places
@@ -50,6 +51,7 @@ __all__ = [
     "OnlyPlaces",
     "OwnerRecord",
     "ProvenShare",
+    "Recipe",
     "Release",
     "ReleaseShares",
     "RoundTo",

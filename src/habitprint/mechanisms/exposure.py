@@ -5,9 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from habitprint.arrays import Indices
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.release import Release
 from habitprint.ties import identical_rows
+from habitprint.words import at_most
+
+ROUNDING = 1e-12  # of a mean of shares
 
 
 @dataclass(frozen=True)
@@ -103,12 +107,34 @@ class ProvenShare:
     mean: float
     largest: float
 
+    @classmethod
+    def of(cls, sizes: Indices) -> "ProvenShare":
+        """Return it for people whose rows are among so many identical ones each; nobody at all is found by anybody.
+
+        Examples
+        --------
+        >>> ProvenShare.of(np.array([2, 2, 1]))
+        ProvenShare(mean=0.6666666666666666, largest=1.0)
+        """
+        if not len(sizes):
+            return cls(0.0, 0.0)
+        return cls(math.fsum(1.0 / sizes) / len(sizes), 1.0 / int(sizes.min()))
+
+    def is_within(self, target: float) -> bool:
+        """Return whether the mean is not above a target."""
+        return self.mean <= target + ROUNDING
+
+    @property
+    def in_short(self) -> str:
+        """Return it in a few words, in which percentages are rounded up, because they are bounds."""
+        return f"at most {at_most(self.mean)} for anybody, and nobody with more than {at_most(self.largest)}"
+
     @property
     def words(self) -> str:
         """Return it as a sentence, in which percentages are rounded up, because they are bounds."""
         return (
-            f"nobody, whatever they know, can point at the right row for more than {_at_most(self.mean)} of people on "
-            f"average (mean of 1/m), nor for anybody with a chance of more than {_at_most(self.largest)} (largest 1/m)"
+            f"nobody, whatever they know, can point at the right row for more than {at_most(self.mean)} of people on "
+            f"average (mean of 1/m), nor for anybody with a chance of more than {at_most(self.largest)} (largest 1/m)"
         )
 
 
@@ -123,11 +149,4 @@ def proven_share(source: Release | Histograms) -> ProvenShare:
     >>> proven_share(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
     ProvenShare(mean=0.2, largest=0.2)
     """
-    sizes = identical_rows(source.histograms if isinstance(source, Release) else source)
-    # The sum over a group of m rows is one, so all of them together count the groups.
-    n_groups = sum(int(np.count_nonzero(sizes == size)) // int(size) for size in np.unique(sizes))
-    return ProvenShare(n_groups / len(sizes), 1 / int(sizes.min()))
-
-
-def _at_most(rate: float) -> str:
-    return f"{math.ceil(1000 * rate - 1e-9) / 10:g}%"
+    return ProvenShare.of(identical_rows(source.histograms if isinstance(source, Release) else source))

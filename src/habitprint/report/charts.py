@@ -1,6 +1,7 @@
 """Pictures of an audit, as Vega-Lite specs that take their colours from the style sheet of the page."""
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,10 @@ from habitprint.words import number, percent
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 
-ROW = 46  # height of a rate with its name above
+LINE = 16  # height of a line of a name
+DOT = 28  # height of a rate below its name, with room to the next name
+NARROW = 290  # pixels of a picture on a phone
+LETTER = 7  # pixels of a letter, rather more than less
 PANEL = 190  # height of a panel among others
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
@@ -98,18 +102,22 @@ def rates_picture(bars: Sequence[Bar], target: float, description: str) -> Spec:
     --------
     >>> spec = rates_picture([Bar("as it is", Rate.of(50, 100, by_chance=0.01))], 0.05, "one rate")
     >>> spec["width"], spec["height"]
-    ('container', 46)
+    ('container', 44)
     """
-    data = [
-        _flat(bar.rate)
-        | {"row": row, "name": bar.label, "is_main": bar.is_main, "text": f"{percent(bar.rate.value)}  {bar.label}"}
-        for row, bar in enumerate(bars)
-    ]
     largest = axis_end(max(target, *(bar.rate.high for bar in bars)))
+    data, height = [], 0
+    for bar in bars:
+        lines = lines_at(bar.rate.value / largest, f"{percent(bar.rate.value)} {bar.label}")
+        drawn = {"name": bar.label, "is_main": bar.is_main, "text": "\n".join(lines)}
+        places = {"top": height, "y": height + LINE * len(lines) + 10, "is_left": bar.rate.value <= largest / 2}
+        data.append(_flat(bar.rate) | drawn | places)
+        height += LINE * len(lines) + DOT
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="share of the people identified", grid=True, tickCount=6)
-    base = alt.Chart(alt.InlineData(values=data)).encode(y=alt.Y("row:O", axis=None, scale=alt.Scale(padding=0)))
-    down, tips = 10, _tips("name:N")
+    down = alt.Scale(domain=[0, height], range=[0, height], nice=False)
+    rows = alt.Chart(alt.InlineData(values=data))
+    base = rows.encode(y=alt.Y("y:Q", axis=None, scale=down))
+    tips = _tips("name:N")
     layers: list[alt.Chart] = [_rule_at(target, "x", scale, axis)]
     is_left = target <= largest / 2
     words = _target_words(target).encode(x=alt.X("target:Q", scale=scale, axis=axis), y=alt.value(-3))
@@ -117,18 +125,39 @@ def rates_picture(bars: Sequence[Bar], target: float, description: str) -> Spec:
     for is_main, style in ((True, "main"), (False, "other")):
         part = base.transform_filter(alt.datum.is_main == is_main)
         layers += [
-            part.mark_rule(style=style, strokeWidth=4, yOffset=down, opacity=0.45).encode(
+            part.mark_rule(style=style, strokeWidth=4, opacity=0.45).encode(
                 x=alt.X("low:Q", scale=scale, axis=axis), x2="high:Q", tooltip=tips
             ),
-            part.mark_point(style=style, filled=True, size=90, yOffset=down, opacity=1).encode(
-                x="value:Q", tooltip=tips
-            ),
+            part.mark_point(style=style, filled=True, size=90, opacity=1).encode(x="value:Q", tooltip=tips),
         ]
     layers += [
-        base.mark_tick(style="other", height=14, thickness=2, yOffset=down).encode(x="by_chance:Q", tooltip=tips),
-        *_words(base.encode(x=alt.value(0), text="text:N"), "words", align="left", dy=-8, limit=alt.expr("width")),
+        base.mark_tick(style="other", height=14, thickness=2, orient="vertical").encode(x="by_chance:Q", tooltip=tips),
     ]
-    return _spec(alt.layer(*layers).properties(width="container", height=ROW * len(data)), description)
+    for is_left in (True, False):  # a name starts or ends at its dot, on the side that has room
+        named = rows.transform_filter(alt.datum.is_left == is_left).encode(
+            x=alt.X("value:Q", scale=scale, axis=axis), y=alt.Y("top:Q", axis=None, scale=down), text="text:N"
+        )
+        side = {"align": "left", "dx": -6} if is_left else {"align": "right", "dx": 6}
+        layers += _words(named, "words", baseline="top", lineBreak="\n", lineHeight=LINE, **side)
+    return _spec(alt.layer(*layers).properties(width="container", height=height), description)
+
+
+def lines_at(place: float, name: str) -> list[str]:
+    """Return a name in lines that fit beside a dot on a phone, on the side that has more room.
+
+    Parameters
+    ----------
+    place
+        Where the dot is, from 0 at the left to 1 at the right.
+    name
+        Of the dot.
+
+    Examples
+    --------
+    >>> lines_at(0.5, "81% as it is"), lines_at(0.5, "4% with “groups of 24 people”")
+    (['81% as it is'], ['4% with “groups of', '24 people”'])
+    """
+    return textwrap.wrap(name, int(NARROW * max(place, 1 - place) / LETTER))
 
 
 def curve_picture(curve: Curve, target: float, largest: float, description: str) -> Spec:
@@ -202,7 +231,7 @@ def frontier_picture(protections: Protections, target: float, description: str) 
     ]
     largest = axis_end(max(target, *(trial.risk.high for _, trial, _ in drawn)))
     scale = alt.Scale(domain=[0, largest], nice=False)
-    axis = alt.Axis(format="%", title="share identified, at most")
+    axis = alt.Axis(format="%", title="measured share identified, up to")
     widest = max(1.0, *(loss for _, _, loss in drawn))
     x = alt.X(
         "loss:Q",

@@ -3,17 +3,17 @@
 import os
 from pathlib import Path
 
-import polars as pl
-
-from habitprint.auditing.audit import FACTS, MAPPING, REPORT, USERS, Audit
+from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.files import OWNER_ONLY, Writer, write_folder
-from habitprint.report.render import write_report
+from habitprint.report.record import build_record, to_markdown
+from habitprint.report.render import render_record, write_report
 
 
 def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
-    """Write an audit into a folder, as ``habitprint audit`` does: the report for people, its facts, and who is at risk.
+    """Write an audit into a folder, as ``habitprint audit`` does: report, record, facts, and who is at risk.
 
-    ``users.parquet`` names people and is for internal use only. All files appear at once, when they are complete.
+    All of it is for internal use; ``users.parquet`` names people, the others nobody. All files appear at once, when
+    they are complete.
 
     Parameters
     ----------
@@ -35,19 +35,23 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     >>> found = hp.audit(hp.datasets.town(20, 5), noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [file.name for file in hp.write_audit(found, Path(folder) / "audit")]
-    ['report.html', 'report.json', 'users.parquet']
+    ['report.html', 'record.html', 'record.md', 'report.json', 'users.parquet', 'advice.json']
     """
     internal = found.require_internal()
     writers: dict[str, Writer] = {
         REPORT: lambda path: write_report(found, path),
+        RECORD_HTML: lambda path: path.write_text(render_record(found), encoding="utf-8"),
+        RECORD_MD: lambda path: path.write_text(to_markdown(build_record(found)), encoding="utf-8"),
         FACTS: lambda path: path.write_text(found.to_text() + "\n", encoding="utf-8"),
-        USERS: lambda path: _write_owner_only(internal.users, path),
+        USERS: lambda path: internal.users.write_parquet(_owner_only(path)),
     }
-    if internal.mapping is not None:
-        writers[MAPPING] = internal.mapping.write_csv
-    return write_folder(Path(folder), writers, ours=(REPORT, FACTS, USERS, MAPPING), overwrite=overwrite)
+    if (advice := internal.advice) is not None:
+        writers[ADVICE] = lambda path: _owner_only(path).write_text(advice.to_text(), encoding="utf-8")
+    return write_folder(
+        Path(folder), writers, ours=(REPORT, RECORD_HTML, RECORD_MD, FACTS, USERS, ADVICE), overwrite=overwrite
+    )
 
 
-def _write_owner_only(frame: pl.DataFrame, path: Path) -> None:
+def _owner_only(path: Path) -> Path:
     path.touch(mode=OWNER_ONLY)
-    frame.write_parquet(path)
+    return path

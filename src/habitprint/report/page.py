@@ -135,9 +135,28 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Page:
-    """Hold a whole report: the question, its answer, and the sections that explain it."""
+class Record:
+    """Hold the page that goes into somebody's files: what was found, and lines to sign.
 
+    `note`, its first line, says for whom it is.
+    """
+
+    note: str
+    title: str
+    source: str
+    blocks: tuple[Block, ...]
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Hold a whole report: the question, its answer, the sections that explain it, and the record for paper.
+
+    `note`, its first line, says for whom it is.
+    """
+
+    note: str
+    record: Record
     source: str
     question: str
     answer: str

@@ -105,8 +105,8 @@ def _margins(people: People) -> Table:
         share = [Cell("–")] * 3 if group.precision is None else rate_cells(group.precision)[2:5]
         rows.append([_margin(group), Cell(f"{group.n_users:,}", group.n_users), *share])
     return table(
-        "Users by margin",
-        ["Margin", "Users", "Right", "Lower end", "Upper end"],
+        "People by margin",
+        ["Margin", "People", "Right", "Lower end", "Upper end"],
         rows,
         note="Margins are given as a share of the most that a pair can gain. The larger, the surer.",
     )
@@ -124,7 +124,7 @@ def _alike(people: People) -> Table:
     rows: list[list[Cell | str]] = [
         [_others(group), Cell(f"{group.n_users:,}", group.n_users)] for group in people.alike
     ]
-    return table("Users by how many others have the same histogram", ["Others alike", "Users"], rows)
+    return table("People by how many others have the same histogram", ["Others alike", "People"], rows)
 
 
 def _others(group: Alike) -> str:

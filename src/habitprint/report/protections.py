@@ -21,18 +21,15 @@ from habitprint.report.page import (
     table,
 )
 from habitprint.report.sections import attacks_table
-from habitprint.words import counted, headed, in_column, number, percent, sentence
+from habitprint.report.texts import GROUPS
+from habitprint.words import counted, headed, in_column, number, percent, rounded_up, sentence
 
 TRIED = "Every protection that was tried, the least loss first"
-TRIED_ON_ALL = "Protections that were tried on all users, the least loss first"
-SCREENED = "Every protection, tried on {:,} users only, the least loss first"
+TRIED_ON_ALL = "Protections that were tried on all people, the least loss first"
+SCREENED = "Every protection, tried on {:,} people only, the least loss first"
 FILES = (
-    "RELEASED is the table of counts that would be released. SAFER and KEY are written: what may be released instead, "
-    "and who is who in it, which stays in the house. If the command names coarser.csv, that lies beside this report."
-)
-GROUPS = (
-    "Which group of like people somebody belongs to can often still be found, and what the group has in common is then "
-    "known about them."
+    "RELEASED is the table of counts that would be released, KNOWN one of another time, AUDIT the folder of this "
+    "report. SAFER is written: the protected table; beside it the key that says who is who, which stays in the house."
 )
 KEY = (
     "“Proven” holds for anybody, whatever they know: the mean of one over the number of identical rows. “Measured” is "
@@ -136,9 +133,9 @@ def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),
-        Cell(in_column(trial.proven.share), trial.proven.share),
+        Cell(in_column(rounded_up(trial.proven.mean)), trial.proven.mean),
         Cell(in_column(risk.value), risk.value),
-        Cell(in_column(risk.high), risk.high),
+        Cell(in_column(rounded_up(risk.high)), risk.high),
         Cell(number(risk.n_correct), risk.n_correct),
         Cell(f"{trial.n_dropped:,}", trial.n_dropped),
         Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss),
@@ -172,7 +169,7 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     holds = [promise for promise in trial.promises if not promise.protects_people]
     terms = [
         Term("What it does", " ".join(map(sentence, trial.words))),
-        Term("What anybody could reach", sentence(f"proven: {trial.proven.words}")),
+        Term("What anybody could reach", sentence(f"proven: {trial.proven.in_short}")),
     ]
     if proven or not holds:
         words = " ".join(sentence(promise.words) for promise in proven)
@@ -182,11 +179,11 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     if holds:
         words = " ".join(map(sentence, [*(promise.words for promise in holds), NO_GUARANTEE]))
         terms.append(Term("What holds for sure", words))
-    command = f"habitprint protect RELEASED {trial.command} --pseudonyms KEY --out SAFER"
-    terms += [Term("How to apply it", command, is_literal=True), Term("To which files", FILES)]
+    command = "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER"
+    run = [Term("How to apply it", command, is_literal=True), Term("To which files", FILES)]
     if periods:
         split = f"habitprint split EVENTS … {periods} --released RELEASED --known KNOWN"
-        terms.append(Term("From the events", split, is_literal=True))
+        run.append(Term("From the events", split, is_literal=True))
     caption = (
         f"The strongest of {trial.n_attacks} attacks on the table protected this way, "
         f"{counted(trial.risk.n, 'person', 'people')}"
@@ -195,4 +192,6 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
         Heading(f"The cheapest that meets the target: {trial.label}"),
         Terms(tuple(terms)),
         attacks_table(caption, trial.attacks, explained=False),
+        Heading("For whoever runs it"),
+        Terms(tuple(run)),
     ]

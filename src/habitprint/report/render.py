@@ -14,9 +14,10 @@ from jinja2.utils import htmlsafe_json_dumps
 from habitprint.auditing.audit import Audit
 from habitprint.files import check_target, write_text
 from habitprint.report.charts import Bar, rates_picture
-from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Text
+from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Record, Text
 from habitprint.report.people import people_section
 from habitprint.report.protections import protections_section
+from habitprint.report.record import build_record
 from habitprint.report.sections import (
     adversary_section,
     attacks_section,
@@ -26,8 +27,10 @@ from habitprint.report.sections import (
     key_to_rates,
     reading_section,
     settings_section,
+    time_section,
 )
-from habitprint.words import number, percent
+from habitprint.report.texts import INTERNAL
+from habitprint.words import at_most, percent, sentence, whole
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -78,11 +81,13 @@ def build_page(audit: Audit) -> Page:
     --------
     >>> import habitprint as hp
     >>> build_page(hp.audit(hp.datasets.town(30, 20), noise=False)).question
-    'May we release this?'
+    'Does this meet the target?'
     """
     return Page(
+        note=INTERNAL,
+        record=build_record(audit),
         source=audit.settings.source,
-        question="May we release this?",
+        question="Does this meet the target?",
         answer=audit.verdict.answer,
         about="Re-identification audit of",
         opening=tuple(_opening(audit)),
@@ -91,6 +96,7 @@ def build_page(audit: Audit) -> Page:
             data_section(audit.data),
             attacks_section(audit),
             curves_section(audit.curves, audit.settings.target),
+            time_section(audit),
             protections_section(audit),
             people_section(audit.people, audit.settings.surest_target),
             reading_section(),
@@ -107,12 +113,15 @@ def build_page(audit: Audit) -> Page:
 def _opening(audit: Audit) -> list[Block]:
     """Return what stands right below the answer: its numbers, the sentences that go with it, and a picture of it."""
     target, rate, advised = audit.settings.target, audit.strongest.rate, audit.protections.advised
+    proven, is_proof = audit.verdict.proven, audit.verdict.is_protected and audit.settings.decide == "proven"
+    chance = f"; by chance {percent(rate.by_chance)}"
+    bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "nothing"
     numbers = Numbers(
         (
-            Number("Identified", percent(rate.value), f"{number(rate.n_correct)} of {rate.n:,} people"),
-            Number("95% interval", rate.interval_words, "the upper end decides"),
+            Number("Measured", percent(rate.value), f"{whole(rate.n_correct)} of {rate.n:,} people{chance}"),
+            Number("95% interval", rate.interval_words, "for comparison" if is_proof else "its upper end decides"),
+            Number("Proven", bound, "this decides" if is_proof else "about anybody"),
             Number("Target", percent(target), "at most"),
-            Number("By chance", percent(rate.by_chance), "pairs drawn at random"),
         )
     )
     bars = [Bar("As it is", rate)]
@@ -120,6 +129,8 @@ def _opening(audit: Audit) -> list[Block]:
         bars.append(Bar(f"With “{advised.label}”", advised.risk))
     picture = rates_picture(bars, target, "Share of the people identified, against the target.")
     return [
+        Text(audit.data.scope.words),
+        *(Text(sentence(caution.words), warns=True) for caution in audit.data.cautions if caution.is_grave),
         numbers,
         *(Text(detail) for detail in audit.verdict.details),
         *_gate(audit),
@@ -144,23 +155,37 @@ def render_page(page: Page) -> str:
 
     Examples
     --------
-    >>> page = Page("a < b", "May we?", "Yes.", "About", opening=(), sections=(), ending="The end.")
+    >>> record = Record("Internal.", "Record", "a < b", blocks=(), lines=())
+    >>> page = Page("Internal.", record, "a < b", "Is it?", "Yes.", "About", opening=(), sections=(), ending="The end.")
     >>> "a &lt; b" in render_page(page)
     True
     """
-    style, scripts = _asset("style.css"), (_libraries(), _asset("page.js"))
-    text = (
-        _environment()
-        .get_template("template.html")
-        .render(page=page, style=style, scripts=scripts, policy=_policy(style, scripts))
-    )
+    return _render("template.html", (_libraries(), _asset("page.js")), page=page)
+
+
+def render_record(audit: Audit) -> str:
+    """Return the record of an audit as the text of an HTML file: one printed page, without any script.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> "<script" in render_record(hp.audit(hp.datasets.town(30, 20), noise=False))
+    False
+    """
+    return _render("record.html", (), record=build_record(audit))
+
+
+def _render(template: str, scripts: tuple[str, ...], **values: Page | Record) -> str:
+    style = _asset("style.css")
+    made = _environment().get_template(template)
+    text = made.render(style=style, scripts=scripts, policy=_policy(style, scripts), **values)
     # Names of files may hold bytes that are no text at all; a page is always text.
     return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _policy(style: str, scripts: tuple[str, ...]) -> str:
     """Return what the page may do: draw with its own style and scripts, and nothing else."""
-    allowed = " ".join(map(_hash, scripts))
+    allowed = " ".join(map(_hash, scripts)) or "'none'"
     return f"default-src 'none'; script-src {allowed}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
 
 

@@ -7,7 +7,9 @@ from habitprint.auditing.attacks import Attack, strongest_ways
 from habitprint.auditing.audit import SCHEMA, Audit, Settings
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
+from habitprint.auditing.times import other_time_words, same_attack
 from habitprint.matching.proof import EXACT, gap_and_share
+from habitprint.mechanisms import InputFile
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
 from habitprint.report.page import (
@@ -32,13 +34,14 @@ from habitprint.report.texts import (
     METHOD,
     METHODS_IN_WORDS,
     NOTHING_ELSE,
+    OPTIONS,
     QUESTION,
     SAME_AGAIN,
     TRUTH,
     UNKNOWN,
     stanzas,
 )
-from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
+from habitprint.words import counted, headed, in_column, moment, number, percent, sentence, whole
 
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 
@@ -49,11 +52,11 @@ def key_to_rates(target: float) -> str:
     Examples
     --------
     >>> key_to_rates(0.05)[:26]
-    'Dot: share identified. Bar'
+    'Dot: measured share identi'
     """
     return (
-        "Dot: share identified. Bar: 95% interval. Upright tick: by chance. Dashed line: the target, "
-        f"{percent(target)}, which the right end of the bar must not cross."
+        "Dot: measured share identified. Bar: 95% interval. Upright tick: by chance. Dashed line: the target, "
+        f"{percent(target)}."
     )
 
 
@@ -76,7 +79,7 @@ def adversary_section(audit: Audit) -> Section:
         common = counted(audit.data.n_common, "person", "people")
         reach = (
             f"They know everybody: all {common} who are in both tables. An adversary who knows fewer finds fewer "
-            "people, but perhaps a larger share of those: --overlap tells."
+            "people, but perhaps a larger share of those."
         )
     else:
         reach = (
@@ -91,19 +94,21 @@ def adversary_section(audit: Audit) -> Section:
 
 
 def data_section(data: DataFacts) -> Section:
-    """Say what the data is, what became of its rows, and what to know before believing the numbers.
+    """Say what the data is, what became of its rows, and in notes what else to know; what is grave stands at the top.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> data = hp.audit(hp.datasets.town(40, 10), noise=False).data
     >>> [block.kind for block in data_section(data).blocks]
-    ['text', 'terms', 'table']
+    ['text', 'terms', 'table', 'heading', 'bullets']
     """
-    blocks: list[Block] = [Text(sentence(caution.words), warns=caution.is_grave) for caution in data.cautions]
-    blocks += [Terms(tuple(_circumstances(data))), _tables(data)]
+    notes = tuple(sentence(caution.words) for caution in data.cautions if not caution.is_grave)
+    blocks: list[Block] = [Text(data.scope.words), Terms(tuple(_circumstances(data))), _tables(data)]
     if data.events is not None:
         blocks.append(_rows(data.events))
+    if notes:
+        blocks += [Heading("Notes"), Bullets(notes)]
     return Section("data", "How the data looked", tuple(blocks))
 
 
@@ -112,7 +117,9 @@ def _circumstances(data: DataFacts) -> list[Term]:
     if (events := data.events) is not None:
         span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
         found.append(Term("Events from, to", span))
-    unique = f"{data.n_unique:,} of {data.released.n_users:,} released users have shares that nobody else has."
+    unique = (
+        f"{data.n_unique:,} of {data.released.n_users:,} people in the released table have shares that nobody else has."
+    )
     found += [
         Term("People in both tables", f"{data.n_common:,}"),
         Term("Places in both tables", f"{data.n_shared_places:,}"),
@@ -122,7 +129,7 @@ def _circumstances(data: DataFacts) -> list[Term]:
         looked_at = events.moments_looked_at
         how = "" if looked_at >= 1 else f" ({percent(looked_at)} of the moments were looked at)"
         n = events.n_users_shared
-        who = f"{counted(n, 'user')} {'shares' if n == 1 else 'share'}" if n else "No user shares"
+        who = f"{counted(n, 'person', 'people')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
         found.append(Term("Shared histories", f"{who} theirs with another id{how}."))
     return found
 
@@ -134,10 +141,10 @@ def _tables(data: DataFacts) -> Table:
     ours: TableFacts = data.released
     theirs: TableFacts = data.known
     rows = [
-        ["Users", *cells(ours.n_users, theirs.n_users)],
+        ["People", *cells(ours.n_users, theirs.n_users)],
         ["Places", *cells(ours.n_places, theirs.n_places)],
-        ["Counts of a typical (median) user", *cells(ours.median_counts, theirs.median_counts)],
-        ["Places of a typical (median) user", *cells(ours.median_places, theirs.median_places)],
+        ["Counts of a typical (median) person", *cells(ours.median_counts, theirs.median_counts)],
+        ["Places of a typical (median) person", *cells(ours.median_places, theirs.median_places)],
     ]
     return table("The two tables", ["", "Released", "Known"], rows)
 
@@ -146,7 +153,7 @@ def _rows(events: EventsFacts) -> Table:
     fates = [
         ("Counted", events.n_used),
         ("Outside both periods", events.n_outside),
-        ("Of users with too few events", events.n_of_others),
+        ("Of people with too few events", events.n_of_others),
         *((f"Not used: {unused.reason}", unused.n_rows) for unused in events.unused),
         ("All rows", events.n_rows),
     ]
@@ -155,7 +162,7 @@ def _rows(events: EventsFacts) -> Table:
     ]
     repeats = events.n_repeats
     verb = "says" if repeats == 1 else "say"
-    note = f"{counted(repeats, 'row')} {verb} the same as another: same user, time and place." if repeats else ""
+    note = f"{counted(repeats, 'row')} {verb} the same as another: same person, time and place." if repeats else ""
     return table("What became of the rows", ["", "Rows", "Share"], rows, note=note)
 
 
@@ -180,7 +187,7 @@ def attacks_section(audit: Audit) -> Section:
         "The attacks",
         (
             Text(
-                f"The strongest attack is “{strongest.title}”: it identifies {number(rate.n_correct)} of "
+                f"The strongest attack is “{strongest.title}”: it identifies {whole(rate.n_correct)} of "
                 f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
             ),
             Text(METHODS_IN_WORDS),
@@ -233,7 +240,7 @@ def _proof(gap: float | None) -> str:
 
 
 def curves_section(curves: Sequence[Curve], target: float) -> Section:
-    """Show how the risk depends on the number of users, the duration, the resolution.
+    """Show how the risk depends on the number of people, the duration, the resolution.
 
     Examples
     --------
@@ -241,7 +248,8 @@ def curves_section(curves: Sequence[Curve], target: float) -> Section:
     >>> curves_section([curve], 0.05).blocks[1].items
     ('How long they are watched: There is one day only.',)
     """
-    drawn = [curve for curve in curves if curve.points]
+    drawn = [curve for curve in curves if curve.points and curve.dimension != "pairs"]
+    pairs = [curve for curve in curves if curve.points and curve.dimension == "pairs"]
     missing = tuple(f"{curve.title}: {sentence(curve.words)}" for curve in curves if not curve.points)
     blocks: list[Block] = [
         Text("The same attack again, on parts of the data: it tells what makes people easy to find.")
@@ -262,9 +270,46 @@ def curves_section(curves: Sequence[Curve], target: float) -> Section:
             f"target, {percent(target)}. Dotted line: by chance."
         )
         blocks.append(Figure("Share of the people identified", caption, pictures, tuple(map(_curve_table, drawn))))
+    blocks += [_pairs_figure(curve, target) for curve in pairs]
     if missing:
         blocks.append(Bullets(missing))
     return Section("dependence", "What the risk depends on", tuple(blocks))
+
+
+def _pairs_figure(curve: Curve, target: float) -> Figure:
+    """Draw periods one below the other: they are in no order that a line could show."""
+    bars = [Bar(headed(point.label), point.rate, is_main=point.is_as_released) for point in curve.points]
+    picture = rates_picture(bars, target, f"{curve.title}: share identified in each pair, with its interval.")
+    return Figure(
+        curve.title,
+        f"{sentence(curve.words)} {key_to_rates(target)}",
+        (Picture("pairs-picture", picture),),
+        (_curve_table(curve),),
+    )
+
+
+def time_section(audit: Audit) -> Section:
+    """Say what is at risk beyond two periods: from all other time, and if the release is repeated.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> time_section(hp.audit(hp.datasets.town(40, 10), noise=False)).blocks[0].text[:30]
+    'Two tables were given, without'
+    """
+    linkage, other = audit.linkage, audit.other_time
+    measured = [
+        ("Known: the known period", None if other is None else same_attack(other, audit.attacks).rate),
+        ("Known: all other time in the file", None if other is None else other.rate),
+        ("Linked: a release and the next one", linkage.consecutive),
+        ("Linked: the first release and the last", linkage.first_to_last),
+    ]
+    rows: list[list[Cell | str]] = [[name, *rate_cells(rate)] for name, rate in measured if rate is not None]
+    blocks: list[Block] = [] if other is None else [Text(other_time_words(other, audit.attacks))]
+    blocks.append(Text(linkage.words))
+    if rows:
+        blocks.append(table("More time, and more releases", ["", *RATE_HEADS], rows))
+    return Section("time", "If more is known, or the release is repeated", tuple(blocks))
 
 
 def _curve_table(curve: Curve) -> Table:
@@ -315,6 +360,8 @@ def settings_section(audit: Audit) -> Section:
         (
             Text(SAME_AGAIN),
             _typed([*settings, ("weight of the repeated attack", audit.weight)]),
+            Heading("For whoever runs it"),
+            Bullets(stanzas(OPTIONS)),
             Heading("Versions"),
             _typed([*audit.versions.items(), ("schema", SCHEMA)]),
         ),
@@ -330,6 +377,8 @@ def _shown(value: object) -> str:
         return "not set"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, InputFile):
+        return f"{value.name} ({value.n_bytes:,} bytes, SHA-256 {value.sha256})"
     if isinstance(value, tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(_shown, value)) or "none"
     return str(value)

@@ -2,6 +2,37 @@
 
 from habitprint.report.page import Term
 
+INTERNAL = (
+    "Internal: for those who decide about the release, not to be published with it. It names no person and no place."
+)
+PARAGRAPH = (
+    "It was tested whether people can be identified again in “{source}” if a table of how often each of them was at "
+    "each place is released under pseudonyms{released}. Somebody was assumed to hold that table and to know the "
+    "same kind of habits of {n_known}, with names, from another time. {answer} Whether to release it is for people to "
+    "decide."
+)
+ADVERSARY_IN_SHORT = (
+    "Holds the released table; knows habits of {n_known} from another time exactly, with names; knows how the table "
+    "was protected, and does the same to what they know or does not, whichever finds more; knows nothing else. What is "
+    "proven holds whatever they know."
+)
+DEFAULT_TARGET = "the tool’s default, not a legal threshold"
+GIVEN_TARGET = "set by whoever ran the audit; the tool knows no legal threshold"
+GROUPS = (
+    "Which group of like people somebody belongs to can often still be found, and what the group has in common is then "
+    "known about them."
+)
+ONLY_MEASURED = "Attacks that were not made, and adversaries who know more."
+NOT_COVERED = """
+Other tables about the same people, or the same table of another time: together they can tell more than each alone.
+
+Pseudonyms that are used again elsewhere, and the key to them.
+"""
+KINDS_OF_RISK = (
+    "Linkability is measured: finding a person’s row again with what is known from another time. Singling out is "
+    "measured as far as it leads through such a link. Inference, learning something about people without finding their "
+    "rows, is not measured."
+)
 QUESTION = (
     "The number above answers one question: how many people would somebody identify who holds the released table and "
     "knows the same people’s habits from another period?"
@@ -10,84 +41,118 @@ KNOWLEDGE = """
 They know these habits exactly, with names: from an older release, from a leak, or because they run one of the
 services that collect such data.
 
-They try every attack shown below, and the strongest one counts. Among them is a matching of all users at once with a
-proof of how near it is to the best possible. They know which protection was applied.
+They try every attack shown below, and the strongest one counts: all at once, with a proof of how near that is to the
+best possible, and one by one from either side.
 
-They compare shares: how much somebody was counted in all is not used. If counts are released, totals may identify
-too: release shares.
+They know which protection was applied. They do the same to what they know, as far as anyone can, or they do not:
+whichever identifies more people.
+
+They compare shares. Where the totals of a released table differ, they use those too.
 """
 NOTHING_ELSE = (
-    "They know nothing else: {}. Somebody who knows more can identify more, and this audit does not bound that."
+    "They know nothing else: {}. Somebody who knows more can identify more than was measured, but never more than is "
+    "proven."
 )
 UNKNOWN = "no age, no address, no hours of the day"
 TRUTH = "Who really is whom is used only to count what the attack got right. The adversary is never told."
 METHOD = (
     "The audit plays the adversary on your own data. It takes two periods, hides the names in one, and sees how many "
-    "people can be found again with the other. It does so with the table as it is, and once more for each protection."
+    "people can be found again with the other. It does so with the table as it is, and once more for each protection. "
+    "Everybody counts who is in the released table, as it would be published, and known to the adversary."
 )
 DECISION = """
-The upper end of the 95% interval of the strongest attack, not the share that happened to be measured: with few
-people, a low share can be luck.
+For a protected table, on what is proven, unless it was asked to decide by what is measured. Rows that are identical,
+totals included, and have fresh random pseudonyms cannot be told apart by anybody. So whoever points at one row for a
+person whose row is one of m identical ones is right with a chance of at most one in m, whatever they know. The mean of
+these chances over all people is the share that anybody can expect to identify, and that is compared with the target.
 
-The same attack on the protected table, by an adversary who knows how it was protected.
+For a table that is not protected, on what is measured: the upper end of the 95% interval of the strongest attack, not
+the share that happened to be measured, because with few people a low share can be luck.
+
+Both numbers stand beside each other for every protection. One that is only measured to be enough was chosen with one
+half of the people and confirmed with the other, because the cheapest of many is often the luckiest.
+
+Everybody counts once: a name that an attack gives to several rows counts by the chance that the right one is drawn.
 
 Not only the average: a low share may hide a few people of whom the adversary can be sure. “Who is at risk” looks at
 those.
 """
 LIMITS = """
-It is a measurement of one kind of attack on one pair of periods, not a guarantee. Only a protection that names a
-guarantee gives one.
+It does not say that a table should be released. It says whether a target is met; who sets the target, and what else
+speaks for or against a release, is for people to decide.
+
+What is measured holds for the attacks that were made, on this pair of periods. Only what is proven holds for all.
+
+What is proven is about finding somebody’s row. What identical rows have in common is told about all to whom they
+belong.
 
 The interval tells how much the share could differ for other people of the same kind. It knows nothing of an adversary
 with better data.
 
-Where many protections are tried and the cheapest is taken, a lucky one has an advantage. That is why the one chosen
-is attacked again, with every method.
-
 Places and habits change. A table of next year needs an audit of its own.
 """
 METHODS_IN_WORDS = (
-    "“All at once” pairs all users of both tables together so that the whole fits best; “one by one” looks at each "
-    "released user alone. What follows the comma is how the likeness of two histograms is measured."
+    "“All at once” pairs all people of both tables together so that the whole fits best; “one by one” looks at each "
+    "person alone, from the released table or from the known side. What follows the comma is how the likeness of two "
+    "histograms is measured."
 )
+OPTIONS = """
+Another target: --target 1%. By what is measured once the table is protected: --decide measured.
+
+An adversary who knows only some of the people: --overlap 50%.
+
+Other periods: --release and --known, each FIRST..LAST. People who share their events with another id: --shared merge,
+or --shared drop.
+
+What the data is called in report and record: --name.
+"""
 SAME_AGAIN = "The same data, settings, seed and versions give the same numbers, except where secure noise was added."
 WORDS = """
 Released table: The statistics to be published: for each pseudonym, how often it was at each place.
 
 Known table: What an adversary has: the same kind of counts from another period, with names.
 
-User: One person (or one card, phone or account), under a pseudonym in the released table.
+Person: Whoever, or whatever card, phone or account, has one row in a table; under a pseudonym in the released one.
+
+Scope: How many people are in the file, in the released table, known to the adversary and in both; which time the two
+tables cover; and how much of the file that is. Every share is one of the people in both.
 
 Place: Whatever is counted: an antenna, a site, a grid cell, a product, a category.
 
-Histogram: A user’s counts over all places. Divided by their sum they are called shares.
-
-Common user: A person who is in both tables, and so can be identified at all.
+Histogram: A person’s counts over all places. Divided by their sum they are called shares.
 
 Identified: The attack pairs the released pseudonym with the right person.
 
-Share identified: Correctly paired people among all common users. People with the very same shares cannot be told
-apart; each of them counts by the chance of hitting the right one, which is why a number of people may be 156.5.
+Measured: What the strongest of the attacks that were made identifies, with its 95% interval. Attacks that were not
+made can reach more.
+
+Proven: What nobody can exceed, whatever they know and however they attack: the mean of one over the number of
+identical rows. It needs no interval.
+
+Share identified: People who are identified among all who are in both tables. People with the very same shares cannot
+be told apart; each of them counts by the chance of hitting the right one, which is why a number of people may be 156.5.
 
 95% interval: How far the share could lie from the one measured if the audit were repeated with other people of the
-same kind (Wilson’s score interval). Decisions rest on its upper end, so that luck does not make them.
+same kind (Wilson’s score interval). What is measured is judged by its upper end, so that luck does not decide.
 
 By chance: The share that would be identified if pairs were drawn at random: what anybody can do. One by one, every
-released user draws a known one; all at once, each known user is drawn once, so with fewer known users it is less.
+released row draws a known person; all at once, each known person is drawn once, so with fewer of them it is less.
 
-Target: The largest share that you accept. It is compared with the upper end of the 95% interval.
+Target: The largest share that you accept. What is proven is compared with it, or for a table that is not protected the
+upper end of the 95% interval of what is measured.
 
-All at once (joint): Pairs all users of both tables together so that the sum of the weights is the smallest possible.
+All at once (joint): Pairs all people of both tables together so that the sum of the weights is the smallest possible.
 It comes with a proof that no other pairing has a smaller one.
 
-One by one: Each released user is paired with the nearest known user, whoever else takes the same one.
+One by one: Each released row is paired with the nearest known person, or each known person with the nearest row,
+whoever else takes the same one.
 
 Weight: How unlike two histograms are. Jensen–Shannon, l1, cosine and dot are four ways to measure it.
 
 Proven optimal: No pairing can do better for this weight, up to rounding. A cleverer weight or more knowledge still
 could.
 
-Guess: A pair of users who share no place, drawn among those left over.
+Guess: A pair of people who share no place, drawn among those left over.
 
 Margin: How much worse the best sum becomes if one pair is forbidden. A large margin means that nobody else fits
 nearly as well, so the adversary can be sure of that pair without being told.
@@ -105,7 +170,7 @@ Ranking error: Of all pairs of the most popular places, the share that the prote
 
 Frontier: The protections that no other beats in both respects, less risk and less loss.
 
-k-anonymity: Every released row is identical to those of at least k − 1 other users.
+k-anonymity: Every released row is identical to those of at least k − 1 other people.
 """
 
 

@@ -1,0 +1,519 @@
+"""What the risk has to do with time: how long, when and how far apart; all other time; releases that are repeated."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import TypeVar
+
+import numpy as np
+import polars as pl
+
+from habitprint.auditing.attacks import Attack, Attempt
+from habitprint.auditing.curves import (
+    FEWEST_USERS,
+    MOST_POINTS,
+    STAGE,
+    Curve,
+    Dimension,
+    Point,
+    attack_again,
+    counts_curve,
+)
+from habitprint.auditing.data import CountedEvents, Prepared
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms
+from habitprint.periods import (
+    AllOtherTime,
+    BusiestWeeks,
+    DateRanges,
+    HalvesOfActiveWeeks,
+    OnDays,
+    Period,
+    Span,
+    split,
+)
+from habitprint.periods.dates import in_words, local_days
+from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.progress import Progress, nested, silent
+from habitprint.rates import Rate
+from habitprint.tables import collect
+from habitprint.words import counted, percent
+
+WEEK = 7
+DAY = timedelta(days=1)
+N_PAIRS = 5  # equally long pairs of periods along a file
+MOST_LONGER = 3  # periods than those of the audit
+MOST_DISTANCES = 5
+MOST_LINKS = 3  # pairs of consecutive releases
+FEWEST_PERIODS = 3  # from here on releases are repeated
+LENGTHS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095)  # days
+GAPS = (0, 1, 2, 3, 5, 7, 14, 28, 56, 91, 182, 273, 364, 546, 728, 1092)  # days; whole weeks between whole weeks
+NO_TIMES = "Two tables were given, without times: other periods can be tried with events only."
+TOO_SHORT = f"No two periods could be taken in which at least {FEWEST_USERS} people are in both."
+
+AUDITED = "the periods of this audit"
+PAIRS: tuple[Dimension, str] = ("pairs", "pair of periods")
+DISTANCE: tuple[Dimension, str] = ("distance", "days between the two periods")
+
+DayRange = tuple[date, date]
+Anything = TypeVar("Anything")
+
+
+def duration_curve(
+    prepared: Prepared, whole: Attempt, *, overlap: float | None = None, progress: Progress = silent
+) -> Curve:
+    """Attack shorter and longer periods, of the same users; from two tables of counts, random parts of the counts.
+
+    Users of whom nothing is left on one side count as not identified. Where the file goes on before and after, longer
+    periods are tried too: others may be in them, but the same users count. With an `overlap`, there are no longer ones,
+    in which the adversary would know people whom he does not know.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.auditing.data import prepare_events
+    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> [point.label for point in duration_curve(prepared, attack(prepared.tables)).points]
+    ['1 day', '2 days', '3 days', '5 days', '7 days']
+    """
+    source = prepared.source
+    if source is None:
+        return counts_curve(whole, progress)
+    days = _by_day(source, whole.tables)
+    longest = int(days["day"].max()) + 1  # type: ignore[arg-type]
+    longer = {} if overlap is not None else _longer(prepared, longest)
+    shorter = [length for length in LENGTHS if length < longest]
+    lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
+    n = whole.rate.n
+    points = []
+    for done, length in enumerate(lengths):
+        inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
+        if length == longest:
+            rate, n_users = whole.rate, n
+        elif length < longest:
+            part = _first_days(days, length, whole.tables).counting(n)
+            rate, n_users = attack_again(whole, part, inner).rate, part.common.n
+        else:
+            grown = attack_again(whole, _counted(source, longer[length]), inner)
+            rate, n_users = _among_the_same(grown, whole), n
+        points.append(Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest))
+    which = "days on which each user was seen" if _is_own_days(source.period) else "days"
+    longer_too = ", or both were made longer" if longer else ""
+    how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
+    return Curve.of("duration", "days in each period", how, points)
+
+
+def _spread(things: Sequence[Anything], most: int) -> list[Anything]:
+    """Return so many of some things at most, from the first to the last, evenly; a single one is the first."""
+    at = np.unique(np.linspace(0, len(things) - 1, min(most, len(things))).round().astype(int))
+    return [things[place] for place in at.tolist()]
+
+
+def _longer(prepared: Prepared, longest: int) -> dict[int, DateRanges]:
+    """Return both periods made longer than they are, the earlier one backwards and the later one forwards."""
+    scope, file = prepared.facts.scope, _file_range(prepared)
+    released, known = scope.released.one_range, scope.known.one_range
+    if released is None or known is None or file is None:
+        return {}
+    earlier, later = sorted((released, known))
+    furthest = min((earlier[1] - file[0]).days, (file[1] - later[0]).days) + 1
+    lengths = [*(length for length in LENGTHS if length < furthest), furthest]
+    longer = {}
+    for length in _spread([length for length in lengths if length > longest], MOST_LONGER):
+        pair = _days_to(earlier[1], length), _days_from(later[0], length)
+        longer[length] = DateRanges(*(pair if released < known else pair[::-1]))
+    return longer
+
+
+def _file_range(prepared: Prepared) -> DayRange | None:
+    """Return the first and the last day of the events, without strays; None if there are no two."""
+    usual = () if prepared.source is None else prepared.source.calendar.usual
+    return None if len(usual) < 2 else (usual[0].day, usual[-1].day)  # noqa: PLR2004
+
+
+def _days_from(first: date, n_days: int) -> DayRange:
+    return first, first + (n_days - 1) * DAY
+
+
+def _days_to(last: date, n_days: int) -> DayRange:
+    return last - (n_days - 1) * DAY, last
+
+
+def _among_the_same(attempt: Attempt, whole: Attempt) -> Rate:
+    """Return how many of the people who count in the whole are identified by an attack on more."""
+    users = attempt.tables.released.users.gather(attempt.tables.common.released)
+    same = whole.tables.released.users.gather(whole.tables.common.released)
+    return attempt.rate_among(users.is_in(same.implode()).to_numpy())
+
+
+def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> TwoTables:
+    """Count the events of two other periods, on the same days of the week, if only some are counted."""
+    period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
+    parts = split(source.events, period, users="all", active=source.active, count=source.count)
+    return TwoTables(parts.released, parts.known, "same-id")
+
+
+def _is_own_days(period: Period) -> bool:
+    return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
+
+
+def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
+    """Return the counts of each part, user and place on each day; days of a part are numbered from zero."""
+    events, period = source.events, source.period
+    day = local_days(events.time_zone).alias("day")
+    is_long = source.count == "seconds"
+    amount = pl.col("seconds").sum() if is_long else pl.len().cast(pl.Int64)
+    seconds = ["seconds"] if is_long else []
+    rows = period.parts(events).frame.filter((pl.col("reason") == 0) & pl.col("part").is_not_null())
+    keys = ["part", "user", "place", "day"]
+    (days,) = collect(
+        [rows.select("part", "user", "place", day, *seconds).group_by(keys).agg(count=amount)], events.source
+    )
+    of_users = days.join(_users(tables), on=["part", "user"], how="semi")
+    if _is_own_days(period):
+        number = pl.col("day").rank("dense").over("part", "user") - 1
+    else:
+        number = pl.col("day") - pl.col("day").min().over("part")
+    return of_users.with_columns(day=number.cast(pl.Int64))
+
+
+def _users(tables: TwoTables) -> pl.DataFrame:
+    both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
+    return pl.concat([pl.DataFrame({"user": users}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both])
+
+
+def _first_days(days: pl.DataFrame, length: int, whole: TwoTables) -> TwoTables:
+    kept = days.filter(pl.col("day") < length, pl.col("count") > 0)
+    tables = [kept.filter(pl.col("part") == part) for part in (RELEASED, KNOWN)]
+    released, known = (Histograms.from_table(table.drop("part", "day"), duplicates="sum") for table in tables)
+    return TwoTables(released, known, whole.truth)
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """Hold whether the people of a release that is repeated under new pseudonyms can be followed.
+
+    Parameters
+    ----------
+    n_periods
+        How many periods as long as the release the file holds; None where the release is not one run of days.
+    consecutive, first_to_last
+        The share of the people in two releases who are linked by the same attack: in a release and the next one, on
+        average; and in the first and the last. None where it could not be measured.
+    words
+        The same in words, or why it was not measured.
+
+    Examples
+    --------
+    >>> Linkage(None, None, None, "Two tables were given, without times.").consecutive is None
+    True
+    """
+
+    n_periods: int | None
+    consecutive: Rate | None
+    first_to_last: Rate | None
+    words: str
+
+
+@dataclass(frozen=True)
+class Times:
+    """Hold what the risk has to do with time, beyond how long people are watched.
+
+    Parameters
+    ----------
+    pairs, distance
+        The risk in several pairs of periods, and against the days between the two.
+    other_time
+        The attack of an adversary who knows all other time in the file; None where the release is half of the file or
+        more, or all other time is known already.
+    linkage
+        Whether repeated releases can be linked.
+    """
+
+    pairs: Curve
+    distance: Curve
+    other_time: Attack | None
+    linkage: Linkage
+
+
+def measure_times(
+    prepared: Prepared,
+    whole: Attempt,
+    part: Attempt,
+    *,
+    most_users: int,
+    overlap: float | None = None,
+    progress: Progress = silent,
+) -> Times:
+    """Attack other periods of the same file, as the whole was attacked.
+
+    Parameters
+    ----------
+    prepared, whole
+        The two tables of the audit with the events they come from, and the attack on them that is repeated.
+    part
+        The same attack on so many people as are taken of other periods: with few, it is the whole.
+    most_users
+        How many of the people who are in both periods are attacked at most.
+    overlap
+        The share of the people whom the adversary knows; None for all.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.auditing.data import prepare_events
+    >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
+    >>> whole = attack(prepared.tables)
+    >>> times = measure_times(prepared, whole, whole, most_users=5000)
+    >>> [point.label for point in times.pairs.points[1:3]]
+    ['the two busiest weeks, from 9 April 2012', '1 day from 9 April 2012, then as many again']
+    >>> [point.label for point in times.distance.points]
+    ['0 days apart', '1 day apart', '2 days apart', '3 days apart', '5 days apart']
+    """
+    source, file = prepared.source, _file_range(prepared)
+    if source is None or file is None:
+        why = NO_TIMES if source is None else TOO_SHORT
+        pairs, distance = (Curve.of(*axis, why, ()) for axis in (PAIRS, DISTANCE))
+        return Times(pairs, distance, None, Linkage(None, None, None, why))
+    n_days = _period_days(prepared, file)
+    by_label, by_gap = _pairs(source, file, n_days), _distances(source, file, n_days)
+    repeats = _repeats(prepared, file)
+    linked = () if repeats is None else repeats.pairs
+    chosen = [*by_label.values(), *by_gap.values()]
+    if overlap is None:
+        rates = again = _attack_each(source, part, [*chosen, *linked], most_users, None, progress)
+    else:  # who has two releases has everybody in them
+        rates = _attack_each(source, part, chosen, most_users, overlap, progress)
+        again = _attack_each(source, part, linked, most_users, None, progress)
+    few = "" if part is whole else f" Of each, a random {most_users:,} people were taken at most, to save time."
+    return Times(
+        _pairs_curve(by_label, rates, Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole), few),
+        _distance_curve(by_gap, rates, n_days, few),
+        _know_all_other_time(prepared, file, whole, overlap, progress),
+        _linkage(prepared, repeats, again),
+    )
+
+
+def _n_days(days: DayRange) -> int:
+    return (days[1] - days[0]).days + 1
+
+
+def _period_days(prepared: Prepared, file: DayRange) -> int:
+    """Return how long periods are of which a file has five pairs: whole weeks if it can be, as the release at most."""
+    release = prepared.facts.scope.released.one_range
+    fitting = _n_days(file) // (2 * N_PAIRS)
+    n_days = max(fitting if release is None else min(fitting, _n_days(release)), 1)
+    is_on_days = prepared.source is not None and isinstance(prepared.source.period, OnDays)
+    return max(n_days // WEEK, 1) * WEEK if n_days >= WEEK or is_on_days else n_days
+
+
+def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, DateRanges]:
+    """Return the two busiest weeks, if there are any, and pairs of equally long periods along the file."""
+    pairs = {}
+    try:
+        weeks = BusiestWeeks().find(source.events).ranges
+    except InputError:  # nobody is seen in two weeks in a row
+        pass
+    else:
+        pairs[f"the two busiest weeks, from {in_words(weeks.ranges[0][0])}"] = weeks
+    starts = [file[0] + 2 * n_days * at * DAY for at in range(_n_days(file) // (2 * n_days))]
+    for first in _spread([first for first in starts if _has_rows(source, first, n_days)], N_PAIRS):
+        label = f"{counted(n_days, 'day')} from {in_words(first)}, then as many again"
+        pairs[label] = DateRanges(_days_from(first, n_days), _days_from(first + n_days * DAY, n_days))
+    return pairs
+
+
+def _has_rows(source: CountedEvents, first: date, n_days: int) -> bool:
+    """Tell whether there are events in each of two periods from a day on."""
+    seen = {(day.day - first).days // n_days for day in source.calendar.usual}
+    return {0, 1} <= seen
+
+
+def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, DateRanges]:
+    """Return two periods by the days between them: the first ends where half of the rows are over."""
+    middle = max(source.calendar.halves[1], file[0] + n_days * DAY)
+    room = _n_days((middle, file[1])) - n_days
+    gaps = [gap for gap in GAPS if gap <= room and (n_days < WEEK or gap % WEEK == 0)]
+    released = _days_to(middle - DAY, n_days)
+    return {gap: DateRanges(released, _days_from(middle + gap * DAY, n_days)) for gap in _spread(gaps, MOST_DISTANCES)}
+
+
+def _attack_each(
+    source: CountedEvents,
+    part: Attempt,
+    periods: Iterable[DateRanges],
+    most_users: int,
+    overlap: float | None,
+    progress: Progress,
+) -> dict[DateRanges, Rate]:
+    """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
+    once, seed = list(dict.fromkeys(periods)), part.matching.seed
+    rates = {}
+    for done, ranges in enumerate(once):
+        inner = nested(progress, STAGE, done, len(once), ranges.words)
+        try:
+            tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
+        except InputError:  # nobody has events enough in one of the two
+            continue
+        if tables.n_people >= FEWEST_USERS:
+            rates[ranges] = attack_again(part, tables, inner).rate
+    return rates
+
+
+def _pairs_curve(
+    by_label: Mapping[str, DateRanges], rates: Mapping[DateRanges, Rate], audited: Point, few: str
+) -> Curve:
+    found = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
+    points = [audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(found, 1))]
+    how = "Of each pair the first period was released, the second known; who is in both counts." + few
+    return Curve.of(*PAIRS, how if found else TOO_SHORT, points)
+
+
+def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges, Rate], n_days: int, few: str) -> Curve:
+    points = [
+        Point(float(gap), f"{counted(gap, 'day')} apart", rates[ranges], rates[ranges].n)
+        for gap, ranges in by_gap.items()
+        if ranges in rates
+    ]
+    if not points:
+        return Curve.of(*DISTANCE, TOO_SHORT, ())
+    released = next(iter(by_gap.values())).ranges[0]
+    known = f"{counted(n_days, 'day')}, sooner or later after these; who is in both counts"
+    return Curve.of(*DISTANCE, f"Released: {Span.between(*released).words}. Known: {known}.{few}", points)
+
+
+def _know_all_other_time(
+    prepared: Prepared, file: DayRange, whole: Attempt, overlap: float | None, progress: Progress
+) -> Attack | None:
+    source, release = prepared.source, prepared.facts.scope.released.one_range
+    if source is None or release is None or 2 * _n_days(release) >= _n_days(file):
+        return None
+    unknown = [day.day for day in source.calendar.usual if not _is_within(day.day, [release, *_known_ranges(prepared)])]
+    if not unknown:
+        return None
+    tables = _counted(source, AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
+    inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
+    return attack_again(whole, tables, inner).fact
+
+
+def _known_ranges(prepared: Prepared) -> list[DayRange]:
+    return [(first or date.min, last or date.max) for first, last in prepared.facts.scope.known.ranges]
+
+
+def _is_within(day: date, ranges: Iterable[DayRange]) -> bool:
+    return any(first <= day <= last for first, last in ranges)
+
+
+def other_time_words(other: Attack, attacks: Iterable[Attack]) -> str:
+    r"""Say what an adversary achieves who knows all other time in the file, beside the one who knows one period.
+
+    Parameters
+    ----------
+    other
+        The attack with all other time.
+    attacks
+        Those with the known period, of which the same one is compared.
+
+    Examples
+    --------
+    >>> known, other = (Attack("joint", "l1", Rate.of(right, 100, 0.01), 0.0, 0) for right in (40, 80))
+    >>> print(other_time_words(other, [known]).replace("; ", ";\n"))
+    An adversary who knows all other time in the file identifies 80% of 100 people (95% interval 71.1% to 86.7%);
+    the same attack with the known period alone, 40% of 100 people (95% interval 30.9% to 49.8%).
+    """
+    same = same_attack(other, attacks)
+    return (
+        f"An adversary who knows all other time in the file identifies {_of_people(other.rate)}; the same attack with "
+        f"the known period alone, {_of_people(same.rate)}."
+    )
+
+
+def same_attack(other: Attack, attacks: Iterable[Attack]) -> Attack:
+    """Return the attack that was made in the same way as another.
+
+    Examples
+    --------
+    >>> attacks = [Attack("joint", weight, Rate.of(40, 100, 0.01), 0.0, 0) for weight in ("l1", "cosine")]
+    >>> same_attack(Attack("joint", "cosine", Rate.of(80, 100, 0.01), 0.0, 0), attacks) is attacks[1]
+    True
+    """
+
+    def way(each: Attack) -> tuple[object, ...]:
+        return each.method, each.weight, each.direction, each.uses_totals
+
+    return next(each for each in attacks if way(each) == way(other))
+
+
+def _of_people(rate: Rate) -> str:
+    people = counted(rate.n, "person", "people")
+    return f"{percent(rate.value)} of {people} ({percent(rate.level)} interval {rate.interval_words})"
+
+
+@dataclass(frozen=True)
+class _Repeats:
+    """Hold pairs of releases that follow each other, and the first with the last, of so many as long as the release."""
+
+    n_periods: int
+    consecutive: tuple[DateRanges, ...]
+    first_to_last: DateRanges
+
+    @property
+    def pairs(self) -> tuple[DateRanges, ...]:
+        return (*self.consecutive, self.first_to_last)
+
+
+def _repeats(prepared: Prepared, file: DayRange) -> _Repeats | None:
+    """Return the releases that there would have been in the file; None if there are no three of the same length."""
+    release = prepared.facts.scope.released.one_range
+    n_periods = 0 if release is None else _n_days(file) // _n_days(release)
+    if release is None or n_periods < FEWEST_PERIODS:
+        return None
+    length = _n_days(release)
+    periods = [_days_from(file[0] + length * at * DAY, length) for at in range(n_periods)]
+    following = [DateRanges(one, other) for one, other in pairwise(periods)]
+    if _period_days(prepared, file) == length:
+        following = following[::2]  # these are attacked anyway, as pairs along the file
+    return _Repeats(n_periods, tuple(_spread(following, MOST_LINKS)), DateRanges(periods[0], periods[-1]))
+
+
+def _linkage(prepared: Prepared, repeats: _Repeats | None, rates: Mapping[DateRanges, Rate]) -> Linkage:
+    release = prepared.facts.scope.released.one_range
+    if release is None:
+        return Linkage(None, None, None, "The release is not one run of days, so it is not tried how to repeat it.")
+    every = counted(_n_days(release), "day")
+    if repeats is None:
+        file = _file_range(prepared)
+        n_periods = 0 if file is None else _n_days(file) // _n_days(release)
+        words = f"The file does not hold three periods as long as the release ({every}), so nothing is repeated in it."
+        return Linkage(n_periods, None, None, words)
+    consecutive = _mean([rates[ranges] for ranges in repeats.consecutive if ranges in rates])
+    first_to_last = rates.get(repeats.first_to_last)
+    told = [
+        f"{_of_people(rate)} {whom}"
+        for rate, whom in (
+            (consecutive, "who are in a release and in the next one"),
+            (first_to_last, f"who are in the first and in the last of {repeats.n_periods:,}"),
+        )
+        if rate is not None
+    ]
+    words = f"If such a table were released every {every}, each time under new pseudonyms, the same attack would link "
+    return Linkage(
+        repeats.n_periods, consecutive, first_to_last, f"{words}{', and '.join(told)}." if told else TOO_SHORT
+    )
+
+
+def _mean(rates: Sequence[Rate]) -> Rate | None:
+    """Return the mean of rates, as of one of them: the people are mostly the same, so they are not more certain."""
+    if not rates:
+        return None
+    n_correct, n, by_chance = (float(np.mean(values)) for values in zip(*map(_amounts, rates), strict=True))
+    whole = max(round(n), 1)
+    return Rate.of(min(n_correct * whole / n, whole), whole, by_chance)
+
+
+def _amounts(rate: Rate) -> tuple[float, int, float]:
+    return rate.n_correct, rate.n, rate.by_chance

@@ -1,0 +1,188 @@
+"""The record of an audit: one page for the files of whoever answers for data protection."""
+
+import re
+from collections.abc import Sequence
+
+from habitprint.auditing.audit import Audit
+from habitprint.auditing.data import TWO_TABLES
+from habitprint.auditing.search import Trial
+from habitprint.mechanisms import InputFile
+from habitprint.periods.dates import in_words as day_in_words
+from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
+from habitprint.report.texts import (
+    ADVERSARY_IN_SHORT,
+    DEFAULT_TARGET,
+    GIVEN_TARGET,
+    GROUPS,
+    INTERNAL,
+    KINDS_OF_RISK,
+    NOT_COVERED,
+    ONLY_MEASURED,
+    PARAGRAPH,
+    stanzas,
+)
+from habitprint.words import at_most, counted, percent, sentence, whole
+
+ALMOST_ONE = 0.99  # a bound above says nothing
+MOST_INPUTS = 4  # that fit on the page
+LINES = ("Name", "Function", "Date", "Signature")
+
+
+def build_record(audit: Audit) -> Record:
+    """Return the record of an audit: what was asked, found and advised, from which files, and lines to sign.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> record = build_record(hp.audit(hp.datasets.town(30, 20), noise=False))
+    >>> record.blocks[1].items[2].meaning
+    'At most 5% of the people identified: the tool’s default, not a legal threshold.'
+    """
+    inputs = audit.settings.inputs
+    blocks: list[Block] = [Text(_paragraph(audit)), Terms(tuple(_findings(audit)))]
+    if inputs:
+        blocks.append(_inputs(inputs))
+    return Record(INTERNAL, "Record of a re-identification audit", audit.settings.source, tuple(blocks), LINES)
+
+
+def to_markdown(record: Record) -> str:
+    r"""Return a record as Markdown, in which text from the data is only text.
+
+    Examples
+    --------
+    >>> print(to_markdown(Record("Internal.", "Record", "a_b.csv", (Terms((Term("Seed", "0"),)),), ("Name",))))
+    Internal.
+    <BLANKLINE>
+    # Record: a\_b.csv
+    <BLANKLINE>
+    **Seed.** 0
+    <BLANKLINE>
+    Name: ______________________________
+    <BLANKLINE>
+    """
+    parts = [_plain(record.note), f"# {_plain(record.title)}: {_plain(record.source)}"]
+    for block in record.blocks:
+        if isinstance(block, Text):
+            parts.append(_plain(block.text))
+        elif isinstance(block, Terms):
+            parts += [f"**{_plain(term.name)}.** {_plain(term.meaning)}" for term in block.items]
+        elif isinstance(block, Table):
+            parts.append(_rows(block))
+    parts += [f"{line}: {'_' * 30}" for line in record.lines]
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(block: Table) -> str:
+    heads = [column.label for column in block.columns]
+    rows = [[cell.text for cell in row.cells] for row in block.rows]
+    lines = [heads, ["---"] * len(heads), *rows]
+    text = "\n".join(
+        f"| {' | '.join(cell if set(cell) == {'-'} else _plain(cell) for cell in line)} |" for line in lines
+    )
+    return f"{text}\n\n{_plain(block.note)}" if block.note else text
+
+
+def _plain(text: str) -> str:
+    """Return text in which nothing is markup."""
+    return re.sub(r"([\\`*_\[\]<>#|~$&!])", r"\\\1", " ".join(text.split()))
+
+
+def _paragraph(audit: Audit) -> str:
+    scope = audit.data.scope
+    return PARAGRAPH.format(
+        source=audit.settings.source,
+        released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
+        n_known=counted(scope.n_known, "person", "people"),
+        answer=audit.verdict.answer,
+    )
+
+
+def _findings(audit: Audit) -> list[Term]:
+    settings = audit.settings
+    grave = [sentence(caution.words) for caution in audit.data.cautions if caution.is_grave]
+    program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
+    return [
+        Term("Scope", " ".join([audit.data.scope.words, *grave])),
+        Term("Adversary assumed", _adversary(audit)),
+        Term("Target, and who set it", _target(audit)),
+        Term("Result, measured", _measured(audit)),
+        Term("Result, proven", _proven(audit)),
+        Term("Advice", _advice(audit)),
+        Term("Not covered", _not_covered(audit)),
+        Term("Which risks", KINDS_OF_RISK),
+        Term("Made by", program),
+        Term("Command", settings.command or "called from Python", is_literal=True),
+    ]
+
+
+def _adversary(audit: Audit) -> str:
+    overlap = audit.settings.overlap
+    n_known = counted(audit.data.scope.n_known, "person", "people")
+    reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
+    return ADVERSARY_IN_SHORT.format(n_known=n_known) + reach
+
+
+def _target(audit: Audit) -> str:
+    settings = audit.settings
+    who = GIVEN_TARGET if settings.target_given else DEFAULT_TARGET
+    surest = settings.surest_target
+    claims = "" if surest is None else f" Of the surest claims at most {percent(surest)} right."
+    return f"At most {percent(settings.target)} of the people identified: {who}.{claims}"
+
+
+def _measured(audit: Audit) -> str:
+    rate = audit.strongest.rate
+    n_attacks = sum(attack.method != "random" for attack in audit.attacks)
+    return (
+        f"{whole(rate.n_correct)} of {counted(rate.n, 'person', 'people')} are identified by the strongest of "
+        f"{n_attacks} attacks: {rate.words}."
+    )
+
+
+def _proven(audit: Audit) -> str:
+    proven = audit.verdict.proven
+    if proven.mean >= 1:
+        return (
+            "Nothing: every row is unlike all others, so nothing limits what an attack that was not made could reach."
+        )
+    return sentence(proven.in_short)
+
+
+def _advice(audit: Audit) -> str:
+    found = audit.protections
+    if audit.verdict.passes:
+        return "None is needed to meet this target."
+    parts = [] if found.advised is None else [f"Protect it by “{found.advised.label}”: {_reaches(found.advised)}"]
+    parts = parts or ["No protection that was tried meets the target."]
+    if found.only_measured is not None:
+        parts.append(f"Only measured, not proven: “{found.only_measured.label}”, {_reaches(found.only_measured)}")
+    return " ".join(parts)
+
+
+def _reaches(trial: Trial) -> str:
+    loss = (
+        ""
+        if trial.loss is None
+        else f"; information loss {trial.loss:.2f} (0: nothing is lost, 1: everybody looks the same)"
+    )
+    left_out = f"; {counted(trial.n_dropped, 'person', 'people')} left out" if trial.n_dropped else ""
+    measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
+    return f"proven at most {at_most(trial.proven.mean)} for anybody; {measured}{loss}{left_out}."
+
+
+def _not_covered(audit: Audit) -> str:
+    advised, target = audit.protections.advised, audit.settings.target
+    proven = audit.verdict.proven if advised is None else advised.proven
+    parts = list(stanzas(NOT_COVERED))
+    # What is proven rests on rows that are identical: on groups.
+    parts.insert(0, GROUPS if proven.is_within(min(target, ALMOST_ONE)) else ONLY_MEASURED)
+    return " ".join(parts)
+
+
+def _inputs(inputs: Sequence[InputFile]) -> Table:
+    rows: list[list[Cell | str]] = [
+        [file.name, Cell(f"{file.n_bytes:,}", file.n_bytes), file.sha256] for file in inputs[:MOST_INPUTS]
+    ]
+    n_more = len(inputs) - MOST_INPUTS
+    note = f"And {counted(n_more, 'more file')}: report.json lists them all." if n_more > 0 else ""
+    return table("Input files", ["File", "Bytes", "SHA-256"], rows, note=note)

@@ -1,0 +1,86 @@
+"""From the audit to the file that goes out, and back: what is advised, and proven, survives the same tool's audit."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import habitprint as hp
+
+pytestmark = pytest.mark.slow
+Pair = tuple[hp.Histograms, hp.Histograms]
+
+
+def town() -> Pair:
+    return hp.datasets.town(80, 20, seed=5)
+
+
+def calls() -> Pair:
+    events = hp.events_from_frame(hp.datasets.calls_twin(90).events)
+    return tuple(hp.split(events, hp.ConsecutiveWeeks("2012-04-09"), users="all"))  # type: ignore[return-value]
+
+
+def web() -> Pair:
+    events = hp.events_from_frame(hp.datasets.web_twin(60).events)
+    return tuple(hp.split(events, hp.HalvesOfRows(), users="all"))  # type: ignore[return-value]
+
+
+def shopping(by: str) -> Pair:
+    events = hp.datasets.complete_journey(by)  # type: ignore[arg-type]
+    first, second = hp.split(
+        events, hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30")), users="all"
+    )
+    some = pl.concat([first.users, second.users]).unique().sort().gather_every(35).to_list()
+    return (
+        first.select(users=[user for user in first.users if user in some]),
+        second.select(users=[user for user in second.users if user in some]),
+    )
+
+
+def long_tailed() -> Pair:
+    """Return people most of whose places are on one side only."""
+    random = np.random.default_rng(1)
+    tables = []
+    for side in ("released", "known"):
+        rows = [
+            (user, place, 1 + int(random.geometric(0.4)))
+            for user in range(60)
+            for place in [f"common {random.zipf(1.5) % 40}", f"home {user}", *(f"{side} {user} {n}" for n in range(4))]
+            if random.random() < 0.8
+        ]
+        table = pl.DataFrame(rows, schema=["user", "place", "count"], orient="row")
+        tables.append(hp.Histograms.from_table(table, duplicates="sum"))
+    return tables[0], tables[1]
+
+
+DATA: dict[str, Callable[[], Pair]] = {
+    "town": town,
+    "calls": calls,
+    "web": web,
+    "products": lambda: shopping("product"),
+    "categories": lambda: shopping("category"),
+    "long tail": long_tailed,
+}
+
+
+@pytest.mark.parametrize("target", [0.02, 0.05, 0.2])
+@pytest.mark.parametrize("name", DATA)
+def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path: Path) -> None:
+    released, known = DATA[name]()
+    found = hp.audit((released, known), target=target, noise=False)
+    assert found.advice is not None
+    release, key = hp.pseudonymise(found.advice.mechanism(released))
+    hp.write_release(release, tmp_path / "safer.parquet", key=key)
+    published = hp.read_release(tmp_path / "safer.parquet")
+    steps = hp.read_owner_record(tmp_path / "safer.parquet").steps
+    again = hp.audit(
+        (hp.Release(published.histograms, steps, published.guarantees), known), truth=key, target=target, noise=False
+    )
+    assert again.verdict.is_protected
+    assert again.verdict.passes
+    assert again.verdict.proven.mean == pytest.approx(found.advice.proven.mean)
+    assert again.strongest.rate.n == found.advice.measured.n
+    for attack in again.attacks:
+        assert attack.rate.value <= again.verdict.proven.mean + 1e-9

@@ -1,0 +1,302 @@
+"""What the risk has to do with time: made-up diaries, of which it is known whether habits change."""
+
+import math
+from collections import Counter
+from datetime import date, datetime, timedelta
+from functools import cache
+
+import numpy as np
+import pytest
+
+import habitprint as hp
+from habitprint.auditing.attacks import Attempt, attack
+from habitprint.auditing.curves import LESSONS, Curve, Dimension, Point, Trend, shown_by, trend_of
+from habitprint.auditing.data import Prepared, prepare_events
+from habitprint.auditing.times import NO_TIMES, Times, duration_curve, measure_times, other_time_words
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.periods import Period
+from habitprint.rates import Rate
+
+START = date(2012, 4, 2)  # a Monday
+N_PEOPLE = 60
+N_PLACES = 12
+IS_OUT = 0.7  # on a day
+Row = tuple[int, date, int]  # who, when, where
+Days = tuple[date, date]
+
+first_week = hp.DateRanges((START, START + timedelta(days=6)), (START + timedelta(days=7), START + timedelta(days=13)))
+
+
+@cache
+def diary(n_weeks: int, *, changes: bool) -> tuple[Row, ...]:
+    """Return who was where: twice a day at one of a person's three places, of which one changes each week, or none."""
+    random = np.random.default_rng(5)
+    rows = []
+    for person in range(N_PEOPLE):
+        places = random.integers(N_PLACES, size=3)
+        for day in range(7 * n_weeks):
+            if changes and day % 7 == 0:
+                places[random.integers(3)] = random.integers(N_PLACES)
+            seen = random.choice(places, size=2 if random.random() < IS_OUT else 0)
+            rows += [(person, START + timedelta(days=day), int(place)) for place in seen]
+    return tuple(rows)
+
+
+def events_of(rows: tuple[Row, ...]) -> hp.Events:
+    people, days, places = zip(*rows, strict=True)
+    return hp.events_from_frame(
+        {"user": people, "time": [datetime(day.year, day.month, day.day, 12) for day in days], "place": places}  # noqa: DTZ001
+    )
+
+
+def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> TwoTables:
+    """Count two periods in plain Python."""
+
+    def table(days: Days) -> hp.Histograms:
+        counts = Counter((who, where) for who, when, where in rows if days[0] <= when <= days[1])
+        users, places = zip(*counts, strict=True)
+        return hp.Histograms.from_table({"user": users, "place": places, "count": list(counts.values())})
+
+    return TwoTables(table(released), table(known), "same-id")
+
+
+def week(number: int, n_weeks: int = 1) -> Days:
+    first = START + timedelta(weeks=number)
+    return first, first + timedelta(days=7 * n_weeks - 1)
+
+
+def prepared_with(rows: tuple[Row, ...], period: Period | None) -> tuple[Prepared, Attempt]:
+    prepared = prepare_events(events_of(rows), period)
+    return prepared, attack(prepared.tables)
+
+
+def times_of(rows: tuple[Row, ...], period: Period | None, most_users: int = 5000) -> Times:
+    prepared, whole = prepared_with(rows, period)
+    part = whole if most_users >= N_PEOPLE else attack(prepared.tables.sample(most_users, 0))
+    return measure_times(prepared, whole, part, most_users=most_users)
+
+
+@pytest.fixture(scope="module")
+def steady() -> Times:
+    return times_of(diary(12, changes=False), first_week)
+
+
+@pytest.fixture(scope="module")
+def drifting() -> Times:
+    return times_of(diary(12, changes=True), first_week)
+
+
+def made_up(*rights: int, n: int = 200) -> list[Point]:
+    return [Point(x, f"{x} days", Rate.of(right, n, 1 / n), n) for x, right in enumerate(rights, 1)]
+
+
+@pytest.mark.parametrize(
+    ("rights", "trend"),
+    [
+        ([20, 60, 120], "rises"),
+        ([120, 60, 20], "falls"),
+        ([60, 60], "no clear change"),
+        ([60, 180, 62], "no clear change"),
+        ([55, 62], "no clear change"),
+        ([0, 200], "rises"),
+    ],
+)
+@pytest.mark.parametrize("dimension", ["users", "duration", "counts", "resolution", "distance"])
+def test_the_sentence_under_a_curve_follows_from_the_curve(
+    dimension: Dimension, rights: list[int], trend: Trend
+) -> None:
+    points = made_up(*rights)
+    words = shown_by(dimension, points)
+    assert Curve.of(dimension, "days", "How.", points).words == f"How. {words}"
+    assert trend_of(points) == trend
+    assert (" rises " in words, " falls " in words) == (trend == "rises", trend == "falls")
+    assert ("does not clearly change" in words) == (trend == "no clear change")
+    said = {key for key, lesson in LESSONS.items() if lesson in words.lower()}
+    assert said == {key for key in LESSONS if key == (dimension, trend)}
+
+
+@pytest.mark.parametrize("dimension", ["users", "pairs"])
+def test_a_single_point_shows_nothing(dimension: Dimension) -> None:
+    assert shown_by(dimension, made_up(50)) == shown_by(dimension, []) == ""
+    assert Curve.of(dimension, "", "Why not.", ()).words == "Why not."
+
+
+def test_of_pairs_the_lowest_and_the_highest_are_compared_whatever_their_order() -> None:
+    words = shown_by("pairs", made_up(60, 150, 20, 61))
+    assert "least with 3 days, 10% " in words
+    assert "most with 2 days, 75% " in words
+    assert "the difference is clear" in words
+    assert "the difference is not clear" in shown_by("pairs", made_up(60, 65, 62))
+
+
+def test_a_difference_that_is_clear_of_two_pairs_is_not_of_the_two_furthest_of_many() -> None:
+    assert "the difference is clear" in shown_by("pairs", made_up(50, 80))
+    assert "the difference is not clear" in shown_by("pairs", made_up(50, *[65] * 20, 80))
+
+
+def test_there_are_five_pairs_of_equal_length_where_the_file_has_them() -> None:
+    for n_days in range(2, 85, 9):
+        rows = tuple(row for row in diary(12, changes=False) if row[1] < START + timedelta(days=n_days))
+        found = [point.label for point in times_of(rows, None).pairs.points if "then as many again" in point.label]
+        assert len(found) == min(5, n_days // 2)
+        assert len({label.split()[0] for label in found}) == 1
+
+
+def test_each_pair_is_attacked_as_if_it_had_been_counted_by_hand(steady: Times) -> None:
+    rows = diary(12, changes=False)
+    audited, busiest, *pairs = steady.pairs.points
+    assert (audited.label, audited.is_as_released) == ("the periods of this audit", True)
+    assert audited.rate == attack(by_hand(rows, week(0), week(1))).rate
+    assert busiest.label.startswith("the two busiest weeks, from ")
+    assert [point.label for point in pairs[:2]] == [
+        "7 days from 2 April 2012, then as many again",
+        "7 days from 16 April 2012, then as many again",
+    ]
+    assert pairs[1].rate == attack(by_hand(rows, week(2), week(3))).rate
+    assert len(pairs) == 5
+
+
+def test_habits_that_change_fade_with_the_distance_and_others_do_not(steady: Times, drifting: Times) -> None:
+    assert drifting.distance.trend == "falls"
+    assert "falls from" in drifting.distance.words
+    assert steady.distance.trend == "no clear change"
+    assert "does not clearly fade" in steady.distance.words
+
+
+def test_the_distance_is_in_days_between_the_two_periods(drifting: Times) -> None:
+    rows = diary(12, changes=True)
+    days = sorted(when for _, when, _ in rows)
+    half = min(set(days), key=lambda day: abs(2 * sum(other < day for other in days) - len(days)))
+    for point in drifting.distance.points:
+        first = half + timedelta(days=point.x)
+        known = first, first + timedelta(days=6)
+        released = half - timedelta(days=7), half - timedelta(days=1)
+        assert point.rate == attack(by_hand(rows, released, known)).rate
+    assert [point.x % 7 for point in drifting.distance.points] == [0] * len(drifting.distance.points)
+
+
+def test_who_knows_all_other_time_is_counted_by_hand_and_finds_more(steady: Times) -> None:
+    rows = diary(12, changes=False)
+    released = week(0)
+    expected = attack(by_hand(rows, released, (released[1] + timedelta(days=1), date.max))).rate
+    other = steady.other_time
+    assert other is not None
+    assert other.rate == expected
+    known = attack(by_hand(rows, week(0), week(1)))
+    assert other.rate.value > known.rate.value
+    words = other_time_words(other, [known.fact])
+    assert f"{other.rate.interval_words}); the same attack" in words
+    assert known.rate.interval_words in words
+
+
+@pytest.mark.parametrize(
+    ("period", "n_weeks"),
+    [
+        (None, 12),  # the two halves are all there is
+        (hp.DateRanges(week(0, 6), week(6)), 12),  # half of the file is released
+        (hp.AllOtherTime(released=week(3)), 12),
+        (hp.HalvesOfActiveWeeks(), 12),
+        (hp.DateRanges(week(0), week(1, 3)), 4),  # the rest is known already
+    ],
+)
+def test_who_knows_all_other_time_already_is_not_tried_again(period: Period | None, n_weeks: int) -> None:
+    assert times_of(diary(n_weeks, changes=False), period).other_time is None
+
+
+def test_releases_that_are_repeated_are_linked_as_counted_by_hand(drifting: Times) -> None:
+    rows, linkage = diary(12, changes=True), drifting.linkage
+    assert linkage.n_periods == 12
+    assert linkage.consecutive is not None
+    assert linkage.first_to_last is not None
+    assert linkage.first_to_last == attack(by_hand(rows, week(0), week(11))).rate
+    pairs = [attack(by_hand(rows, week(at), week(at + 1))).rate.value for at in (0, 4, 10)]
+    assert linkage.consecutive.value == pytest.approx(np.mean(pairs))
+    assert linkage.consecutive.n == N_PEOPLE
+    assert linkage.first_to_last.high < linkage.consecutive.low
+
+
+def test_steady_habits_are_linked_from_the_first_release_to_the_last(steady: Times) -> None:
+    first_to_last, consecutive = steady.linkage.first_to_last, steady.linkage.consecutive
+    assert first_to_last is not None
+    assert consecutive is not None
+    assert first_to_last.low < consecutive.high
+    assert consecutive.low < first_to_last.high
+
+
+def test_what_cannot_be_repeated_is_not_and_it_is_said_why() -> None:
+    rows = diary(4, changes=False)
+    halves = times_of(rows, None).linkage
+    assert (halves.n_periods, halves.consecutive, halves.first_to_last) == (2, None, None)
+    assert "does not hold three periods as long as the release (14 days)" in halves.words
+    own = times_of(rows, hp.HalvesOfActiveWeeks()).linkage
+    assert (own.n_periods, own.consecutive) == (None, None)
+    assert "not one run of days" in own.words
+    tables = hp.audit(hp.datasets.town(30, 8), noise=False)
+    assert tables.linkage.words == NO_TIMES
+    assert tables.other_time is None
+    assert [curve.points for curve in tables.curves[3:]] == [(), ()]
+
+
+def test_longer_periods_are_tried_too_and_the_same_people_count() -> None:
+    rows = diary(12, changes=False)
+    period = hp.DateRanges(week(5), week(6))
+    prepared, whole = prepared_with(rows, period)
+    curve = duration_curve(prepared, whole)
+    assert [point.x for point in curve.points] == [1, 2, 3, 5, 7, 10, 21, 42]
+    assert [point.x for point in curve.points if point.is_as_released] == [7]
+    assert {point.rate.n for point in curve.points} == {whole.rate.n}
+    longest = attack(by_hand(rows, week(0, 6), week(6, 6)))
+    everybody = longest.tables.released.users.gather(longest.tables.common.released)
+    counted = set(whole.tables.released.users.gather(whole.tables.common.released))
+    right = math.fsum(chance for user, chance in zip(everybody, longest.chances, strict=True) if user in counted)
+    assert curve.points[-1].rate.n_correct == pytest.approx(right)
+    backwards = prepared_with(rows, hp.DateRanges(week(6), week(5)))
+    assert [point.x for point in duration_curve(*backwards).points] == [point.x for point in curve.points]
+    assert "more days tell more" in curve.words
+
+
+def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
+    times = times_of(diary(12, changes=False), first_week, most_users=30)
+    rates = [point.rate for curve in (times.pairs, times.distance) for point in curve.points]
+    assert max(rate.n for rate in rates) <= 30
+    assert not any(point.is_as_released for point in times.pairs.points)
+    assert "a random 30 people were taken at most" in times.pairs.words
+    assert times.other_time is not None
+    assert times.other_time.rate.n == N_PEOPLE  # to be compared with the answer
+
+
+def test_who_knows_some_of_the_people_knows_some_of_them_in_other_periods_but_has_both_releases() -> None:
+    prepared = prepare_events(events_of(diary(12, changes=False)), first_week, overlap=0.5)
+    whole = attack(prepared.tables)
+    times = measure_times(prepared, whole, whole, most_users=5000, overlap=0.5)
+    assert {point.rate.n for point in (*times.pairs.points, *times.distance.points)} == {N_PEOPLE // 2}
+    assert times.linkage.consecutive is not None
+    assert times.linkage.consecutive.n == N_PEOPLE
+
+
+def test_a_file_whose_rows_are_mostly_of_its_last_day_has_no_distances() -> None:
+    rows = diary(12, changes=False)
+    last = rows[-1][1] + timedelta(days=1)
+    times = times_of((*rows, *((person, last, 1) for person in range(N_PEOPLE) for _ in range(300))), first_week)
+    assert times.distance.points == ()
+    assert "No two periods" in times.distance.words
+    assert len(times.pairs.points) == 7
+
+
+def test_days_of_the_week_stay_those_of_the_audit_in_every_period() -> None:
+    rows = diary(12, changes=False)
+    times = times_of(rows, hp.OnDays("monday", "tuesday", of=first_week))
+    on_days = tuple(row for row in rows if row[1].weekday() < 2)
+    assert times.pairs.points[-1].rate == attack(by_hand(on_days, week(10), week(11))).rate
+    assert times.other_time is not None
+    assert times.other_time.rate == attack(by_hand(on_days, week(0), week(1, 11))).rate
+
+
+def test_an_audit_of_events_holds_all_of_it_and_its_report_shows_it() -> None:
+    found = hp.audit(events_of(diary(12, changes=True)), period=first_week, noise=False, target=1.0)
+    assert [curve.dimension for curve in found.curves] == ["users", "duration", "resolution", "pairs", "distance"]
+    assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
+    assert found.other_time is not None
+    page = hp.render_report(found)
+    for words in (found.linkage.words, other_time_words(found.other_time, found.attacks)):
+        assert words in page

@@ -1,0 +1,113 @@
+"""The record says who asked for what, what was found and from which files; it gives no permission and names nobody."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+import habitprint as hp
+from habitprint.histograms import Caution
+from habitprint.mechanisms import InputFile
+from habitprint.report.record import build_record, to_markdown
+from habitprint.report.render import render_record
+from habitprint.words import at_most
+from outline import Outline, text_of
+
+PERMISSION = re.compile(r"\b(may|can|allowed to) (we |it |be )*(be )?(released|published)\b", re.IGNORECASE)
+FLAG = re.compile(r"(?<![\w-])--[a-z]")
+
+
+def records(found: hp.Audit) -> tuple[str, str]:
+    """Return the words of both forms of a record, without the marks of Markdown."""
+    markdown = re.sub(r"\\(.)", r"\\1", to_markdown(build_record(found)))
+    return Outline(render_record(found)).text, " ".join(markdown.split())
+
+
+def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> None:
+    advised = found.protections.advised
+    assert advised is not None
+    for text in records(found):
+        for words in (
+            found.settings.source,
+            found.verdict.answer,
+            found.data.scope.words,
+            found.strongest.rate.words,
+            f"“{advised.label}”: proven at most {at_most(advised.proven.mean)} for anybody",
+            "Linkability is measured",
+            "Inference, learning something about people without finding their rows, is not measured",
+            f"habitprint {found.versions['habitprint']}, seed {found.settings.seed}",
+            "Signature",
+        ):
+            assert words in text
+
+
+@pytest.mark.parametrize(
+    ("target", "who"), [(None, "the tool’s default, not a legal threshold"), (0.05, "set by whoever ran the audit")]
+)
+def test_it_says_who_set_the_target(target: float | None, who: str) -> None:
+    found = hp.audit(hp.datasets.town(30, 8), target=target, noise=False)
+    assert found.settings.target == 0.05
+    for text in records(found):
+        assert f"At most 5% of the people identified: {who}" in text
+
+
+def test_report_and_record_say_first_that_they_are_internal(found: hp.Audit, harmless: str) -> None:
+    page = harmless[harmless.index("<main>") :]
+    assert Outline(page).text.startswith("Internal: ")
+    screen = page[page.index("<header") :]
+    assert "Internal: " in Outline(screen).text[:60]
+    assert all("Internal: " in text[:140] for text in records(found))
+    assert to_markdown(build_record(found)).startswith("Internal: ")
+
+
+def test_the_tool_gives_no_permission(found: hp.Audit) -> None:
+    for text in (text_of(found), *records(found)):
+        assert not PERMISSION.search(text)
+
+
+def test_sentences_name_no_options_but_for_whoever_runs_it(found: hp.Audit, harmless: str) -> None:
+    sections = re.split(r"<section ", harmless[harmless.index("<main>") : harmless.index("<footer>")])
+    for section in sections:
+        if section.startswith('id="settings"'):
+            continue
+        words = Outline(section.partition("For whoever runs it")[0]).text
+        assert not FLAG.search(words)
+    assert not any(FLAG.search(text) for text in records(found))
+
+
+def test_every_input_is_told_with_its_size_and_hash(found: hp.Audit) -> None:
+    inputs = (InputFile("week1.csv", "0123abcd" * 8, 12_345), InputFile("week2.csv", "f" * 64, 7))
+    told = replace(found, settings=replace(found.settings, inputs=inputs, command="habitprint audit week1.csv"))
+    for text in (*records(told), text_of(told)):
+        for words in ("week1.csv", "12,345", "0123abcd" * 8, "f" * 64, "habitprint audit week1.csv"):
+            assert words in text
+    assert hp.Audit.from_json(told.to_json()).settings.inputs == inputs
+
+
+def test_what_is_grave_stands_at_the_top_and_the_rest_in_notes(found: hp.Audit) -> None:
+    cautions = (Caution("Half of it is wrong.", is_grave=True), Caution("Six rows repeat.", is_grave=False))
+    told = replace(found, data=replace(found.data, cautions=cautions))
+    page = hp.render_report(told)
+    top, rest = Outline(page[page.index("<header") : page.index("</header>")]).text, page[page.index("</header>") :]
+    assert found.data.scope.words in top
+    assert "Half of it is wrong." in top
+    assert "Six rows repeat." not in top
+    assert "Six rows repeat." in Outline(rest).text
+    assert all("Half of it is wrong." in text for text in records(told))
+
+
+def test_people_in_headlines_are_whole(found: hp.Audit) -> None:
+    attack = replace(found.attacks[0], rate=hp.Rate.of(81.5, 100, 0.01))
+    page = hp.render_report(replace(found, attacks=(attack,)))
+    numbers = Outline(page[page.index('<dl class="numbers">') :][:2000]).text
+    assert "82 of 100 people" in numbers
+
+
+def test_text_from_the_data_is_no_markup_in_a_record(found: hp.Audit) -> None:
+    name = "a](b) <img src=x> | `c` **d**\n# e"
+    told = replace(found, settings=replace(found.settings, source=name))
+    markdown = to_markdown(build_record(told))
+    assert "<img" not in re.sub(r"\\<", "", markdown)
+    assert re.findall(r"^#", markdown, re.MULTILINE) == ["#"]
+    assert "img" not in Outline(render_record(told)).tags
+    assert "script" not in Outline(render_record(told)).tags
