@@ -64,7 +64,7 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
 
 
 def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other() -> None:
-    tables = hp.datasets.town(400, 25, seed=4)
+    tables = hp.datasets.town(300, 12, seed=4)
     proven = hp.audit(tables, target=0.1, noise=False)
     found = hp.audit(tables, target=0.1, decide="measured", noise=False)
     number = found.protections.measured
@@ -78,9 +78,9 @@ def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other
 
 @pytest.mark.parametrize("decide", ["proven", "measured"])
 def test_answer_first_row_and_choice_say_the_same(decide: Literal["proven", "measured"]) -> None:
-    for target, surest in ((0.1, None), (1.0, None), (1.0, 0.3), (1.0, 1.0), (0.2, 0.05)):
+    for target, surest in ((0.1, None), (1.0, 0.3), (1.0, 1.0)):
         found = hp.audit(
-            hp.datasets.town(80, 12, seed=4), target=target, surest_target=surest, decide=decide, noise=False
+            hp.datasets.town(60, 8, seed=4), target=target, surest_target=surest, decide=decide, noise=False
         )
         passes = found.verdict.passes
         assert passes == found.protections.trials[0].passes
@@ -128,10 +128,10 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
     assert len(re.findall(r"<td>yes</td>", page)) == sum(trial.passes is True for trial in found.protections.trials)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
     """Every attack of every trial, in expectation over the people who count; and nobody more than his group allows."""
-    found = hp.audit(hp.datasets.town(60, 12, seed=seed), noise=False)
+    found = hp.audit(hp.datasets.town(50, 10, seed=seed), noise=False)
     for trial in found.protections.trials:
         assert trial.n_attacks >= 10
         for attack in trial.attacks:

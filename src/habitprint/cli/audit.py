@@ -414,8 +414,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print(f"{'warning' if caution.is_grave else 'note'}: {caution.words}", markup=False)
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for attack in found.attacks:
-        rate = attack.rate
-        table.add_row(attack.name, percent(rate.value), f"{percent(rate.low)} to {percent(rate.high)}")
+        table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()
     screen.print(table)
     screen.print()
