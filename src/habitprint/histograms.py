@@ -300,9 +300,8 @@ def caveats(released: Histograms, known: Histograms) -> list[Caution]:
         # Where most places are rare, it is so with the best of names.
         found.append(Caution(few, is_grave=False))
     if released.n_places == 1:
-        one = (
-            "There is one place only: everybody has the same shares, and nobody can be told apart by them. How much "
-            "somebody was counted may still tell."
+        one = "There is one place only: everybody has the same shares, and nobody can be told apart by them." + (
+            " How much somebody was counted may still tell." if np.ptp(released.totals) > 0 else ""
         )
         found.append(Caution(one, is_grave=True))
     return found

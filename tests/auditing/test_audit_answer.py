@@ -60,7 +60,9 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
         assert trial.passes == trial.proven.is_within(0.1)
         assert not trial.passes or trial.loss >= chosen.loss
     assert found.verdict.protection == chosen.label
-    assert f"Protected by “{chosen.label}” it meets the target, proven: at most" in found.verdict.answer
+    assert (
+        f"Protected by “{chosen.label}” it meets the target, proven: whoever attacks, at most" in found.verdict.answer
+    )
 
 
 def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other() -> None:
@@ -240,7 +242,8 @@ def test_people_who_are_all_alike_are_proven_safe() -> None:
     found = hp.audit((habits, habits), noise=False)
     assert found.strongest.rate.n_correct == pytest.approx(1)
     assert found.verdict.answer == (
-        "The table meets the target of 5%, proven: at most 1% for anybody, and nobody with more than 1%."
+        "The table meets the target of 5%, proven: whoever attacks, at most 1% of people on average, and nobody with a "
+        "chance above 1%."
     )
 
 

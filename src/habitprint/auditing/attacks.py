@@ -95,7 +95,8 @@ class Attack:
         weight = "" if self.weight == "none" else f", {self.weight}"
         backwards = ", from the known side" if self.direction == "known-to-released" else ""
         totals = ", with totals" if self.uses_totals else ""
-        return f"{TITLES[self.method]}{weight}{backwards}{totals}"
+        seen = f" ({self.seen})" if self.seen else ""
+        return f"{TITLES[self.method]}{weight}{backwards}{totals}{seen}"
 
     @property
     def name(self) -> str:

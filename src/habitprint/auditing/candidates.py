@@ -169,7 +169,9 @@ def list_candidates(
     largest = n_users // 2
     # So many in each group are proven to be enough, whatever the attack.
     enough = math.ceil(1 / target - ROUNDING)
-    groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users] or [n_users]
+    groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users]
+    if enough > n_users or not groups:
+        groups.append(n_users)  # everybody in one group is the most that can be done
     coarse = [_coarse(step) for step in coarser if step.kind != "rare places merged"]
     alone = [
         *(top_places(n) for n in sizes),

@@ -33,7 +33,7 @@ def prove(tables: TwoTables) -> ProvenShare:
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
     >>> prove(TwoTables(habits, habits, "same-id")).in_short
-    'at most 66.7% for anybody, and nobody with more than 100%'
+    'at most 66.7% of people on average, and nobody with a chance above 100%'
     """
     return ProvenShare.of(identical_rows(tables.released)[tables.common.released])
 
@@ -347,7 +347,7 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
     >>> trial.proven.in_short
-    'at most 20% for anybody, and nobody with more than 20%'
+    'at most 20% of people on average, and nobody with a chance above 20%'
     """
     release, tables = base.tables.protected_by(candidate.mechanism, progress)
     attacked = base

@@ -189,7 +189,7 @@ def users_needed(target: float) -> int:
 def _answer(case: _Case, protection: Trial | None) -> str:
     goal, target = case.goal, case.target
     if case.passes and case.proven.is_within(min(goal.target, SOMETHING)):
-        return f"The table meets the target of {target}, proven: {case.proven.in_short}."
+        return f"The table meets the target of {target}, proven: whoever attacks, {case.proven.in_short}."
     if case.passes:
         return (
             f"As far as was measured, the table meets the target of {target} as it is: {case.measured}. Nothing is "
@@ -208,12 +208,15 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     loss = protection.loss or 0.0
     left = ", and little is left of it" if loss >= ALMOST_ALL else ""
     how = (
-        f"proven: {protection.proven.in_short}"
+        f"proven: whoever attacks, {protection.proven.in_short}"
         if protection.proven.is_within(goal.target)
         else f"measured: up to {at_most(protection.risk.high)}"
     )
     helps = f"Protected by “{protection.label}” it meets the target, {how}"
-    return f"{misses}. {helps}. The information loss is {loss:.2f}{left}."
+    dropped = (
+        f", and {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
+    )
+    return f"{misses}. {helps}. The information loss is {loss:.2f}{left}{dropped}."
 
 
 def _why_not(case: _Case) -> str:

@@ -49,7 +49,7 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
-from habitprint.words import percent
+from habitprint.words import at_most, percent
 
 PERCENT = "such as 5% or 0.05"
 
@@ -90,7 +90,10 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         typer.Option(help="A table with the columns place, to: coarser places to try. May be repeated."),
     ] = None
     counts: Annotated[
-        bool, typer.Option("--counts", help="Advise a release of counts, with totals; else it is one of shares.")
+        bool,
+        typer.Option(
+            "--counts", help="Let what is advised keep counts, and so totals, where it can: groups are always shares."
+        ),
     ] = False
     noise: Annotated[
         bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
@@ -426,5 +429,6 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     if verdict.fails_gate is not None:
         allowed = percent(found.settings.fail_above or 0.0)
         word = "exceeds" if verdict.fails_gate else "does not exceed"
-        found_out = f"measured up to {percent(verdict.upper_end)}, proven {verdict.proven.in_short}"
+        proven = f", proven {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
+        found_out = f"measured up to {at_most(verdict.upper_end)}{proven}"
         screen.print(f"gate: the table {word} {allowed}: {found_out}", markup=False)

@@ -248,6 +248,11 @@ def protect(
     done = Protected(original, release, losses, checks, out, key, options.keep_ids, told, attacked)
     if options.keep_ids:
         notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
+    if told is not None and told.scope.n_released != original.n_users:
+        notes.print(
+            f"[yellow]note:[/yellow] the advice is from an audit of {told.scope.n_released:,} people in the release; "
+            f"this table has {original.n_users:,}. Audit what was written."
+        )
     notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
     if as_json:
         typer.echo(json.dumps(_to_json(done), ensure_ascii=False))
@@ -270,6 +275,12 @@ def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
 def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
     """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
     tables = TwoTables(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
+    if tables.common.n == 0:
+        raise InputError(
+            "--known: nobody is in both tables",
+            why="then nobody could be identified, however good the attack",
+            fix="give a table of the same people, with the same ids, from another time",
+        )
     return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
 
 

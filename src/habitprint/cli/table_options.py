@@ -154,5 +154,6 @@ def _require_common(n_common: int, source: str) -> None:
         raise InputError(
             f"--truth: according to {source}, no user is in both tables",
             why="then nobody could be identified, however good the attack",
-            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known",
+            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known; for a "
+            "table with fresh ids, give its key: --truth OUT.key.csv",
         )

@@ -127,7 +127,9 @@ class ProvenShare:
     @property
     def in_short(self) -> str:
         """Return it in a few words, in which percentages are rounded up, because they are bounds."""
-        return f"at most {at_most(self.mean)} for anybody, and nobody with more than {at_most(self.largest)}"
+        return (
+            f"at most {at_most(self.mean)} of people on average, and nobody with a chance above {at_most(self.largest)}"
+        )
 
     @property
     def words(self) -> str:

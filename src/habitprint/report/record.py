@@ -167,7 +167,7 @@ def _reaches(trial: Trial) -> str:
     )
     left_out = f"; {counted(trial.n_dropped, 'person', 'people')} left out" if trial.n_dropped else ""
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
-    return f"proven at most {at_most(trial.proven.mean)} for anybody; {measured}{loss}{left_out}."
+    return f"proven, whoever attacks: {trial.proven.in_short}; {measured}{loss}{left_out}."
 
 
 def _not_covered(audit: Audit) -> str:

@@ -17,7 +17,7 @@ from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Record, Text
 from habitprint.report.people import people_section
 from habitprint.report.protections import protections_section
-from habitprint.report.record import build_record
+from habitprint.report.record import ALMOST_ONE, build_record
 from habitprint.report.sections import (
     adversary_section,
     attacks_section,
@@ -113,7 +113,9 @@ def build_page(audit: Audit) -> Page:
 def _opening(audit: Audit) -> list[Block]:
     """Return what stands right below the answer: its numbers, the sentences that go with it, and a picture of it."""
     target, rate, advised = audit.settings.target, audit.strongest.rate, audit.protections.advised
-    proven, is_proof = audit.verdict.proven, audit.verdict.is_protected and audit.settings.decide == "proven"
+    verdict = audit.verdict
+    proven = verdict.proven
+    is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.settings.decide == "proven")
     chance = f"; by chance {percent(rate.by_chance)}"
     bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "nothing"
     numbers = Numbers(

@@ -41,7 +41,7 @@ from habitprint.report.texts import (
     UNKNOWN,
     stanzas,
 )
-from habitprint.words import counted, headed, in_column, moment, number, percent, sentence, whole
+from habitprint.words import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 
@@ -74,7 +74,9 @@ def adversary_section(audit: Audit) -> Section:
     parts = [words for words, is_split in splits.items() if is_split]
     times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
     released = f"They have the released table: pseudonyms, places and counts; no names, {times}."
-    unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else UNKNOWN)
+    is_counted = settings.kind == "histograms"  # what was counted in them is not known here
+    nothing = "nothing beside these two tables" if is_counted else UNKNOWN
+    unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
     if settings.overlap is None:
         common = counted(audit.data.n_common, "person", "people")
         reach = (
@@ -229,7 +231,8 @@ def rate_cells(rate: Rate) -> list[Cell]:
     >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
     ['50.0', '100', '50.0%', '40.4%', '59.6%', '1.0%']
     """
-    shares = [Cell(in_column(share), share) for share in (rate.value, rate.low, rate.high, rate.by_chance)]
+    ends = (rate.value, rate.low, rounded_up(rate.high), rate.by_chance)  # what decides is rounded up everywhere
+    shares = [Cell(in_column(share), share) for share in ends]
     return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
 
 
