@@ -28,7 +28,7 @@ def tried_on(most_users: int, tables: TwoTables, goal: Goal) -> Protections:
 def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
     found = tried_on(60, TABLES, Goal(0.15))
     assert (found.n_users, found.n_users_in_all) == (50, 150)
-    assert "a random 50 of 150 users" in found.words
+    assert "a random 50 of 150 people" in found.words
     assert {trial.n_users for trial in found.screened} == {50}
     assert {trial.n_users for trial in found.trials} == {150}
     assert found.trials[0].label == "as it is"

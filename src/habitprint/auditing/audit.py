@@ -332,7 +332,7 @@ def audit(
             progress=progress,
         )
     else:
-        prepared = _prepare_pair(source, period, truth, settings, preparation)
+        prepared = _prepare_pair(source, period, truth, settings)
     return _audit(prepared, settings, grid, steps, progress)
 
 
@@ -368,7 +368,16 @@ def _audit(
     )
     goal = Goal(settings.target, settings.decide, settings.surest_target, seed)
     people, users = assess_people(joint, progress)
-    found = find_protection(whole, part, steps, goal, surest=people.surest, noise=settings.noise, progress=progress)
+    found = find_protection(
+        whole,
+        part,
+        steps,
+        goal,
+        surest=people.surest,
+        noise=settings.noise,
+        counts=settings.counts,
+        progress=progress,
+    )
     advised, advice = found.protections.advised, None
     if advised is not None and found.chosen is not None:
         advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope)
@@ -423,9 +432,7 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _prepare_pair(
-    source: object, period: Period | None, truth: Any, settings: Settings, preparation: Preparation
-) -> Prepared:
+def _prepare_pair(source: object, period: Period | None, truth: Any, settings: Settings) -> Prepared:
     given = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
     pair = [table.histograms if isinstance(table, Release) else table for table in given]
     if len(pair) != 2 or not all(isinstance(table, Histograms) for table in pair):  # noqa: PLR2004
@@ -441,7 +448,7 @@ def _prepare_pair(
             fix="leave it out, or give the events",
         )
     released, known = pair
-    prepared = prepare_tables(
+    return prepare_tables(
         released,
         known,
         truth,
@@ -449,7 +456,5 @@ def _prepare_pair(
         seed=settings.seed,
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
-        preparation=preparation,
+        steps=given[0].steps if isinstance(given[0], Release) else (),
     )
-    steps = given[0].steps if isinstance(given[0], Release) else ()
-    return replace(prepared, tables=replace(prepared.tables, steps=steps))

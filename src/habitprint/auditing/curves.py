@@ -124,7 +124,7 @@ def shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
     --------
     >>> flat = [Point(days, f"{days} days", Rate.of(9 + days, 100, by_chance=0.01), 100) for days in (2, 7)]
     >>> print(shown_by("duration", flat))
-    From 2 days to 7 days, the share identified does not clearly change: 11% (6.3% to 18.6%), then 16% (10.1% to 24.4%).
+    From 2 days to 7 days, the share identified does not clearly change: 11% (6.3% to 18.7%), then 16% (10.1% to 24.5%).
     """
     trend = trend_of(points)
     if trend is None:

@@ -11,7 +11,7 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.events.events import in_words, require_places
 from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
-from habitprint.mechanisms import InputFile
+from habitprint.mechanisms import InputFile, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.periods import (
     Calendar,
@@ -55,8 +55,6 @@ class Preparation:
         Of the squares that positions were turned into, where these are no longer the places.
     coarsen
         The files of the mappings to coarser places.
-    copied
-        What was done to the known table because anyone can copy it of a protected release, in words.
     command, inputs
         The command that asked for the audit, and the files that it read, without their folders.
 
@@ -73,7 +71,6 @@ class Preparation:
     side: float | None = None
     box: str | None = None
     coarsen: tuple[str, ...] = ()
-    copied: tuple[str, ...] = ()
     command: str | None = None
     inputs: tuple[InputFile, ...] = ()
 
@@ -243,7 +240,7 @@ def prepare_tables(
     seed: int = 0,
     periods: str | None = None,
     spans: tuple[Span, Span] = TWO_TABLES,
-    preparation: Preparation = NOTHING,
+    steps: tuple[Step, ...] = (),
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
@@ -253,11 +250,10 @@ def prepare_tables(
     >>> prepare_tables(*hp.datasets.town(40, 20), "same-id").facts.n_common
     40
     """
-    tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth), overlap, seed)
-    cautions = caveats(released, known) + _totals_caution(tables)
-    if preparation.copied:
-        copied = f"The known table was changed by what anyone can copy of the release: {'; '.join(preparation.copied)}."
-        cautions.insert(0, Caution(copied, is_grave=False))
+    tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
+    # Of a protected table, with what an adversary copies: only then places have the same names.
+    copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
+    cautions = caveats(released, copied) + _totals_caution(tables)
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else GIVEN
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
@@ -402,7 +398,7 @@ def _facts(
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
-        n_shared_places=n_shared_places(tables.released, tables.known),
+        n_shared_places=n_shared_places(tables.released, tables.fullest_copy.attacked_with),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
         cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),

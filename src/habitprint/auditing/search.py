@@ -357,7 +357,9 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
 
 
 def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
-    losses = measure_losses(original.released, release)
+    # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
+    added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
+    losses = measure_losses(original.released, added)
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
@@ -365,7 +367,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
         label=candidate.label,
-        words=tuple(step.words for step in release.steps),
+        words=tuple(step.words for step in added.steps),
         promises=tuple(map(Promise.of, release.guarantees)),
         options=candidate.recipe.options,
         proven=proven,
