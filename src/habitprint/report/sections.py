@@ -210,7 +210,7 @@ def attacks_table(caption: str, attacks: Sequence[Attack], *, explained: bool) -
     --------
     >>> made = [Attack("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
     >>> [cell.text for cell in attacks_table("One", made, explained=False).rows[0].cells]
-    ['All at once, l1', '50.0', '100', '50.0%', '40.4%', '59.6%', '1.0%', 'optimal']
+    ['All at once, l1', '50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%', 'optimal']
     """
     rows = [
         [
@@ -229,7 +229,7 @@ def rate_cells(rate: Rate) -> list[Cell]:
     Examples
     --------
     >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
-    ['50.0', '100', '50.0%', '40.4%', '59.6%', '1.0%']
+    ['50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%']
     """
     ends = (rate.value, rate.low, rounded_up(rate.high), rate.by_chance)  # what decides is rounded up everywhere
     shares = [Cell(in_column(share), share) for share in ends]
