@@ -12,6 +12,8 @@ import habitprint as hp
 from habitprint.auditing.audit import Internal
 from habitprint.files import check_folder
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def found() -> hp.Audit:

@@ -17,6 +17,8 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.periods import Period
 from habitprint.rates import Rate
 
+pytestmark = pytest.mark.slow
+
 START = date(2012, 4, 2)  # a Monday
 N_PEOPLE = 60
 N_PLACES = 12

@@ -233,6 +233,7 @@ def test_all_users_of_either_part_are_written_when_asked_for(calls: Path, tmp_pa
     assert [{user for user, _, _ in side} for side in everybody] == [{"Jill"}, {"Jill", "Mike"}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--release", "2012-04-09..2012-04-13"], ["--days", "monday..friday"]])
 def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_path: Path) -> None:
     path, out = tmp_path / "calls.csv", tmp_path / "out"

@@ -12,6 +12,8 @@ from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_record
 from outline import Outline, text_of
 
+pytestmark = pytest.mark.slow
+
 PERMISSION = re.compile(r"\b(may|can|allowed to) (we |it |be )*(be )?(released|published)\b", re.IGNORECASE)
 FLAG = re.compile(r"(?<![\w-])--[a-z]")
 

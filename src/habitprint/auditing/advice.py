@@ -43,7 +43,7 @@ class Advice:
     Examples
     --------
     >>> import habitprint as hp
-    >>> advice = hp.audit(hp.datasets.town(60, 12), target=0.2, noise=False).advice
+    >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
     >>> advice.decide, advice.recipe.k
     ('proven', 5)
     """
@@ -97,7 +97,7 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(60, 12), target=0.2, noise=False)
+    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = hp.write_audit(found, Path(folder) / "audit")
     ...     advice = hp.read_advice(Path(folder) / "audit")

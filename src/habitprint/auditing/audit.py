@@ -135,7 +135,7 @@ class Audit:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
     ('habitprint-audit/2', True)
     """
@@ -198,7 +198,7 @@ class Audit:
         Examples
         --------
         >>> import habitprint as hp
-        >>> facts = hp.audit(hp.datasets.town(40, 10), noise=False).to_json()
+        >>> facts = hp.audit(hp.datasets.town(12, 5), noise=False).to_json()
         >>> hp.Audit.from_json(facts).to_json() == facts
         True
         """

@@ -243,7 +243,7 @@ class Protections:
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.audit(hp.datasets.town(40, 10), noise=False).protections.frontier[0]
+        >>> hp.audit(hp.datasets.town(12, 5), noise=False).protections.frontier[0]
         0
         """
         measured = [(trial.loss, trial.risk.high, at) for at, trial in enumerate(self.trials) if trial.loss is not None]

@@ -380,7 +380,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(60, 12), target=0.2, noise=False)
+    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> commands_to_protect(found, ["week1.csv", "week2.csv"], Path("audit"))[0]
     'habitprint protect week1.csv --advice audit --known week2.csv --out audit-safer.parquet'
     """

@@ -217,7 +217,7 @@ def frontier_picture(protections: Protections, target: float, description: str) 
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(40, 10), noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
     >>> frontier_picture(found.protections, 0.05, "risk against loss")["description"]
     'risk against loss'
     """

@@ -46,7 +46,7 @@ def protections_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(40, 10), target=0.2, noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False)
     >>> protections_section(found).blocks[0].text == found.verdict.about_protections
     True
     """

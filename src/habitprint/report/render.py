@@ -47,7 +47,7 @@ def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool 
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(30, 20), noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_report(found, Path(folder) / "report.html")
     ...     (Path(folder) / "report.html").read_text().startswith("<!doctype html>")
@@ -67,7 +67,7 @@ def render_report(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(30, 20), noise=False)
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
     >>> hp.render_report(hp.Audit.from_json(found.to_json())) == hp.render_report(found)
     True
     """
@@ -80,7 +80,7 @@ def build_page(audit: Audit) -> Page:
     Examples
     --------
     >>> import habitprint as hp
-    >>> build_page(hp.audit(hp.datasets.town(30, 20), noise=False)).question
+    >>> build_page(hp.audit(hp.datasets.town(12, 5), noise=False)).question
     'Does this meet the target?'
     """
     return Page(
@@ -171,7 +171,7 @@ def render_record(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> "<script" in render_record(hp.audit(hp.datasets.town(30, 20), noise=False))
+    >>> "<script" in render_record(hp.audit(hp.datasets.town(12, 5), noise=False))
     False
     """
     return _render("record.html", (), record=build_record(audit))

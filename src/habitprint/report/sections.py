@@ -101,7 +101,7 @@ def data_section(data: DataFacts) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> data = hp.audit(hp.datasets.town(40, 10), noise=False).data
+    >>> data = hp.audit(hp.datasets.town(12, 5), noise=False).data
     >>> [block.kind for block in data_section(data).blocks]
     ['text', 'terms', 'table', 'heading', 'bullets']
     """
@@ -174,9 +174,9 @@ def attacks_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> section = attacks_section(hp.audit(hp.datasets.town(40, 10), noise=False))
+    >>> section = attacks_section(hp.audit(hp.datasets.town(12, 5), noise=False))
     >>> section.blocks[0].text[:51]
-    'The strongest attack is “All at once, l1”: it ident'
+    'The strongest attack is “All at once, l1, with tota'
     """
     strongest, target = audit.strongest, audit.settings.target
     rate = strongest.rate
@@ -297,7 +297,7 @@ def time_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> time_section(hp.audit(hp.datasets.town(40, 10), noise=False)).blocks[0].text[:30]
+    >>> time_section(hp.audit(hp.datasets.town(12, 5), noise=False)).blocks[0].text[:30]
     'Two tables were given, without'
     """
     linkage, other = audit.linkage, audit.other_time
@@ -350,7 +350,7 @@ def settings_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> section = settings_section(hp.audit(hp.datasets.town(40, 10), seed=7, noise=False))
+    >>> section = settings_section(hp.audit(hp.datasets.town(12, 5), seed=7, noise=False))
     >>> next(term.meaning for term in section.blocks[1].items if term.name == "seed")
     '7'
     """
