@@ -105,7 +105,7 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
         (told_of("dance", {}), "knows no step 'dance'"),
         (told_of("round-to", {}), "facts of the step 'round-to' are others"),
         (told_of("round-to", {"base": 2, "more": 1}), "facts of the step 'round-to' are others"),
-        (told_of("round-to", {"base": [2]}), "facts of the step 'round-to' are others"),
+        (told_of("round-to", {"base": [2]}), "facts of the step 'round-to' make no sense: Expected `float`"),
         (told_of("round-to", {"base": -2}), "facts of the step 'round-to' make no sense: base -2"),
     ],
 )
@@ -216,3 +216,14 @@ def test_a_release_that_breaks_its_promise_is_not_left_behind(tmp_path: Path) ->
         hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == ["safer.csv"]
     assert (tmp_path / "safer.csv").read_text() == "mine"
+
+
+def test_facts_of_another_type_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.microaggregate(hp.datasets.town(30, 8)[0], k=5), file)
+    beside = tmp_path / "safer.csv.json"
+    told = json.loads(beside.read_text())
+    told["steps"][0]["facts"]["k"] = "five"
+    beside.write_text(json.dumps(told))
+    with pytest.raises(hp.InputError, match="make no sense: Expected `int`, got `str`"):
+        hp.read_release(file)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import polars as pl
 
 from habitprint.errors import InputError, is_whole
@@ -378,9 +379,12 @@ def _not_there(error: OSError, beside: Path, path: Path) -> InputError:
 
 def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:
     names = {field.name for field in fields(kind)}
-    if not (isinstance(value, dict) and set(value) == names and all(map(_is_plain, value.values()))):
+    if not (isinstance(value, dict) and set(value) == names):
         raise _unreadable(beside, f"{', '.join(sorted(names))} are not what it tells")
-    return kind(**value)
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _unreadable(beside, str(error)) from error
 
 
 def _distinct_places(places: object) -> tuple[str | int, ...]:
@@ -424,10 +428,12 @@ def _step_from_json(value: object, beside: Path) -> Step:
     kind = STEPS.get(name)
     if kind is None:
         raise _unreadable(beside, f"this version knows no step {name!r}")
-    if set(given) != {field.name for field in fields(kind)} or not all(map(_is_plain, given.values())):
+    if set(given) != {field.name for field in fields(kind)}:
         raise _unreadable(beside, f"the facts of the step {name!r} are others")
     try:
-        facts = kind(**given)
+        facts = msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        raise _unreadable(beside, f"the facts of the step {name!r} make no sense: {error}") from error
     except InputError as error:
         raise _unreadable(beside, f"the facts of the step {name!r} make no sense: {error.what}") from error
     try:
@@ -438,10 +444,6 @@ def _step_from_json(value: object, beside: Path) -> Step:
     if not (isinstance(findings, dict) and all(map(is_whole, findings.values())) and isinstance(found, str)):
         raise _unreadable(beside, f"the findings of the step {name!r} are no numbers")
     return Step(facts, value["words"], copied, findings=findings, found=found)
-
-
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float))
 
 
 def _unreadable(beside: Path, fault: str) -> InputError:
