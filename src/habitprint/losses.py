@@ -1,6 +1,9 @@
 """What protection costs: how far a release is from the original, on the original's own places."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from scipy import sparse
@@ -12,9 +15,125 @@ from habitprint.ids import positions
 from habitprint.mechanisms import Release
 from habitprint.mechanisms.owner import Losses
 from habitprint.mechanisms.release import holds_shares
+from habitprint.words import percent
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared
+ALMOST_ALL = 0.9  # of what there is to lose
+ROUNDING = 1e-9
+
+Purpose = Literal["totals", "ranking", "patterns", "people"]
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Hold what a release may be for, by which loss that is measured, and how this loss is said.
+
+    Parameters
+    ----------
+    kept
+        What is to be kept, to name a row.
+    name
+        Of the loss.
+    meaning
+        What the loss is, as a sentence.
+    ends
+        What its least and its most mean.
+    worst
+        The loss at which nothing is left for this purpose; it may be exceeded.
+    is_share
+        Whether it is said as a percentage.
+    read
+        Where it stands among the losses.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, _ = hp.datasets.town(60, 20)
+    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=20))
+    >>> [scale.said(scale.of(losses)) for scale in SCALES.values()]
+    ['totals error 0%', 'ranking error 0%', 'information loss 0.84', 'share of people left out 0%']
+    """
+
+    kept: str
+    name: str
+    meaning: str
+    ends: str
+    worst: float
+    is_share: bool
+    read: Callable[[Losses], float | None]
+
+    def of(self, losses: Losses) -> float | None:
+        """Return the loss; None where it is not defined. What is no more than rounding is nothing."""
+        loss = self.read(losses)
+        return 0.0 if loss is not None and abs(loss) < ROUNDING else loss
+
+    def in_words(self, loss: float | None) -> str:
+        """Return a loss on this scale as people read it."""
+        if loss is None:
+            return "not defined"
+        return percent(loss) if self.is_share else f"{loss:.2f}"
+
+    def said(self, loss: float | None) -> str:
+        """Return a loss with its name."""
+        return f"{self.name} {self.in_words(loss)}"
+
+    @property
+    def one(self) -> str:
+        """Return the name with its article."""
+        return f"{'an' if self.name[0] in 'aeiou' else 'a'} {self.name}"
+
+    @property
+    def limit(self) -> str:
+        """Return in words the loss at which nothing is left."""
+        return percent(self.worst) if self.is_share else f"{self.worst:g}"
+
+    def leaves_little(self, loss: float) -> bool:
+        """Return whether little is left for this purpose."""
+        return loss >= ALMOST_ALL * self.worst
+
+
+# The purposes, in the order in which they are shown.
+SCALES: dict[Purpose, Scale] = {
+    "totals": Scale(
+        "totals of places",
+        "totals error",
+        "how far the totals per place are from the original ones, as a share of these, every person counting once",
+        "0%: they are exact, 100%: as wrong as if none were told",
+        1.0,
+        is_share=True,
+        read=lambda losses: losses.totals_error,
+    ),
+    "ranking": Scale(
+        "ranking of places",
+        "ranking error",
+        f"of all pairs of the {TOP} most popular places, the share that is ranked the other way round; a tie counts "
+        "half",
+        "0%: the order is the same, 50%: any order would do",
+        0.5,
+        is_share=True,
+        read=lambda losses: losses.ranking_error,
+    ),
+    "patterns": Scale(
+        "patterns of each person",
+        "information loss",
+        "how far everybody’s histogram is from the original one, where the mean of all is 1 away; noise, or leaving "
+        "places out, can exceed 1",
+        "0: nothing is lost, 1: everybody looks the same",
+        1.0,
+        is_share=False,
+        read=lambda losses: losses.information_loss,
+    ),
+    "people": Scale(
+        "people in the table",
+        "share of people left out",
+        "how many of the people have no row any more",
+        "0%: nobody is left out, 100%: everybody is",
+        1.0,
+        is_share=True,
+        read=lambda losses: 1 - losses.n_users_kept / losses.n_users,
+    ),
+}
 
 
 def measure_losses(original: Histograms, release: Release | Histograms, *, n_top: int = TOP) -> Losses:

@@ -176,11 +176,11 @@ def test_the_report_names_nobody_and_no_place() -> None:
 
 def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/2"
+    assert plain["schema"] == "habitprint-audit/3"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "linkage",
-        "protections", "people", "verdict",
+        "protections", "remedies", "people", "verdict",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain
@@ -191,7 +191,7 @@ def test_who_is_no_longer_released_is_not_counted_and_who_is_not_known_any_more_
     known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
     whole = attacked(released, known)
     suppressed = run_trial(whole, suppression(3), Goal(0.05))
-    assert suppressed.n_users_kept == suppressed.risk.n == 2
+    assert suppressed.losses.n_users_kept == suppressed.risk.n == 2
     top = run_trial(whole, top_places(1), Goal(0.05))
     assert top.risk.n == 2  # user 2 is released at 'a', where he is not known to be
     assert top.risk.n_correct <= 1.0  # two rows are the same
@@ -294,7 +294,10 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
     fails = hp.ProvenShare(0.5, 1.0)
     worse = [
         replace(
-            trial, passes=False, proven=replace(fails, mean=0.2) if at == 5 else fails, loss=1.5 if at == 5 else 0.5
+            trial,
+            passes=False,
+            proven=replace(fails, mean=0.2) if at == 5 else fails,
+            losses=replace(trial.losses, information_loss=1.5 if at == 5 else 0.5),
         )
         for at, trial in enumerate(found.protections.trials)
     ]

@@ -29,8 +29,8 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
     found = tried_on(60, TABLES, Goal(0.15))
     assert (found.n_users, found.n_users_in_all) == (50, 150)
     assert "a random 50 of 150 people" in found.words
-    assert {trial.n_users for trial in found.screened} == {50}
-    assert {trial.n_users for trial in found.trials} == {150}
+    assert {trial.losses.n_users for trial in found.screened} == {50}
+    assert {trial.losses.n_users for trial in found.trials} == {150}
     assert found.trials[0].label == "as it is"
     assert found.advised is not None
     assert found.advised.passes
@@ -96,5 +96,5 @@ def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_lef
     assert len(groups) <= np.ceil(np.log2(7))
     on_all = {k: run_trial(whole, micro_aggregation(k), goal).passes for k in (2, 3, 5, 10, 20, 50)}
     assert min(k for k, passes in groups.items() if passes) == min(k for k, passes in on_all.items() if passes)
-    enough = min(trial.loss or 0 for trial in trials.values() if trial.passes)
+    enough = min(cost for trial in trials.values() if trial.passes and (cost := trial.cost("patterns")))
     assert all(screening.floors[each] < enough or trial.passes for each, trial in trials.items())

@@ -20,6 +20,7 @@ NAMES_OF_KINDS = {
     "order",
     "kind",
     "decide",
+    "keep",
     "first",
     "last",
     "ranges",

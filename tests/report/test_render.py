@@ -187,7 +187,7 @@ def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit)
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:
     first, second, *others = found.protections.trials
-    trials = (first, replace(second, loss=None), *others)
+    trials = (first, replace(second, losses=replace(second.losses, information_loss=None)), *others)
     changed = replace(
         found,
         protections=replace(found.protections, trials=trials),

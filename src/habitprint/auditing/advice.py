@@ -13,8 +13,10 @@ from habitprint.auditing.candidates import Candidate
 from habitprint.auditing.data import Scope
 from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
+from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import Mechanism, ProvenShare, Recipe
+from habitprint.mechanisms.owner import Losses
 from habitprint.rates import Rate
 
 FILE = "advice.json"
@@ -37,6 +39,8 @@ class Advice:
         What it reaches, and by what: proven, or only measured.
     proven, measured
         What anybody could reach, and what the strongest attack that was made reached.
+    keep, losses
+        What the release is for, and what is lost: no other that is enough was found to lose less for that purpose.
     scope
         Whom and which time that was measured on.
 
@@ -44,8 +48,8 @@ class Advice:
     --------
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
-    >>> advice.decide, advice.recipe.k
-    ('proven', 5)
+    >>> advice.decide, advice.recipe.k, advice.keep
+    ('proven', 5, 'patterns')
     """
 
     note: str
@@ -57,6 +61,8 @@ class Advice:
     decide: Decide
     proven: ProvenShare
     measured: Rate
+    keep: Purpose
+    losses: Losses
     scope: Scope
 
     @classmethod
@@ -74,6 +80,8 @@ class Advice:
             "proven" if trial.proven.is_within(goal.target) else "measured",
             trial.proven,
             trial.risk,
+            goal.keep,
+            trial.losses,
             scope,
         )
 

@@ -29,6 +29,7 @@ from habitprint.auditing.data import (
     prepare_tables,
 )
 from habitprint.auditing.people import People, assess_people
+from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, duration_curve, measure_times
 from habitprint.auditing.verdict import Verdict, reach_verdict
@@ -36,6 +37,7 @@ from habitprint.errors import InputError, require_option, require_seed
 from habitprint.events import Events
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
+from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period, Split
@@ -45,7 +47,7 @@ from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import WeightName
 
-SCHEMA = "habitprint-audit/2"  # a change of meaning or of a name makes it /3; new names do not
+SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -68,6 +70,7 @@ class Settings:
     target: float
     target_given: bool
     decide: Decide
+    keep: Purpose
     fail_above: float | None
     surest_target: float | None
     overlap: float | None
@@ -90,6 +93,7 @@ class Settings:
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
+        require_option("keep", self.keep, get_args(Purpose))
         _require_share("target", self.target)
         for name in ("fail_above", "surest_target", "overlap"):
             if getattr(self, name) is not None:
@@ -127,6 +131,8 @@ class Audit:
         more, all other time is known already, or there are no events.
     linkage
         Whether people could be followed through releases that are repeated.
+    remedies
+        What would be enough where no protection is; empty where one is, or none is needed.
     weight
         Of the strongest joint attack, which the later stages repeat.
     internal
@@ -137,7 +143,7 @@ class Audit:
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/2', True)
+    ('habitprint-audit/3', True)
     """
 
     settings: Settings
@@ -149,6 +155,7 @@ class Audit:
     other_time: Attack | None
     linkage: Linkage
     protections: Protections
+    remedies: tuple[Remedy, ...]
     people: People
     verdict: Verdict
     internal: Internal | None = None
@@ -228,6 +235,7 @@ def audit(
     period: Period | None = None,
     target: float | None = None,
     decide: Decide = "proven",
+    keep: Purpose = "patterns",
     fail_above: float | None = None,
     surest_target: float | None = None,
     overlap: float | None = None,
@@ -258,6 +266,10 @@ def audit(
         What must not be above the target, once the table is protected: ``"proven"``, what anybody could reach, whatever
         they know; or ``"measured"``, the upper end of the 95% interval of the strongest attack that was made. A table
         that is not protected is only ever measured.
+    keep
+        What the release is for, so which loss makes a protection cheap: ``"totals"`` of places, their ``"ranking"``,
+        the ``"patterns"`` of each person (the paper's L), or as many ``"people"`` as possible. Of equal losses, the
+        one in patterns decides.
     fail_above
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
     surest_target
@@ -298,6 +310,7 @@ def audit(
         target=DEFAULT_TARGET if target is None else target,
         target_given=target is not None,
         decide=decide,
+        keep=keep,
         fail_above=fail_above,
         surest_target=surest_target,
         overlap=overlap,
@@ -366,7 +379,7 @@ def _audit(
         times.pairs,
         times.distance,
     )
-    goal = Goal(settings.target, settings.decide, settings.surest_target, seed)
+    goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep)
     people, users = assess_people(joint, progress)
     found = find_protection(
         whole,
@@ -391,6 +404,9 @@ def _audit(
         other_time=times.other_time,
         linkage=times.linkage,
         protections=found.protections,
+        remedies=find_remedies(
+            goal, prepared.tables, curves, found.protections, side=None if grid is None else grid.side
+        ),
         people=people,
         verdict=reach_verdict(
             goal,

@@ -167,8 +167,7 @@ def list_candidates(
     """
     sizes = some_sizes(released.n_places)
     largest = n_users // 2
-    # So many in each group are proven to be enough, whatever the attack.
-    enough = math.ceil(1 / target - ROUNDING)
+    enough = group_needed(target)
     groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users]
     if enough > n_users or not groups:
         groups.append(n_users)  # everybody in one group is the most that can be done
@@ -190,6 +189,17 @@ def list_candidates(
     ]
     shown = alone if counts else [_as_shares(candidate) for candidate in alone]
     return [AS_IT_IS, *(micro_aggregation(k) for k in groups), *shown, *pairs]
+
+
+def group_needed(target: float) -> int:
+    """Return how many in each group are proven to be enough for a target, whatever the attack.
+
+    Examples
+    --------
+    >>> group_needed(0.05), group_needed(0.3)
+    (20, 4)
+    """
+    return math.ceil(1 / target - ROUNDING)
 
 
 def micro_aggregation(k: int) -> Candidate:

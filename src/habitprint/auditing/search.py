@@ -10,8 +10,9 @@ from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_ca
 from habitprint.auditing.people import surest_claims
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
-from habitprint.losses import measure_losses
+from habitprint.losses import SCALES, Purpose, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
+from habitprint.mechanisms.owner import Losses
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import identical_rows
@@ -23,6 +24,7 @@ MOST_CONFIRMED = 12
 MOST_MERGED = 1_000
 
 Decide = Literal["proven", "measured"]
+Cost = tuple[float, float]  # the loss that decides; and of equal ones, the one in patterns
 
 
 def prove(tables: TwoTables) -> ProvenShare:
@@ -51,6 +53,8 @@ class Goal:
         the interval of the strongest attack is not.
     surest_target
         How often the surest claims may be right; None if that does not matter.
+    keep
+        What the release is for: the protection that loses the least of it is the cheapest.
 
     Examples
     --------
@@ -63,6 +67,7 @@ class Goal:
     decide: Decide = "proven"
     surest_target: float | None = None
     seed: int = 0
+    keep: Purpose = "patterns"
 
     def is_reached_by(self, proven: ProvenShare, risk: Rate) -> bool:
         """Return whether a table passes: the one rule of verdict, gate, advice and check."""
@@ -71,6 +76,15 @@ class Goal:
     def is_sure_enough(self, surest: Rate | None) -> bool:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
         return self.surest_target is None or (surest is not None and surest.high <= self.surest_target)
+
+    def is_met_by(self, trial: "Trial", by: Decide) -> bool:
+        """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
+
+        What is measured must hold among all people, and among each half of them.
+        """
+        ends = (trial.risk.high, trial.chosen_on.high, trial.confirmed_on.high)
+        within = trial.proven.is_within(self.target) if by == "proven" else max(ends) <= self.target
+        return within and self.is_sure_enough(trial.surest)
 
     def of_original(self, tables: TwoTables) -> "Goal":
         """Return the rule for a table as it is: one that was never protected is only ever measured."""
@@ -110,12 +124,8 @@ class Trial:
     chosen_on, confirmed_on
         The highest rates of all attacks among one half of the people, with whom protections are chosen, and among the
         other half, with whom the choice is confirmed.
-    loss
-        The paper's L: 0 nothing lost, 1 everybody is released as the mean of all. None where it is not defined.
-    totals_error, ranking_error
-        Of the totals per place; of the ranking of the most popular places.
-    n_users, n_users_kept, n_places, n_places_kept
-        Before and after.
+    losses
+        What is lost against the table as it is.
     surest
         Precision of the surest claims by margin; None if it was not measured.
     passes
@@ -133,13 +143,7 @@ class Trial:
     n_attacks: int
     chosen_on: Rate
     confirmed_on: Rate
-    loss: float | None
-    totals_error: float
-    ranking_error: float
-    n_users: int
-    n_users_kept: int
-    n_places: int
-    n_places_kept: int
+    losses: Losses
     surest: Rate | None
     passes: bool | None
 
@@ -154,9 +158,23 @@ class Trial:
         return self.strongest.rate
 
     @property
+    def loss(self) -> float | None:
+        """Return the loss in patterns, the paper's L; None where it is not defined."""
+        return self.loss_for("patterns")
+
+    @property
     def n_dropped(self) -> int:
         """Return how many people the protection leaves out."""
-        return self.n_users - self.n_users_kept
+        return self.losses.n_users - self.losses.n_users_kept
+
+    def loss_for(self, keep: Purpose) -> float | None:
+        """Return what is lost for a purpose; None where that is not defined."""
+        return SCALES[keep].of(self.losses)
+
+    def cost(self, keep: Purpose) -> Cost | None:
+        """Return what it costs for a purpose; many keep totals or people as they are, and then patterns decide."""
+        loss, patterns = self.loss_for(keep), self.loss
+        return None if loss is None else (loss, math.inf if patterns is None else patterns)
 
 
 @dataclass(frozen=True)
@@ -168,11 +186,22 @@ class NotTried:
 
 
 @dataclass(frozen=True)
+class Best:
+    """Hold the best protections for one purpose: their numbers among the trials, None where none is enough."""
+
+    keep: Purpose
+    proven: int | None
+    measured: int | None
+
+
+@dataclass(frozen=True)
 class Protections:
     """Hold the protections that were tried.
 
     Parameters
     ----------
+    keep
+        What the release is for: which loss decides what is the cheapest.
     trials
         Those that were tried on all users; the first is the release as it is.
     screened
@@ -182,16 +211,21 @@ class Protections:
     measured
         The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
         the people, confirmed with the other. None if there is none.
+    best
+        For each purpose, the best among `trials`: by what is proven, and by what is measured, with each half of the
+        people. Empty where the release reaches the goal as it is.
     not_tried
         What could not be tried, and why.
     n_tried
         How many protections that are, each counted once.
     """
 
+    keep: Purpose
     trials: tuple[Trial, ...]
     screened: tuple[Trial, ...]
     chosen: int | None
     measured: int | None
+    best: tuple[Best, ...]
     not_tried: tuple[NotTried, ...]
     n_tried: int
     n_users: int
@@ -213,8 +247,8 @@ class Protections:
         if not self.measured or self.measured == self.chosen:
             return None
         only = self.trials[self.measured]
-        is_dearer = self.advised is not None and (only.loss or 0.0) >= (self.advised.loss or 0.0)
-        return None if is_dearer else only
+        cost, advised = only.cost(self.keep), None if self.advised is None else self.advised.cost(self.keep)
+        return None if cost is not None and advised is not None and cost >= advised else only
 
     @property
     def words(self) -> str:
@@ -240,13 +274,19 @@ class Protections:
     def frontier(self) -> tuple[int, ...]:
         """Return the numbers of the trials that no other beats in both loss and risk, in order of their loss.
 
+        The loss is the one that decides.
+
         Examples
         --------
         >>> import habitprint as hp
         >>> hp.audit(hp.datasets.town(12, 5), noise=False).protections.frontier[0]
         0
         """
-        measured = [(trial.loss, trial.risk.high, at) for at, trial in enumerate(self.trials) if trial.loss is not None]
+        measured = [
+            (loss, trial.risk.high, at)
+            for at, trial in enumerate(self.trials)
+            if (loss := trial.loss_for(self.keep)) is not None
+        ]
         front, lowest = [], math.inf
         for _, high, at in sorted(measured):
             if high < lowest:
@@ -312,21 +352,31 @@ def find_protection(
     search = _Search(whole, part, goal, surest, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
-    screening = Screening.of(screened) if screened else None
+    screening = Screening.of(screened, goal.keep) if screened else None
     chosen: Candidate | None = AS_IT_IS
     measured: Candidate | None = None
     if not search.trials[AS_IT_IS].passes:
-        proven = search.choose("proven", screening)
-        measured = search.choose("measured", screening)
+        n_tried = 0
+        while n_tried != len(search.trials):  # what one of the two tries may be better for the other, too
+            n_tried = len(search.trials)
+            proven = search.choose("proven", screening)
+            measured = search.choose("measured", screening)
         chosen = search.cheaper_of(proven, measured) if goal.decide == "measured" else proven
     why = why_no_noise(released) if noise else "it was not asked for"
     trials = search.trials
     numbers = {candidate: number for number, candidate in enumerate(trials)}
+    best: tuple[Best, ...] = ()
+    if chosen != AS_IT_IS:
+        best = tuple(
+            Best(keep, *(None if each is None else numbers[each] for each in search.best_for(keep))) for keep in SCALES
+        )
     protections = Protections(
+        keep=goal.keep,
         trials=tuple(trials.values()),
         screened=tuple(screened.values()),
         chosen=None if chosen is None else numbers[chosen],
         measured=None if measured is None else numbers[measured],
+        best=best,
         not_tried=(*search.not_tried, *(() if why is None else (NotTried("noise", why),))),
         n_tried=len(trials.keys() | screened.keys()) - 1,
         n_users=part.tables.n_people,
@@ -359,7 +409,6 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
 def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    losses = measure_losses(original.released, added)
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
@@ -375,13 +424,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         n_attacks=len(attacked.facts),
         chosen_on=attacked.highest_among(half),
         confirmed_on=attacked.highest_among(~half),
-        loss=losses.information_loss,
-        totals_error=losses.totals_error,
-        ranking_error=losses.ranking_error,
-        n_users=losses.n_users,
-        n_users_kept=losses.n_users_kept,
-        n_places=losses.n_places,
-        n_places_kept=losses.n_places_kept,
+        losses=measure_losses(original.released, added),
         surest=None,
         passes=None if is_reached and goal.surest_target is not None else is_reached,
     )
@@ -392,21 +435,24 @@ class Screening:
     """Hold every protection that was tried on some of the users.
 
     Among all users both risk and loss are others, mostly lower. So this says only in which order to try, and what a
-    protection costs at least.
+    protection costs at least; or, of totals and rankings, about.
 
     Parameters
     ----------
+    keep
+        What the release is for.
     families
         The protections that differ in strength only, from weak to strong; those that were enough at a low cost first.
     floors
         The least that each of them can cost among all users.
     """
 
+    keep: Purpose
     families: tuple[tuple[Candidate, ...], ...]
-    floors: Mapping[Candidate, float]
+    floors: Mapping[Candidate, Cost]
 
     @classmethod
-    def of(cls, screened: Mapping[Candidate, Trial]) -> "Screening":
+    def of(cls, screened: Mapping[Candidate, Trial], keep: Purpose = "patterns") -> "Screening":
         """Return the screening from trials with some of the users.
 
         Examples
@@ -419,22 +465,25 @@ class Screening:
         >>> screening.next({}, []).label
         'groups of 5'
         """
-        losses = {each: trial.loss for each, trial in screened.items() if trial.loss is not None}
+        costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
+        nothing = (0.0, 0.0)
 
-        def floor(each: Candidate) -> float:
+        def floor(each: Candidate) -> Cost:
             if not each.is_cheaper_among_more:
-                return losses.get(each, 0.0)
-            return 0.0 if each.base is None else losses.get(each.base, 0.0)
+                return costs.get(each, nothing)
+            return nothing if each.base is None else costs.get(each.base, nothing)
 
         families = []
-        for family in dict.fromkeys(each.family for each in losses):
-            members = [each for each in losses if each.family == family]
-            members.sort(key=lambda each: (losses[each], each.label))
-            cost = next((losses[each] for each in members if screened[each].passes), math.inf)
+        for family in dict.fromkeys(each.family for each in costs):
+            members = [each for each in costs if each.family == family]
+            # Who is stronger loses more of the patterns, whatever the purpose.
+            members.sort(key=lambda each: (costs[each][1], each.label))
+            enough = [costs[each] for each in members if screened[each].passes]
+            cost = min(enough, default=(math.inf, math.inf))
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])
-        return cls(tuple(members for _, members in families), {each: floor(each) for each in screened})
+        return cls(keep, tuple(members for _, members in families), {each: floor(each) for each in screened})
 
     def next(
         self,
@@ -453,7 +502,7 @@ class Screening:
         refused
             Protections that cannot be tried on all users.
         """
-        enough = min((loss for each in passing if (loss := trials[each].loss) is not None), default=None)
+        enough = min((cost for each in passing if (cost := trials[each].cost(self.keep)) is not None), default=None)
         too_dear = {each for each, floor in self.floors.items() if enough is not None and floor >= enough}
         skipped = too_dear | set(refused)
         for members in self.families:
@@ -536,10 +585,10 @@ class _Search:
             passing = [each for each in self.trials if each not in rejected and self._looks_enough(each, by)]
             if screening is not None and self._try_next(screening, passing):
                 continue
-            cheapest = self._cheapest(passing)
+            cheapest = self._cheapest(passing, self.goal.keep)
             if cheapest is None:
                 return None
-            if (bracket := self._find_bracket(passing, refined, self.trials[cheapest].loss)) is not None:
+            if (bracket := self._find_bracket(passing, refined, self._cost(cheapest))) is not None:
                 best, weaker = bracket
                 refined.add(best.family)
                 self._refine(best, weaker, by)
@@ -548,11 +597,22 @@ class _Search:
                 return cheapest
             rejected.add(cheapest)
             refined.discard(cheapest.family)  # there may be others between this one and the next that is enough
-        return None
+        return self._best(by, self.goal.keep)
+
+    def best_for(self, keep: Purpose) -> tuple[Candidate | None, Candidate | None]:
+        """Return the best for a purpose among all that were tried: proven, and measured, to be enough."""
+        return self._best("proven", keep), self._best("measured", keep)
+
+    def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
+        met = [each for each in self.trials if each != AS_IT_IS and self._is_met(each, by)]
+        return self._cheapest(met, keep)
+
+    def _is_met(self, candidate: Candidate, by: Decide) -> bool:
+        return self.goal.is_met_by(self.trials[candidate], by)
 
     def cheaper_of(self, one: Candidate | None, other: Candidate | None) -> Candidate | None:
         """Return the cheaper of two protections that may be missing."""
-        return self._cheapest([each for each in (one, other) if each is not None])
+        return self._cheapest([each for each in (one, other) if each is not None], self.goal.keep)
 
     def _looks_enough(self, candidate: Candidate, by: Decide) -> bool:
         trial, target = self.trials[candidate], self.goal.target
@@ -565,7 +625,7 @@ class _Search:
             return False
         inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
         self.trials[candidate] = self._with_surest(candidate, trial.surest or self._measure_surest(candidate, inner))
-        return self.goal.is_sure_enough(self.trials[candidate].surest)
+        return self._is_met(candidate, by)
 
     def _try_next(self, screening: Screening, passing: Collection[Candidate]) -> bool:
         """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
@@ -583,18 +643,21 @@ class _Search:
             self.not_tried.append(NotTried(candidate.label, f"with all users, {error.what}"))
         return True
 
-    def _cheapest(self, passing: Collection[Candidate]) -> Candidate | None:
-        """Return the cheapest of some protections, or None."""
+    def _cost(self, candidate: Candidate) -> Cost | None:
+        return self.trials[candidate].cost(self.goal.keep)
+
+    def _cheapest(self, passing: Collection[Candidate], keep: Purpose) -> Candidate | None:
+        """Return the cheapest of some protections for a purpose, or None."""
         order = {candidate: number for number, candidate in enumerate(self.trials)}
         priced = [
-            (loss, self.trials[each].risk.high, order[each], each)
+            (cost, self.trials[each].risk.high, order[each], each)
             for each in passing
-            if (loss := self.trials[each].loss) is not None
+            if (cost := self.trials[each].cost(keep)) is not None
         ]
         return min(priced)[-1] if priced else None
 
     def _find_bracket(
-        self, passing: Collection[Candidate], refined: Collection[object], cost: float | None
+        self, passing: Collection[Candidate], refined: Collection[object], cost: Cost | None
     ) -> tuple[Candidate, int] | None:
         """Return a protection that is enough, and the next weaker strength, which is not and would cost less."""
         for best in passing:
@@ -609,8 +672,8 @@ class _Search:
             if not weaker:
                 continue
             strength, nearest = max(weaker, key=lambda pair: pair[0])
-            loss = self.trials[nearest].loss
-            if nearest not in passing and loss is not None and cost is not None and loss < cost:
+            less = self._cost(nearest)
+            if nearest not in passing and less is not None and cost is not None and less < cost:
                 return best, int(sign * strength)
         return None
 

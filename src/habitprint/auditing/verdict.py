@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Goal, Protections, Trial
+from habitprint.losses import SCALES, Scale
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate, wilson_interval
 from habitprint.words import at_most, counted, percent, whole
 
 SURE = 0.95  # claims of such a precision are called sure
-ALMOST_ALL = 0.9  # of the information is lost
 SOMETHING = 0.99  # a bound above says nothing
 
 
@@ -134,6 +134,11 @@ class _Case:
         return self.protections.trials[0].proven
 
     @property
+    def scale(self) -> Scale:
+        """Return how the loss that decides is said."""
+        return SCALES[self.goal.keep]
+
+    @property
     def target(self) -> str:
         return percent(self.goal.target)
 
@@ -154,6 +159,10 @@ class _Case:
     def blind_end(self) -> float:
         """Return the upper end for pairs drawn at random."""
         return wilson_interval(self.rate.by_chance * self.rate.n, self.rate.n)[1]
+
+    def loss_of(self, trial: Trial) -> float | None:
+        """Return what a protection costs for the purpose that was asked for."""
+        return trial.loss_for(self.goal.keep)
 
     @property
     def measured(self) -> str:
@@ -205,8 +214,8 @@ def _answer(case: _Case, protection: Trial | None) -> str:
         misses = f"It cannot be shown that the table meets the target of {target} as it is: {_why_not(case)}"
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
-    loss = protection.loss or 0.0
-    left = ", and little is left of it" if loss >= ALMOST_ALL else ""
+    loss = case.loss_of(protection) or 0.0
+    left = f", and little is left of the {case.scale.kept}" if case.scale.leaves_little(loss) else ""
     how = (
         f"proven: whoever attacks, {protection.proven.in_short}"
         if protection.proven.is_within(goal.target)
@@ -216,7 +225,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     dropped = (
         f", and {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
     )
-    return f"{misses}. {helps}. The information loss is {loss:.2f}{left}{dropped}."
+    return f"{misses}. {helps}. The {case.scale.name} is {case.scale.in_words(loss)}{left}{dropped}."
 
 
 def _why_not(case: _Case) -> str:
@@ -280,34 +289,35 @@ def _about_protections(case: _Case) -> str:
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
     said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be."
     why = _why_none(case) if found.advised is None else ""
-    return said + _about_proven(found) + _about_measured(found) + why
+    return said + _about_proven(case) + _about_measured(case) + why
 
 
 def _are(n: int) -> str:
     return f"{n:,} {'is' if n == 1 else 'are'}"
 
 
-def _cost(trial: Trial) -> str:
-    return "" if trial.loss is None else f", at an information loss of {trial.loss:.2f}"
+def _cost(trial: Trial, case: _Case) -> str:
+    loss = case.loss_of(trial)
+    return "" if loss is None else f", at {case.scale.one} of {case.scale.in_words(loss)}"
 
 
-def _about_proven(found: Protections) -> str:
-    advised = found.advised
+def _about_proven(case: _Case) -> str:
+    advised = case.protections.advised
     if advised is None:
         return ""
     measured = f"measured, {percent(advised.risk.value)} are identified, up to {at_most(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised)}."
+    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised, case)}."
 
 
-def _about_measured(found: Protections) -> str:
-    only = found.only_measured
+def _about_measured(case: _Case) -> str:
+    only = case.protections.only_measured
     if only is None:
         return ""
     attacks = f"by the strongest of {only.n_attacks} attacks"
     return (
         f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
-        f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks that were "
-        f"not made may reach up to {at_most(only.proven.mean)}."
+        f"{_cost(only, case)}; it was chosen with one half of the people and confirmed with the other, and attacks "
+        f"that were not made may reach up to {at_most(only.proven.mean)}."
     )
 
 
@@ -323,10 +333,12 @@ def _why_none(case: _Case) -> str:
             f" Their surest claims are right too often wherever that was measured: for {len(ends)} of them, at best up "
             f"to {at_most(min(ends))}, where {percent(goal.surest_target)} is allowed."
         )
-    # Beyond a loss of 1, the mean of all would say more than what is released.
-    useful = [trial for trial in found.trials[1:] if trial.loss is not None and trial.loss <= 1]
+    # Beyond the worst, knowing nothing, or only the mean of all, would say more than what is released.
+    scale = case.scale
+    losses = [(case.loss_of(trial), trial) for trial in found.trials[1:]]
+    useful = [(loss, trial) for loss, trial in losses if loss is not None and loss <= scale.worst]
     if within or not useful:
         return ""
-    least = min(useful, key=lambda trial: (trial.proven.mean, trial.risk.high, trial.loss))
-    bound = f" The lowest bound at an information loss of at most 1 is that of “{least.label}”"
-    return f"{bound}: {least.proven.in_short}{_cost(least)}."
+    _, least = min(useful, key=lambda one: (one[1].proven.mean, one[1].risk.high, one[0]))
+    bound = f" The lowest bound at {scale.one} of at most {scale.limit} is that of “{least.label}”"
+    return f"{bound}: {least.proven.in_short}{_cost(least, case)}."

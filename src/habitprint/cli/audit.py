@@ -16,7 +16,7 @@ from rich.text import Text
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
-from habitprint.auditing.search import Decide
+from habitprint.auditing.search import Decide, Protections
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
     CountOptions,
@@ -44,6 +44,7 @@ from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
+from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
@@ -81,6 +82,13 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
             "the strongest attack was measured to reach."
         ),
     ] = "proven"
+    keep: Annotated[
+        Purpose,
+        typer.Option(
+            help="What the release is for; which loss makes a protection cheap: totals of places, their ranking, "
+            "patterns of each person, or as many people as possible."
+        ),
+    ] = "patterns"
     surest_target: Annotated[
         str | None,
         typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
@@ -219,6 +227,7 @@ def audit(
             period=subject.period,
             target=target,
             decide=protections.decide,
+            keep=protections.keep,
             fail_above=fail_above,
             surest_target=surest_target,
             overlap=overlap,
@@ -405,6 +414,17 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     ]
 
 
+def _best(found: Protections) -> Table:
+    """Return the best protection for each purpose; what decided is bold."""
+    table = Table("to keep", "proven to be enough", "measured to be", box=None, padding=(0, 2, 0, 0))
+    for best in found.best:
+        scale = SCALES[best.keep]
+        trials = [None if at is None else found.trials[at] for at in (best.proven, best.measured)]
+        words = ["none" if each is None else f"{each.label}: {scale.said(each.loss_for(best.keep))}" for each in trials]
+        table.add_row(*map(Text, (scale.kept, *words)), style="bold" if best.keep == found.keep else "")
+    return table
+
+
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
     verdict = found.verdict
     screen.print(Text(verdict.answer, style="bold"))
@@ -415,6 +435,13 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print(found.data.scope.words, markup=False)
     for caution in found.data.cautions:
         screen.print(f"{'warning' if caution.is_grave else 'note'}: {caution.words}", markup=False)
+    if found.remedies:
+        screen.print("\nWhat would be enough:")
+    for remedy in found.remedies:
+        screen.print(f"· {remedy.kind}: {remedy.words}", markup=False)
+    if found.protections.best:
+        screen.print()
+        screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for attack in found.attacks:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)

@@ -26,7 +26,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import facts
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.losses import measure_losses
+from habitprint.losses import SCALES, measure_losses
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     AddNoise,
@@ -378,11 +378,10 @@ def describe_proven(proven: ProvenShare | None) -> tuple[str, str]:
 
 
 def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
-    scale = "0: nothing is lost; 1: everybody looks like the mean"
     value = "not defined" if losses.information_loss is None else f"{losses.information_loss:.4f}"
     counts = "" if losses.count_totals_error is None else f"; of counts {percent(losses.count_totals_error)}"
     return [
-        ("information loss", f"{value}  ({scale})"),
+        ("information loss", f"{value}  ({SCALES['patterns'].ends})"),
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (
             f"top {counted(losses.n_top, 'place')}",

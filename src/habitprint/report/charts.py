@@ -11,6 +11,7 @@ import altair as alt
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.search import Protections
+from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.words import number, percent
 
@@ -221,8 +222,9 @@ def frontier_picture(protections: Protections, target: float, description: str) 
     >>> frontier_picture(found.protections, 0.05, "risk against loss")["description"]
     'risk against loss'
     """
-    front = set(protections.frontier)
-    drawn = [(at, trial, trial.loss) for at, trial in enumerate(protections.trials) if trial.loss is not None]
+    front, keep = set(protections.frontier), SCALES[protections.keep]
+    losses = [(at, trial, keep.of(trial.losses)) for at, trial in enumerate(protections.trials)]
+    drawn = [(at, trial, loss) for at, trial, loss in losses if loss is not None]
     data = [
         _flat(trial.risk)
         | {"name": trial.label, "loss": loss, "is_best": at in front, "is_chosen": at == protections.chosen}
@@ -232,17 +234,17 @@ def frontier_picture(protections: Protections, target: float, description: str) 
     largest = axis_end(max(target, *(trial.risk.high for _, trial, _ in drawn)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="measured share identified, up to")
-    widest = max(1.0, *(loss for _, _, loss in drawn))
+    widest = max(keep.worst, *(loss for _, _, loss in drawn))
     x = alt.X(
         "loss:Q",
-        title="information loss",
+        title=keep.name,
         scale=alt.Scale(domain=[0, widest], nice=False),
-        axis=alt.Axis(format=".1f", tickCount=6),
+        axis=alt.Axis(format="%" if keep.is_share else ".1f", tickCount=6),
     )
     base = alt.Chart(alt.InlineData(values=data)).encode(x=x, y=alt.Y("high:Q", scale=scale, axis=axis))
     tips = [
         *_tips("name:N"),
-        alt.Tooltip("loss:Q", title="information loss", format=".2f"),
+        alt.Tooltip("loss:Q", title=keep.name, format=".1%" if keep.is_share else ".2f"),
         alt.Tooltip("passes:N", title="meets the target"),
     ]
     best = base.transform_filter("datum.is_best")

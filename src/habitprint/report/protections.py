@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from habitprint.auditing.audit import Audit
+from habitprint.auditing.remedies import Remedy
 from habitprint.auditing.search import Protections, Trial
+from habitprint.losses import SCALES, Purpose
 from habitprint.report.charts import frontier_picture
 from habitprint.report.page import (
     Block,
@@ -36,6 +38,10 @@ KEY = (
     "what the strongest attack that was made identifies, “up to” the upper end of its 95% interval. Click on the head "
     "of a column to sort by it."
 )
+BEST = (
+    "Among the protections that were tried on all people; of equal ones, the one that keeps the most of the patterns. "
+    "What is marked decided here."
+)
 IN_WORDS = {True: "yes", False: "no", None: "not measured"}
 NO_GUARANTEE = "this is no guarantee against identification"
 
@@ -52,7 +58,9 @@ def protections_section(audit: Audit) -> Section:
     """
     found, target, allowed = audit.protections, audit.settings.target, audit.settings.surest_target
     blocks: list[Block] = [Text(audit.verdict.about_protections), Text(sentence(found.words))]
-    n_drawn = sum(trial.loss is not None for trial in found.trials)
+    blocks += _remedies(audit.remedies)
+    blocks += _best_for_each(found)
+    n_drawn = sum(trial.loss_for(found.keep) is not None for trial in found.trials)
     if n_drawn > 1:
         picture = frontier_picture(found, target, f"Risk against loss of {n_drawn} protections.")
         blocks.append(
@@ -62,12 +70,13 @@ def protections_section(audit: Audit) -> Section:
                 (Picture("frontier-picture", picture),),
             )
         )
-    blocks.append(_trials_table(TRIED_ON_ALL if found.screened else TRIED, found.trials, found.chosen, allowed))
+    caption = TRIED_ON_ALL if found.screened else TRIED
+    blocks.append(_trials_table(caption, found.trials, found.keep, found.chosen, allowed))
     if found.advised is not None:
         blocks += _advice(found.advised, None if audit.data.events is None else audit.data.events.periods_command)
     if found.screened:
         caption = SCREENED.format(found.n_users)
-        blocks.append(_trials_table(caption, found.screened, None, None, "Risk within the target"))
+        blocks.append(_trials_table(caption, found.screened, found.keep, None, None, "Risk within the target"))
     if found.not_tried:
         reasons = tuple(f"{headed(each.label)}: {sentence(each.why)}" for each in found.not_tried)
         blocks += [Heading("Not tried"), Bullets(reasons)]
@@ -80,11 +89,11 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
         ring += " Some below the dashed line have surest claims that are right too often."
     n_missing = len(found.trials) - n_drawn
     missing = f" {n_missing} without a defined loss {'is' if n_missing == 1 else 'are'} not drawn." if n_missing else ""
+    scale = SCALES[found.keep]
     return (
         "Each dot is a protection at one strength, drawn at the upper end of the 95% interval of the strongest attack "
-        "that was made on it. Information loss: 0 if nothing is lost, 1 if everybody looks the same. Line: the "
-        f"frontier, the least risk for the loss that one can bear.{ring} Dashed line: the target, {percent(target)}."
-        f"{missing}"
+        f"that was made on it. {headed(scale.name)}: {scale.ends}. Line: the frontier, the least "
+        f"risk for the loss that one can bear.{ring} Dashed line: the target, {percent(target)}.{missing}"
     )
 
 
@@ -92,8 +101,47 @@ def _ring(chosen: Trial) -> str:
     return f" Ring: the cheapest that meets the target, “{chosen.label}”."
 
 
+def _remedies(remedies: Sequence[Remedy]) -> list[Block]:
+    """Say what would be enough, where no protection is."""
+    if not remedies:
+        return []
+    return [
+        Heading("What would be enough"),
+        Terms(tuple(Term(headed(remedy.kind), remedy.words) for remedy in remedies)),
+    ]
+
+
+def _best_for_each(found: Protections) -> list[Block]:
+    """Show the best protection for each purpose; that of this audit is marked."""
+    if not found.best:
+        return []
+
+    def cell(at: int | None, keep: Purpose) -> Cell:
+        if at is None:
+            return Cell("none")
+        trial, scale = found.trials[at], SCALES[keep]
+        return Cell(trial.label, note=scale.said(trial.loss_for(keep)))
+
+    rows = [
+        [Cell(headed(SCALES[best.keep].kept)), cell(best.proven, best.keep), cell(best.measured, best.keep)]
+        for best in found.best
+    ]
+    made = table("The best for each purpose", ["To keep", "Proven to be enough", "Measured to be"], rows, note=BEST)
+    is_asked = [best.keep == found.keep for best in found.best]
+    return [_with_marks(made, is_asked)]
+
+
+def _with_marks(made: Table, marks: Sequence[bool]) -> Table:
+    return replace(made, rows=tuple(replace(row, is_marked=mark) for row, mark in zip(made.rows, marks, strict=True)))
+
+
 def _trials_table(
-    caption: str, trials: Sequence[Trial], chosen: int | None, allowed: float | None, passes: str = "Meets the target"
+    caption: str,
+    trials: Sequence[Trial],
+    keep: Purpose,
+    chosen: int | None,
+    allowed: float | None,
+    passes: str = "Meets the target",
 ) -> Table:
     has_surest = any(trial.surest is not None for trial in trials)
     heads = [
@@ -103,33 +151,21 @@ def _trials_table(
         "Measured",
         "Up to",
         "People identified",
-        "People left out",
-        "Loss",
-        "Totals error",
-        "Ranking error",
+        *(headed(scale.name) for scale in SCALES.values()),
         "Places kept",
     ]
     heads += ["Surest claims right, up to"] if has_surest else []
-    # In order of loss, so that the first that meets the target is the cheapest.
-    order = sorted(range(len(trials)), key=lambda at: (trials[at].loss is None, trials[at].loss or 0.0, at))
+    # In order of the loss that decides, so that the first that meets the target is the cheapest.
+    costs = [trial.cost(keep) for trial in trials]
+    order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
-    made = table(
-        caption,
-        heads,
-        rows,
-        note=KEY,
-        sorted_by="Loss",
-    )
-    is_chosen = [at == chosen for at in order]
-    return replace(
-        made, rows=tuple(replace(row, is_marked=mark) for row, mark in zip(made.rows, is_chosen, strict=True))
-    )
+    made = table(caption, heads, rows, note=KEY, sorted_by=headed(SCALES[keep].name))
+    return _with_marks(made, [at == chosen for at in order])
 
 
 def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     risk, surest = trial.risk, trial.surest
-    errors = [_tidy(error) for error in (trial.totals_error, trial.ranking_error)]
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),
@@ -137,14 +173,19 @@ def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
         Cell(in_column(risk.value), risk.value),
         Cell(in_column(rounded_up(risk.high)), risk.high),
         Cell(number(risk.n_correct), risk.n_correct),
-        Cell(f"{trial.n_dropped:,}", trial.n_dropped),
-        Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss),
-        *(Cell(in_column(error), error) for error in errors),
-        Cell(f"{trial.n_places_kept:,}", trial.n_places_kept),
+        *(_loss(trial, keep) for keep in SCALES),
+        Cell(f"{trial.losses.n_places_kept:,}", trial.losses.n_places_kept),
     ]
     if has_surest:
         cells.append(Cell("–") if surest is None else Cell(in_column(surest.high), surest.high))
     return cells
+
+
+def _loss(trial: Trial, keep: Purpose) -> Cell:
+    loss, scale = trial.loss_for(keep), SCALES[keep]
+    n_people = f" ({trial.n_dropped:,})" if keep == "people" and trial.n_dropped else ""
+    text = in_column(loss) if scale.is_share and loss is not None else scale.in_words(loss)
+    return Cell(f"{text}{n_people}", loss)
 
 
 def _has_sure_claims(trial: Trial, allowed: float | None) -> bool:
@@ -156,11 +197,6 @@ def _why_not(trial: Trial, allowed: float | None) -> str:
     if trial.passes or trial.surest is None or not _has_sure_claims(trial, allowed):
         return ""
     return f"its surest claims are right up to {percent(trial.surest.high)}"
-
-
-def _tidy(error: float) -> float:
-    """Return zero for what is only rounding."""
-    return 0.0 if abs(error) < 1e-9 else error  # noqa: PLR2004  (rounding)
 
 
 def _advice(trial: Trial, periods: str | None) -> list[Block]:

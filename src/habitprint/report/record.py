@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
+from habitprint.losses import SCALES, Purpose
 from habitprint.mechanisms import InputFile
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
@@ -21,7 +22,7 @@ from habitprint.report.texts import (
     PARAGRAPH,
     stanzas,
 )
-from habitprint.words import at_most, counted, percent, sentence, whole
+from habitprint.words import at_most, counted, headed, percent, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
 MOST_INPUTS = 4  # that fit on the page
@@ -108,6 +109,7 @@ def _findings(audit: Audit) -> list[Term]:
         Term("Result, measured", _measured(audit)),
         Term("Result, proven", _proven(audit)),
         Term("Advice", _advice(audit)),
+        *_remedies(audit),
         Term("Not covered", _not_covered(audit)),
         Term("Which risks", KINDS_OF_RISK),
         Term("Made by", program),
@@ -152,19 +154,25 @@ def _advice(audit: Audit) -> str:
     found = audit.protections
     if audit.verdict.passes:
         return "None is needed to meet this target."
-    parts = [] if found.advised is None else [f"Protect it by “{found.advised.label}”: {_reaches(found.advised)}"]
-    parts = parts or ["No protection that was tried meets the target."]
-    if found.only_measured is not None:
-        parts.append(f"Only measured, not proven: “{found.only_measured.label}”, {_reaches(found.only_measured)}")
+    keep, advised, only = found.keep, found.advised, found.only_measured
+    parts = ["No protection that was tried meets the target."]
+    if advised is not None:
+        parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”: {_reaches(advised, keep)}"]
+    if only is not None:
+        parts.append(f"Only measured, not proven: “{only.label}”, {_reaches(only, keep)}")
     return " ".join(parts)
 
 
-def _reaches(trial: Trial) -> str:
-    loss = (
-        ""
-        if trial.loss is None
-        else f"; information loss {trial.loss:.2f} (0: nothing is lost, 1: everybody looks the same)"
-    )
+def _remedies(audit: Audit) -> list[Term]:
+    if not audit.remedies:
+        return []
+    return [
+        Term("What would be enough", " ".join(f"{headed(remedy.kind)}: {remedy.words}" for remedy in audit.remedies))
+    ]
+
+
+def _reaches(trial: Trial, keep: Purpose) -> str:
+    loss = f"; {SCALES[keep].said(trial.loss_for(keep))} ({SCALES[keep].ends})"
     left_out = f"; {counted(trial.n_dropped, 'person', 'people')} left out" if trial.n_dropped else ""
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
     return f"proven, whoever attacks: {trial.proven.in_short}; {measured}{loss}{left_out}."

@@ -1,6 +1,8 @@
 """The long texts of a report, for a person who does not know the method."""
 
+from habitprint.losses import SCALES
 from habitprint.report.page import Term
+from habitprint.words import headed, sentence
 
 INTERNAL = (
     "Internal: for those who decide about the release, not to be published with it. It names no person and no place."
@@ -97,7 +99,8 @@ METHODS_IN_WORDS = (
     "histograms is measured."
 )
 OPTIONS = """
-Another target: --target 1%. By what is measured once the table is protected: --decide measured.
+Another target: --target 1%. By what is measured once the table is protected: --decide measured. What the table is for,
+so which loss counts: --keep totals, ranking, patterns or people.
 
 An adversary who knows only some of the people: --overlap 50%.
 
@@ -161,12 +164,9 @@ Claim: A pair that the adversary names. They may name only those with the larges
 
 Precision: The share of the claims made that are right.
 
-Information loss: How far the protected histograms are from the original ones: 0 when nothing is lost, 1 when
-everybody is released as the mean of all. Noise, or leaving places out, can exceed 1.
-
-Totals error: How far the totals per place of the protected table are from the original ones, as a share.
-
-Ranking error: Of all pairs of the most popular places, the share that the protected table ranks the other way round.
+Purpose: What the table is for, which says what counts as lost. Totals of places, their ranking, patterns of each person
+and people in the table are kept by different protections; the cheapest is the one that loses the least of what was
+asked for.
 
 Frontier: The protections that no other beats in both respects, less risk and less loss.
 
@@ -185,4 +185,7 @@ def stanzas(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part.split()) for part in text.strip().split("\n\n"))
 
 
-GLOSSARY = tuple(Term(name, meaning) for name, _, meaning in (entry.partition(": ") for entry in stanzas(WORDS)))
+GLOSSARY = (
+    *(Term(name, meaning) for name, _, meaning in (entry.partition(": ") for entry in stanzas(WORDS))),
+    *(Term(headed(scale.name), f"{sentence(scale.meaning)} {sentence(scale.ends)}") for scale in SCALES.values()),
+)

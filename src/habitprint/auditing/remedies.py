@@ -1,0 +1,227 @@
+"""What would be enough where no protection is: fewer places, less time, more people, larger groups, totals only."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from habitprint.auditing.candidates import group_needed
+from habitprint.auditing.curves import Curve, Point
+from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
+from habitprint.auditing.search import Goal, Protections
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.verdict import users_needed
+from habitprint.rates import wilson_interval
+from habitprint.words import at_most, counted, percent
+
+FEWEST_POINTS = 4  # of a curve that is to be followed: three to follow it to the last, which judges that
+FURTHEST = 4.0  # times as many people as were attacked: nothing is said about more
+STEPS = 8  # to twice as many people
+
+RemedyKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """Hold one thing that would be enough, or that would not.
+
+    Parameters
+    ----------
+    kind
+        What would be done.
+    number
+        How far, where that can be told: places (or metres of the side of squares), days (or a share of the counts),
+        people in the table, people in each group, totals. None where it cannot be told, or would not be enough.
+    words
+        The same as sentences, and why.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> remedies = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False).remedies
+    >>> [(remedy.kind, remedy.number) for remedy in remedies]
+    [('fewer places', None), ('shorter span', None), ('more people', 50), ('aggregates only', 0)]
+    """
+
+    kind: RemedyKind
+    number: float | None
+    words: str
+
+
+def find_remedies(
+    goal: Goal, tables: TwoTables, curves: Sequence[Curve], protections: Protections, *, side: float | None = None
+) -> tuple[Remedy, ...]:
+    """Say what would be enough where no protection is; nothing where one is, or none is needed.
+
+    Parameters
+    ----------
+    goal
+        What must be reached.
+    tables
+        The tables as they are.
+    curves, protections
+        What was measured before.
+    side
+        Of the squares that the places are; None where they are no squares.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False)
+    >>> print(found.remedies[2].words[:92])
+    The target of 2% needs groups of 50: at least 50 people in the table, 38 more than there are
+    >>> hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).remedies
+    ()
+    """
+    if protections.trials[0].passes or protections.advised is not None:
+        return ()
+    by_dimension = {curve.dimension: curve for curve in curves}
+    resolution, users = by_dimension["resolution"], by_dimension["users"]
+    duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
+    # From the table as it is on, in the direction of less.
+    coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
+    as_it_is = max((point.x for point in duration.points if point.is_as_released), default=0.0)
+    shorter = [point for point in duration.points if point.x < as_it_is][::-1]
+    return (
+        Remedy("fewer places", *_along(coarser, resolution, goal)),
+        Remedy("shorter span", *_along(shorter, duration, goal)),
+        Remedy("more people", *_more_people(goal, tables, users, protections)),
+        *_larger_groups(goal, tables, protections),
+        Remedy("aggregates only", *_totals_only(goal, tables)),
+    )
+
+
+def _along(points: Sequence[Point], curve: Curve, goal: Goal) -> tuple[float | None, str]:
+    """Follow a curve to the first point within the target."""
+    target = percent(goal.target)
+    if not points:
+        return None, f"That cannot be told. {curve.words}"
+    enough = next((point for point in points if point.rate.high <= goal.target), None)
+    if enough is not None:
+        found = f"{percent(enough.rate.value)}, up to {at_most(enough.rate.high)}"
+        return enough.x, (
+            f"With {enough.label}, the attack that was repeated identifies {found}, within the target of {target}. "
+            "Other attacks were not made there: audit such a table to know."
+        )
+    best = min(points, key=lambda point: point.rate.high)
+    least = wilson_interval(0, best.rate.n)[1]
+    people = counted(best.rate.n, "person", "people")
+    why = f", and with {people} nothing below {at_most(least)} can be measured" if least > goal.target else ""
+    return None, (
+        f"Not enough alone, as far as was measured: at best, with {best.label}, {percent(best.rate.value)} are "
+        f"identified, up to {at_most(best.rate.high)}{why}."
+    )
+
+
+def _more_people(goal: Goal, tables: TwoTables, curve: Curve, protections: Protections) -> tuple[float | None, str]:
+    as_it_is, k, n = protections.trials[0], group_needed(goal.target), tables.released.n_users
+    needed = [k] if n < k else []
+    parts = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
+    if as_it_is.surest is not None and goal.surest_target is not None:
+        n_claims = users_needed(goal.surest_target)
+        among = n_claims if n_claims <= FEWEST_SUREST else math.ceil(n_claims / SUREST_SHARE)
+        needed += [among] if n_claims > as_it_is.surest.n else []
+        parts.append(
+            f"That {percent(goal.surest_target)} of the surest claims are right at most can only be measured with "
+            f"{counted(n_claims, 'claim')}{_more_than(among, n)}."
+        )
+    if as_it_is.risk.high > goal.target:
+        found, why = follow(curve, goal.target)
+        needed = needed or ([] if found is None else [found])
+        parts.append(f"As it is: {why}.")
+    return max(needed, default=None), " ".join(parts)
+
+
+def _more_than(needed: int, n: int) -> str:
+    if needed <= n:
+        return f", and there are {counted(n, 'person', 'people')}"
+    return f": at least {needed:,} people in the table, {needed - n:,} more than there are"
+
+
+def follow(curve: Curve, target: float) -> tuple[int | None, str]:
+    """Follow the curve by the number of people to where the upper end would be within a target, and say how.
+
+    The share identified is taken to fall as a power of the number of people. It is followed to a few times the people
+    that were attacked, and only if the same from all but the last point leads into the interval of the last.
+
+    Examples
+    --------
+    >>> from habitprint.rates import Rate
+    >>> def falling(power):
+    ...     sizes = (125, 250, 500, 1000)
+    ...     rates = [Rate.of(1000 * 0.6 * (n / 125) ** power, 1000, 1 / n) for n in sizes]
+    ...     points = [Point(n, f"{n:,} people", rate, n) for n, rate in zip(sizes, rates, strict=True)]
+    ...     return Curve.of("users", "people", "", points)
+    >>> follow(falling(-0.9), 0.05)[0]
+    2300
+    >>> print(follow(falling(-0.1), 0.05)[1])
+    even among 4,000 people, to which the curve may be followed, the share would be up to 43.9%
+    """
+    points = [point for point in curve.points if point.rate.value > 0]
+    cannot = "among how many people the table would meet the target cannot be told"
+    if len(points) < FEWEST_POINTS:
+        return None, f"{cannot}, because there are too few to see how the share falls"
+    if curve.trend != "falls":
+        return None, f"{cannot}, because the share does not clearly fall with the number of people"
+    last = points[-1]
+    if not last.rate.low <= _expected(points[:-1], last.x) <= last.rate.high:
+        return None, f"{cannot}, because the share does not fall evenly with the number of people"
+    steps = math.ceil(STEPS * math.log2(FURTHEST))
+    for step in range(steps + 1):
+        n = round(last.x * 2 ** (step / STEPS))
+        high = wilson_interval(min(_expected(points, n), 1.0) * n, n)[1]
+        if high <= target:
+            among = round(n, 1 - math.floor(math.log10(n)))  # no more digits than such a forecast has
+            return among, (
+                f"among about {among:,} people the table would meet the target as far as can be measured, if the share "
+                f"goes on falling as it does from {points[0].label} to {last.label}"
+            )
+    return None, (
+        f"even among {n:,} people, to which the curve may be followed, the share would be up to {at_most(high)}"
+    )
+
+
+def _expected(points: Sequence[Point], n: float) -> float:
+    """Return the share among n people, if it is a power of their number."""
+    slope, start = np.polyfit([math.log(point.x) for point in points], [math.log(p.rate.value) for p in points], 1)
+    return math.exp(start + slope * math.log(n))
+
+
+def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> list[Remedy]:
+    """Return the groups in which even the surest claims are not right too often: in groups of k, one in k at most."""
+    allowed = goal.surest_target
+    surest = next((trial.surest for trial in protections.trials[::-1] if trial.surest is not None), None)
+    if allowed is None or surest is None or wilson_interval(0, surest.n)[1] >= allowed:
+        return []
+
+    def is_enough(size: int) -> bool:
+        return wilson_interval(surest.n / size, surest.n)[1] <= allowed
+
+    k, n = group_needed(goal.target), tables.released.n_users
+    while not is_enough(k):
+        k += 1
+    people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person', 'people')}"
+    words = (
+        f"In groups of {k:,}, no claim is right with a chance above one in {k:,}, so that of the {surest.n:,} surest "
+        f"at most {percent(allowed)} can be, with the interval. That {people}."
+    )
+    return [Remedy("larger groups", k, words)]
+
+
+def _totals_only(goal: Goal, tables: TwoTables) -> tuple[float, str]:
+    released, k = tables.released, group_needed(goal.target)
+    visitors = np.bincount(released.counts.indices, minlength=released.n_places)
+    n_few = int(np.count_nonzero(visitors < k))
+    places = counted(released.n_places, "place")
+    if n_few == released.n_places:
+        care = f"All of them are of fewer than {k:,} people and tell about these: too few even for totals"
+    elif n_few:
+        care = f"{n_few:,} of them are of fewer than {k:,} people and tell about these: leave them out"
+    else:
+        care = f"All of them are of {k:,} people or more"
+    return released.n_places - n_few, (
+        f"Totals of {places} over all people hold no row of anybody, so that there is no row to be found. {care}. What "
+        "totals tell was not measured."
+    )
