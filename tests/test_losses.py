@@ -1,5 +1,7 @@
 """What a release has lost: one scale for all mechanisms, and it agrees with the definition."""
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
+from habitprint.losses import SCALES, Purpose
 from instances import shuffled, tables
 
 
@@ -65,6 +68,34 @@ def test_a_loss_may_exceed_one_and_is_undefined_where_there_was_nothing_to_lose(
     assert hp.measure_losses(alike, swapped).information_loss is None
     nearly = hp.Histograms.from_strings({1: "aaaab", 2: "aaab"})
     assert hp.measure_losses(nearly, swapped).information_loss > 1  # type: ignore[operator]
+
+
+@given(histograms=tables(max_users=8), k=st.integers(1, 8))
+def test_groups_keep_totals_ranking_and_people_exactly(histograms: hp.Histograms, k: int) -> None:
+    losses = hp.measure_losses(histograms, hp.microaggregate(histograms, k=min(k, histograms.n_users)))
+    kept: tuple[Purpose, ...] = ("totals", "ranking", "people")
+    assert [SCALES[keep].of(losses) for keep in kept] == [0.0, 0.0, 0.0]
+
+
+def test_every_purpose_has_its_loss_and_its_words() -> None:
+    habits = hp.Histograms.from_table({"user": [1, 1, 2], "place": ["a", "b", "b"], "count": [6, 2, 2]})
+    losses = hp.measure_losses(habits, hp.suppress_below(habits, 3))
+    assert tuple(SCALES) == get_args(Purpose)
+    # Shares at a and b were 0.75 and 1.25, now 1 and 0; counts 6 and 4, now 6 and 0; and one of two people is gone.
+    assert {keep: scale.of(losses) for keep, scale in SCALES.items()} == {
+        "totals": pytest.approx(0.75),
+        "ranking": 0.0,
+        "patterns": losses.information_loss,
+        "people": 0.5,
+    }
+    assert [scale.said(scale.of(losses)) for scale in SCALES.values()] == [
+        "totals error 75%",
+        "ranking error 0%",
+        f"information loss {losses.information_loss:.2f}",
+        "share of people left out 50%",
+    ]
+    assert [scale.leaves_little(0.6) for scale in SCALES.values()] == [False, True, False, False]
+    assert SCALES["patterns"].said(None) == "information loss not defined"
 
 
 def test_totals_are_compared_as_a_reader_of_the_release_sees_them() -> None:

@@ -33,6 +33,23 @@ def weeks(tmp_path: Path) -> tuple[Path, Path]:
 COLUMNS = ("--user", "caller", "--time", "start", "--place", "antenna")
 
 
+def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ("--no-noise", "--keep", "totals", "--target")
+    assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "audit", *options, "5%") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "The totals error is 0%" in text
+    advice = hp.read_advice(tmp_path / "audit")
+    assert f"to keep proven to be enough measured to be totals of places {advice.label}: totals error 0%" in text
+    assert advice.keep == "totals"
+    assert advice.losses.totals_error < 1e-9 < (advice.losses.information_loss or 0)
+    assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "none", *options, "1%") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "What would be enough:" in text
+    assert "more people: The target of 1% needs groups of 100: at least 100 people in the table, 40 more" in text
+
+
 def test_events_become_a_folder_with_a_report(
     calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,6 +12,10 @@ from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import EventsFacts, Unused
 from habitprint.auditing.search import Goal, Promise, Protections, Trial
 from habitprint.auditing.verdict import reach_verdict
+from habitprint.losses import SCALES
+from habitprint.report.page import Table
+from habitprint.report.protections import protections_section
+from habitprint.report.render import render_record
 from outline import Outline, text_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -183,6 +187,47 @@ def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit)
     none = replace(found.protections, trials=trials, chosen=None, measured=None)
     text = text_of(with_protections(found, none))
     assert f"Of {none.n_tried} protections that were tried, 0 are proven to be within 10%, and 0 are measured" in text
+
+
+def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None:
+    shown = next(
+        block
+        for block in protections_section(found).blocks
+        if isinstance(block, Table) and block.caption.startswith("Every protection")
+    )
+    heads = [column.label for column in shown.columns]
+    rows = {row.cells[0].text: row.cells for row in shown.rows}
+    assert len(rows) == len(found.protections.trials)
+    for trial in found.protections.trials:
+        for scale in SCALES.values():
+            cell = rows[trial.label][heads.index(scale.name.capitalize())]
+            loss = scale.of(trial.losses)
+            assert cell.key == loss
+            assert loss is not None
+            expected = f"{100 * loss:.1f}%" if scale.is_share else f"{loss:.2f}"
+            assert cell.text.split(" ")[0] == expected or 0 < loss < 0.0005
+
+
+def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp.Audit) -> None:
+    shown = next(
+        block
+        for block in protections_section(found).blocks
+        if isinstance(block, Table) and block.caption == "The best for each purpose"
+    )
+    assert [row.is_marked for row in shown.rows] == [keep == found.settings.keep for keep in SCALES]
+    for best, row in zip(found.protections.best, shown.rows, strict=True):
+        for cell, number in zip(row.cells[1:], (best.proven, best.measured), strict=True):
+            assert cell.text == ("none" if number is None else found.protections.trials[number].label)
+
+
+def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
+    none = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False)
+    record = Outline(render_record(none)).text
+    assert len(none.remedies) == 4
+    for remedy in none.remedies:
+        assert remedy.words in text_of(none)
+        assert remedy.words in record
+    assert "The best for each purpose" not in text_of(none)
 
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:

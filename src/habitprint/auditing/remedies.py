@@ -155,7 +155,7 @@ def follow(curve: Curve, target: float) -> tuple[int | None, str]:
     ...     points = [Point(n, f"{n:,} people", rate, n) for n, rate in zip(sizes, rates, strict=True)]
     ...     return Curve.of("users", "people", "", points)
     >>> follow(falling(-0.9), 0.05)[0]
-    2300
+    2600
     >>> print(follow(falling(-0.1), 0.05)[1])
     even among 4,000 people, to which the curve may be followed, the share would be up to 43.9%
     """

@@ -439,7 +439,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print("\nWhat would be enough:")
     for remedy in found.remedies:
         screen.print(f"· {remedy.kind}: {remedy.words}", markup=False)
-    if found.protections.best:
+    if any(best.proven is not None or best.measured is not None for best in found.protections.best):
         screen.print()
         screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")

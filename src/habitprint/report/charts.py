@@ -24,6 +24,7 @@ LETTER = 7  # pixels of a letter, rather more than less
 PANEL = 190  # height of a panel among others
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
+CROWDED = 0.1  # of the width of a picture, at its left
 LABEL = 0.15  # of a panel's width, for the label of a tick
 IN_ORDER: dict[Order, str] = {"margin": "by margin", "size": "best matching of that size"}
 FONT = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif'
@@ -249,12 +250,23 @@ def frontier_picture(protections: Protections, target: float, description: str) 
     ]
     best = base.transform_filter("datum.is_best")
     is_high = target > 0.8 * largest  # no room above the line
-    words = _target_words(target).encode(x=alt.value(0), y=alt.Y("target:Q", scale=scale, axis=axis))
+    # Where most lose little, there is no room for words at the left.
+    is_left = 2 * sum(loss < CROWDED * widest for _, _, loss in drawn) < len(drawn)
+    words = _target_words(target).encode(
+        x=alt.value(0 if is_left else "width"), y=alt.Y("target:Q", scale=scale, axis=axis)
+    )
     first = protections.trials[0].risk.high
     down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
     layers = [
         _rule_at(target, "y", scale, axis),
-        *_words(words, "words", align="left", baseline="top" if is_high else "bottom", dx=6, dy=5 if is_high else -4),
+        *_words(
+            words,
+            "words",
+            align="left" if is_left else "right",
+            baseline="top" if is_high else "bottom",
+            dx=6 if is_left else -6,
+            dy=5 if is_high else -4,
+        ),
         # A step: for a loss that one can bear, the least risk among the protections that were tried.
         best.mark_line(style="main-line", interpolate="step-after", opacity=0.55).encode(order="loss:Q"),
         *_words(base.transform_filter("datum.is_first").encode(text="name:N"), "words", align="left", dx=8, dy=down),

@@ -113,7 +113,7 @@ def _remedies(remedies: Sequence[Remedy]) -> list[Block]:
 
 def _best_for_each(found: Protections) -> list[Block]:
     """Show the best protection for each purpose; that of this audit is marked."""
-    if not found.best:
+    if all(best.proven is None and best.measured is None for best in found.best):
         return []
 
     def cell(at: int | None, keep: Purpose) -> Cell:

@@ -1,0 +1,240 @@
+"""What a release is for decides what is cheapest; and where nothing is enough, it is said what would be."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import get_args
+
+import pytest
+
+import habitprint as hp
+from habitprint.auditing.attacks import attack_in_every_way
+from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
+from habitprint.auditing.curves import Curve, Dimension, Point
+from habitprint.auditing.people import surest_claims
+from habitprint.auditing.remedies import Remedy, find_remedies, follow
+from habitprint.auditing.search import Decide, Goal, Protections, find_protection, run_trial
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.verdict import reach_verdict, users_needed
+from habitprint.losses import SCALES, Purpose
+from habitprint.words import percent
+
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+DECIDE: tuple[Decide, ...] = get_args(Decide)
+TABLES = TwoTables(*hp.datasets.town(150, 12, seed=4), truth="same-id")
+
+
+@cache
+def tried(keep: Purpose, decide: Decide, most_users: int = 150) -> tuple[Goal, Protections]:
+    goal = Goal(0.1, decide, keep=keep)
+    whole = attack_in_every_way(TABLES)
+    some = TABLES.sample(most_users, goal.seed)
+    part = whole if some is TABLES else attack_in_every_way(some)
+    return goal, find_protection(whole, part, [], goal, noise=False).protections
+
+
+def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
+    """Return a curve by the number of people, each point twice as many as the one before."""
+    sizes = [n // 2**power for power in range(len(shares) - 1, -1, -1)]
+    points = [
+        Point(size, f"{size:,} people", hp.Rate.of(share * n, n, 1 / size), size)
+        for size, share in zip(sizes, shares, strict=True)
+    ]
+    return Curve.of("users", "people", "", points)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decide", DECIDE)
+@pytest.mark.parametrize("keep", PURPOSES)
+def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_target(
+    keep: Purpose, decide: Decide
+) -> None:
+    goal, found = tried(keep, decide)
+    assert found.keep == keep
+    chosen = found.advised
+    assert chosen is not None
+    ways: tuple[Decide, ...] = ("proven",) if decide == "proven" else DECIDE
+    enough = [trial for trial in found.trials[1:] if any(goal.is_met_by(trial, by) for by in ways)]
+    assert chosen in enough
+    losses = [loss for trial in enough if (loss := trial.loss_for(keep)) is not None]
+    least = chosen.loss_for(keep)
+    assert least == min(losses)
+    # Of those that lose as little, it keeps the most of the patterns.
+    alike = [trial.loss for trial in enough if trial.loss_for(keep) == least and trial.loss is not None]
+    assert chosen.loss == min(alike)
+    best = next(best for best in found.best if best.keep == keep)
+    assert best.measured == found.measured
+    assert decide == "measured" or best.proven == found.chosen
+
+
+@pytest.mark.slow
+def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
+    goal, found = tried("patterns", "proven")
+    assert [best.keep for best in found.best] == list(SCALES)
+    for best in found.best:
+        for by, number in (("proven", best.proven), ("measured", best.measured)):
+            enough = [trial for trial in found.trials[1:] if goal.is_met_by(trial, by)]  # type: ignore[arg-type]
+            costs = [cost for trial in enough if (cost := trial.cost(best.keep)) is not None]
+            assert (number is None) == (not costs)
+            assert number is None or found.trials[number].cost(best.keep) == min(costs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", PURPOSES)
+def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Purpose) -> None:
+    (_, narrowed), (_, whole) = tried(keep, "proven", 60), tried(keep, "proven")
+    assert narrowed.screened
+    assert narrowed.advised is not None
+    assert whole.advised is not None
+    assert (narrowed.advised.loss_for(keep) or 0.0) <= (whole.advised.loss_for(keep) or 0.0) + 0.02
+    assert narrowed.n_on_all < whole.n_on_all
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", PURPOSES)
+def test_the_frontier_is_that_of_the_loss_that_decides(keep: Purpose) -> None:
+    _, found = tried(keep, "proven")
+    points = [(trial.loss_for(keep) or 0.0, trial.risk.high) for trial in found.trials]
+    for at in found.frontier:
+        loss, high = points[at]
+        assert not any(other <= loss and end <= high and (other, end) != (loss, high) for other, end in points)
+    assert min(end for _, end in points) == points[found.frontier[-1]][1]
+
+
+@pytest.mark.slow
+def test_the_losses_of_a_protection_are_those_of_its_release() -> None:
+    whole = attack_in_every_way(TABLES)
+    for candidate in list_candidates(TABLES.released, [], 0.1, n_users=150, noise=False)[1::6]:
+        trial = run_trial(whole, candidate, Goal(0.1))
+        assert trial.losses == hp.measure_losses(TABLES.released, candidate.mechanism(TABLES.released))
+        for keep, scale in SCALES.items():
+            assert trial.loss_for(keep) == scale.of(trial.losses)
+
+
+@pytest.mark.slow
+def test_little_is_left_only_of_what_the_release_is_for() -> None:
+    found = hp.audit(hp.datasets.town(30, 8), target=0.034, noise=False)
+    assert found.advice is not None
+    losses = found.advice.losses
+    assert losses.information_loss is not None
+    assert losses.information_loss > 0.9
+    assert losses.totals_error < 0.5
+    assert (
+        f"is {losses.information_loss:.2f}, and little is left of the patterns of each person" in found.verdict.answer
+    )
+    goal = Goal(0.034, keep="totals")
+    verdict = reach_verdict(goal, found.strongest, replace(found.protections, keep="totals"), found.people)
+    assert f"The totals error is {percent(losses.totals_error)}" in verdict.answer
+    assert "little is left" not in verdict.answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", PURPOSES)
+def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
+    found = hp.audit(hp.datasets.town(40, 8), target=0.2, keep=keep, noise=False)
+    assert found.settings.keep == found.protections.keep == keep
+    assert found.advice is not None
+    assert found.advice.keep == keep
+    assert f"The {SCALES[keep].name} is " in found.verdict.answer
+    facts = found.to_json()
+    assert hp.Audit.from_json(facts).to_json() == facts
+
+
+def test_a_purpose_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="keep"):
+        hp.audit(hp.datasets.town(12, 5), keep="beauty", noise=False)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_fewer_none_is() -> None:
+    few = hp.audit(hp.datasets.town(24, 6), target=0.04, noise=False)
+    assert few.protections.advised is None
+    assert {remedy.kind for remedy in few.remedies} == {
+        "fewer places",
+        "shorter span",
+        "more people",
+        "aggregates only",
+    }
+    more = next(remedy for remedy in few.remedies if remedy.kind == "more people")
+    assert more.number == 25
+    assert "at least 25 people in the table, 1 more than there are" in more.words
+    enough = hp.audit(hp.datasets.town(25, 6), target=0.04, noise=False)
+    assert enough.protections.advised is not None
+    assert enough.remedies == ()
+    facts = few.to_json()
+    assert hp.Audit.from_json(facts).to_json() == facts
+    assert hp.Audit.from_json(facts).remedies == few.remedies
+
+
+def unprotected(curves: Sequence[Curve], goal: Goal) -> dict[str, Remedy]:
+    """Return what would be enough for the table as it is, if no protection had been tried."""
+    whole = attack_in_every_way(TABLES)
+    as_it_is = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
+    as_it_is = replace(as_it_is, surest=surest_claims(whole.strongest_joint))
+    none = Protections(goal.keep, (as_it_is,), (), None, None, (), (), 0, 150, 150)
+    return {remedy.kind: remedy for remedy in find_remedies(goal, TABLES, curves, none)}
+
+
+def test_what_the_curves_measured_is_told_with_its_number() -> None:
+    rates = [hp.Rate.of(n_right, 1000, 0.001) for n_right in (10, 30, 300)]
+    labels = ["1 day", "3 days", "9 days"]
+    duration = Curve.of(
+        "duration",
+        "days",
+        "",
+        [Point(3.0**at, labels[at], rate, 1000, is_as_released=at == 2) for at, rate in enumerate(rates)],
+    )
+    resolution = Curve.of(
+        "resolution", "places", "", [Point(at + 1.0, f"{at} places", rates[2], 1000) for at in (1, 2)]
+    )
+    found = unprotected([resolution, duration, curve_of([0.5])], Goal(0.05))
+    assert found["shorter span"].number == 3  # the longest that is within the target
+    assert "With 3 days" in found["shorter span"].words
+    assert found["fewer places"].number is None
+    assert "Not enough alone" in found["fewer places"].words
+    visitors = (TABLES.released.counts.toarray() > 0).sum(axis=0)
+    assert found["aggregates only"].number == (visitors >= group_needed(0.05)).sum()
+
+
+def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
+    dimensions: tuple[Dimension, ...] = ("resolution", "duration", "users")
+    nothing = [Curve(dimension, "", "Too few.", ()) for dimension in dimensions]
+    found = unprotected(nothing, Goal(0.2, surest_target=0.05))
+    assert "larger groups" not in found  # fifty claims of which none is right leave more possible
+    assert found["more people"].number == 1460 == users_needed(0.05) / 0.05
+    groups = unprotected(nothing, Goal(0.2, surest_target=0.15))["larger groups"]
+    k = int(groups.number or 0)
+    high = [hp.wilson_interval(50 / size, 50)[1] for size in (k - 1, k)]
+    assert high[0] > 0.15 >= high[1]
+    grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
+    assert surest_claims(attack_in_every_way(grouped, exact=False).strongest_joint).high <= 0.15
+    assert found["fewer places"].words == "That cannot be told. Too few."
+
+
+@pytest.mark.parametrize(
+    ("shares", "why"),
+    [
+        ([0.5, 0.3, 0.2], "too few to see how the share falls"),
+        ([0.5, 0.5, 0.5, 0.49], "does not clearly fall"),
+        ([0.9, 0.88, 0.86, 0.4], "does not fall evenly"),
+        ([0.9, 0.8, 0.72, 0.65], "even among 4,000 people"),
+    ],
+)
+def test_a_curve_is_followed_only_as_far_as_is_honest(shares: list[float], why: str) -> None:
+    number, words = follow(curve_of(shares), 0.05)
+    assert number is None
+    assert why in words
+
+
+@pytest.mark.parametrize(("power", "target"), [(-0.7, 0.08), (-1.0, 0.05), (-1.3, 0.025)])
+def test_where_a_curve_is_followed_it_leads_to_the_least_number_of_people(power: float, target: float) -> None:
+    def share(n: float) -> float:
+        return 0.5 * math.pow(n / 125, power)
+
+    number, _ = follow(curve_of([share(n) for n in (125, 250, 500, 1000)]), target)
+    assert number is not None
+    assert 1000 < number < 4000
+    for factor, is_enough in ((1.1, True), (0.85, False)):
+        n = round(factor * number)
+        assert (hp.wilson_interval(share(n) * n, n)[1] <= target) == is_enough
