@@ -284,4 +284,6 @@ def resolution_curve(
     if n_in_all is not None:
         how += f" Done with a random {n:,} of {n_in_all:,} people, to save time: among fewer, risks are higher."
     axis = "places" if side is None else "side of the squares in metres"
-    return Curve.of("resolution", axis, how, sorted(points, key=lambda point: point.x))
+    as_it_is = points[0]  # with as many places as a step leaves, it is still the finest
+    in_order = sorted(points, key=lambda point: (point.x, point is as_it_is))
+    return Curve.of("resolution", axis, how, in_order)
