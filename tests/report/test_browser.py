@@ -174,6 +174,17 @@ def test_protections_come_in_order_of_loss_and_the_first_that_passes_is_marked(d
     assert desk.page.locator("tr.marked").count() == 1
 
 
+def test_what_a_row_is_about_stays_in_sight_where_its_table_is_scrolled(anywhere: Visit) -> None:
+    table = anywhere.page.locator(".scroll:has(.sortable)").first
+    name = table.locator("tbody tr th").first
+    before = name.bounding_box()
+    assert table.evaluate("(each) => { each.scrollLeft = 200; return each.scrollLeft; }") > 0
+    after = name.bounding_box()
+    assert before is not None
+    assert after is not None
+    assert after["x"] == pytest.approx(before["x"], abs=1)
+
+
 def test_tables_sort_with_the_keyboard_alone(desk: Visit) -> None:
     button = desk.page.get_by_role("button", name="Protection", exact=True)
     button.focus()
@@ -248,7 +259,13 @@ def test_the_first_page_on_paper_is_the_record_and_it_is_one_page(desk: Visit, t
     assert not desk.page.locator(".record").is_visible()  # the screen has the answer
 
 
-def test_a_record_with_all_that_may_stand_in_it_is_one_page(browser: Browser, found: hp.Audit, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_advised", [True, False])
+def test_a_record_with_all_that_may_stand_in_it_is_one_page(
+    browser: Browser, found: hp.Audit, tmp_path: Path, is_advised: bool
+) -> None:
+    if not is_advised:
+        found = hp.audit(hp.datasets.town(30, 8), target=0.02, noise=False)
+        assert found.remedies
     inputs = tuple(InputFile(f"calls of the year 2012, part {part}.parquet", "a1" * 32, 10**9) for part in range(40))
     grave = (Caution("1,000,000 of 2,000,000 rows (50%) repeat another row and count again.", is_grave=True),) * 2
     full = replace(

@@ -1,6 +1,7 @@
 """What would be enough where no protection is: fewer places, less time, more people, larger groups, totals only."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -157,7 +158,7 @@ def follow(curve: Curve, target: float) -> tuple[int | None, str]:
     >>> follow(falling(-0.9), 0.05)[0]
     2600
     >>> print(follow(falling(-0.1), 0.05)[1])
-    even among 4,000 people, to which the curve may be followed, the share would be up to 43.9%
+    even among 4,000 people, to which the curve may be followed, the share would be up to 44%
     """
     points = [point for point in curve.points if point.rate.value > 0]
     cannot = "among how many people the table would meet the target cannot be told"
@@ -199,9 +200,11 @@ def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> l
     def is_enough(size: int) -> bool:
         return wilson_interval(surest.n / size, surest.n)[1] <= allowed
 
-    k, n = group_needed(goal.target), tables.released.n_users
-    while not is_enough(k):
-        k += 1
+    least, n = group_needed(goal.target), tables.released.n_users
+    most = least
+    while not is_enough(most):
+        most *= 2
+    k = bisect_left(range(most), x=True, lo=least, key=is_enough) if most > least else least
     people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person', 'people')}"
     words = (
         f"In groups of {k:,}, no claim is right with a chance above one in {k:,}, so that of the {surest.n:,} surest "
