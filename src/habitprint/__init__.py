@@ -12,7 +12,8 @@ import typing as _typing
 
 from habitprint import datasets, markov
 from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.audit import Audit, audit
+from habitprint.auditing.audit import Audit, audit, read_audit
+from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
@@ -93,16 +94,16 @@ from habitprint.periods import (
     Split,
     split,
 )
-from habitprint.rates import Rate, wilson_interval
+from habitprint.rates import Difference, Rate, wilson_interval
 from habitprint.weighing import WEIGHTS, Weight, weights
 
 if _typing.TYPE_CHECKING:
     from habitprint.plots import plot_path, save_chart
-    from habitprint.report import render_report, write_audit, write_report
+    from habitprint.report import render_report, write_audit, write_comparison, write_report
 else:
     _DRAWN = {
         **dict.fromkeys(("plot_path", "save_chart"), "plots"),
-        **dict.fromkeys(("render_report", "write_audit", "write_report"), "report"),
+        **dict.fromkeys(("render_report", "write_audit", "write_comparison", "write_report"), "report"),
     }
 
     def __getattr__(name: str) -> object:
@@ -129,8 +130,10 @@ __all__ = [
     "BusiestWeeks",
     "Check",
     "Coarsen",
+    "Comparison",
     "ConsecutiveWeeks",
     "DateRanges",
+    "Difference",
     "DifferentialPrivacy",
     "EqualTotals",
     "Evaluation",
@@ -186,6 +189,7 @@ __all__ = [
     "check_events",
     "check_guarantees",
     "coarsen",
+    "compare",
     "datasets",
     "evaluate",
     "events_from_frame",
@@ -203,6 +207,7 @@ __all__ = [
     "proven_share",
     "pseudonymise",
     "read_advice",
+    "read_audit",
     "read_events",
     "read_histograms",
     "read_owner_record",
@@ -221,6 +226,7 @@ __all__ = [
     "wilson_interval",
     "without_repeats",
     "write_audit",
+    "write_comparison",
     "write_release",
     "write_report",
 ]

@@ -10,6 +10,7 @@ from habitprint.words import at_most, percent
 
 LEVEL = 0.95  # of every interval that decides something
 WILSON = "Wilson's score interval"
+NEWCOMBE = "Newcombe's hybrid score interval"
 
 Interval = tuple[float, float]
 
@@ -80,6 +81,67 @@ class Rate:
         """Return the rate for people, with its interval and what chance alone gives."""
         interval = f"{percent(self.level)} interval {self.interval_words}"
         return f"{percent(self.value)} ({interval}; by chance {percent(self.by_chance)})"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Hold by how much one share exceeds another, with its interval. Made by `Difference.of`.
+
+    Parameters
+    ----------
+    value
+        The one minus the other.
+    low, high
+        Its interval.
+    level, method
+        How often such an interval holds the true difference, and whose it is.
+
+    Examples
+    --------
+    >>> Difference.of(Rate.of(3, 100, 0.01), Rate.of(81, 100, 0.01)).words
+    '78 points lower (95% interval 67.7 to 84.8 points lower)'
+    >>> Difference.of(Rate.of(50, 100, 0.01), Rate.of(48, 100, 0.01)).words
+    '2 points higher (95% interval 11.6 points lower to 15.5 points higher)'
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float = LEVEL
+    method: str = NEWCOMBE
+
+    @classmethod
+    def of(cls, one: Rate, other: Rate) -> "Difference":
+        """Return by how much a rate exceeds another, whose people are taken to be others.
+
+        Newcombe's hybrid score interval, made of the two Wilson intervals (Newcombe 1998, Statistics in Medicine 17,
+        873-890, method 10): with p, l, u the share and the ends of its interval, from p₁ − p₂ − √((p₁ − l₁)² + (u₂ −
+        p₂)²) to p₁ − p₂ + √((u₁ − p₁)² + (p₂ − l₂)²).
+        """
+        value = one.value - other.value
+        low = value - math.hypot(one.value - one.low, other.high - other.value)
+        high = value + math.hypot(one.high - one.value, other.value - other.low)
+        return cls(value, max(low, -1.0), min(high, 1.0), one.level)
+
+    @property
+    def is_clear(self) -> bool:
+        """Return whether the interval leaves no difference out."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def words(self) -> str:
+        """Return the difference for people, in points."""
+        if self.is_clear:
+            nearest = round(100 * min(abs(self.low), abs(self.high)), 1)
+            interval = f"{nearest:g} to {_points(self.high if self.low > 0 else self.low)}"
+        else:
+            interval = f"{_points(self.low)} to {_points(self.high)}"
+        return f"{_points(self.value)} ({percent(self.level)} interval {interval})"
+
+
+def _points(difference: float) -> str:
+    points = round(100 * difference, 1)
+    return "no difference" if points == 0 else f"{abs(points):g} points {'higher' if points > 0 else 'lower'}"
 
 
 def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:

@@ -1,5 +1,6 @@
 """Does this meet the target? All stages of an audit, one after the other, and what they found in all."""
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, date, datetime
@@ -25,13 +26,14 @@ from habitprint.auditing.data import (
     DataFacts,
     Preparation,
     Prepared,
+    losses_words,
     prepare_events,
     prepare_tables,
 )
 from habitprint.auditing.people import People, assess_people
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
-from habitprint.auditing.times import Linkage, duration_curve, measure_times
+from habitprint.auditing.times import Linkage, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.errors import InputError, require_option, require_seed
 from habitprint.events import Events
@@ -168,6 +170,30 @@ class Audit:
         """Return the attack with the highest upper end."""
         return strongest_of(self.attacks)
 
+    @property
+    def knows_more(self) -> Attack | None:
+        """Return the attack of an adversary who knows all other time in the file, where he is the stronger one."""
+        other = self.other_time
+        return other if other is not None and other.rate.high > self.strongest.rate.high else None
+
+    @property
+    def headline(self) -> str:
+        """Return the answer, and which adversary it is about where there are two."""
+        return f"{self.verdict.answer} {self.whose}".strip()
+
+    @property
+    def whose(self) -> str:
+        """Say which adversary the measured share is about, and what the other one reaches; empty if there is one."""
+        if self.other_time is None:
+            return ""
+        limit = self.verdict.target if self.verdict.passes else None
+        return name_adversary(self.data.scope.known, self.strongest.rate, self.other_time.rate, limit)
+
+    @property
+    def lost(self) -> str:
+        """Say what a table that was protected before has lost against its original; empty if it never was."""
+        return losses_words(self.data.losses) if self.verdict.is_protected else ""
+
     def require_internal(self) -> Internal:
         """Return what stays in the house, or raise `InputError` for an audit that was read back."""
         if self.internal is None:
@@ -224,6 +250,34 @@ class Audit:
                 why="they are read as an audit writes them",
                 fix="take the report.json that an audit wrote, unchanged, or audit again",
             ) from error
+
+
+def read_audit(path: str | os.PathLike[str]) -> Audit:
+    """Read an audit back, from its folder or its ``report.json``; who is at risk is in neither.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = hp.write_audit(found, Path(folder) / "audit")
+    ...     hp.read_audit(Path(folder) / "audit").to_json() == found.to_json()
+    True
+    """
+    path = Path(path)
+    file = path / FACTS if path.is_dir() else path
+    fix = f"give the folder that habitprint audit wrote, or its {FACTS}"
+    try:
+        return Audit.from_json(msgspec.json.decode(file.read_bytes(), type=dict[str, object]))
+    except OSError as error:
+        why = "the facts of an audit are read from there"
+        raise InputError(f"cannot read {file}: {error.strerror}", why=why, fix=fix) from error
+    except (msgspec.MsgspecError, RecursionError) as error:
+        why = "the facts of an audit are JSON"
+        raise InputError(f"{file} is not the report of an audit: {error}", why=why, fix=fix) from error
+    except InputError as error:
+        raise InputError(f"{file}: {error.what}", why=error.why, fix=error.fix) from error
 
 
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
@@ -345,7 +399,7 @@ def audit(
             progress=progress,
         )
     else:
-        prepared = _prepare_pair(source, period, truth, settings)
+        prepared = _prepare_pair(source, period, truth, settings, preparation)
     return _audit(prepared, settings, grid, steps, progress)
 
 
@@ -448,7 +502,9 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _prepare_pair(source: object, period: Period | None, truth: Any, settings: Settings) -> Prepared:
+def _prepare_pair(
+    source: object, period: Period | None, truth: Any, settings: Settings, preparation: Preparation
+) -> Prepared:
     given = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
     pair = [table.histograms if isinstance(table, Release) else table for table in given]
     if len(pair) != 2 or not all(isinstance(table, Histograms) for table in pair):  # noqa: PLR2004
@@ -473,4 +529,5 @@ def _prepare_pair(source: object, period: Period | None, truth: Any, settings: S
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=given[0].steps if isinstance(given[0], Release) else (),
+        losses=preparation.losses,
     )

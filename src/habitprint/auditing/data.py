@@ -11,7 +11,7 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.events import Events, EventsCheck, check_events
 from habitprint.events.events import in_words, require_places
 from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
-from habitprint.mechanisms import InputFile, Step
+from habitprint.mechanisms import InputFile, Losses, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.periods import (
     Calendar,
@@ -32,6 +32,7 @@ from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, percent
 
+ROUNDING = 1e-9
 MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
 N_NAMED = 3  # days that are years from all others
 GIVEN = "The periods were given."
@@ -57,6 +58,8 @@ class Preparation:
         The files of the mappings to coarser places.
     command, inputs
         The command that asked for the audit, and the files that it read, without their folders.
+    losses
+        Of a released table that was protected: what it has lost against its original.
 
     Examples
     --------
@@ -73,6 +76,7 @@ class Preparation:
     coarsen: tuple[str, ...] = ()
     command: str | None = None
     inputs: tuple[InputFile, ...] = ()
+    losses: Losses | None = None
 
 
 NOTHING = Preparation()
@@ -196,6 +200,8 @@ class DataFacts:
         What totals alone would give away if counts are released, in words.
     cautions
         What a reader should know before believing the numbers, the graver first.
+    losses
+        What a released table that was protected has lost against its original; None where that is not known.
     """
 
     scope: Scope
@@ -209,6 +215,7 @@ class DataFacts:
     n_unique: int
     totals: str
     cautions: tuple[Caution, ...]
+    losses: Losses | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +248,7 @@ def prepare_tables(
     periods: str | None = None,
     spans: tuple[Span, Span] = TWO_TABLES,
     steps: tuple[Step, ...] = (),
+    losses: Losses | None = None,
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
@@ -258,7 +266,8 @@ def prepare_tables(
     how = unknown if periods is None else GIVEN
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
     scope = _scope(tables, n_in_file, spans, share_of_rows=None)
-    return Prepared(tables, _facts(tables, scope, None, periods or "two tables of histograms", how, cautions), None)
+    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses)
+    return Prepared(tables, facts, None)
 
 
 def prepare_events(
@@ -388,6 +397,7 @@ def _facts(
     periods: str,
     periods_how: str,
     cautions: Sequence[Caution],
+    losses: Losses | None = None,
 ) -> DataFacts:
     classes = share_classes(tables.released)
     return DataFacts(
@@ -402,7 +412,36 @@ def _facts(
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
         cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),
+        losses=losses,
     )
+
+
+def losses_words(losses: Losses | None) -> str:
+    """Say what a table that was protected has lost against its original, and what further losses are of.
+
+    Examples
+    --------
+    >>> losses_words(None)
+    'What the table has lost against its original is not known here. Losses of protections are of what was left.'
+    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))[:77]
+    'Against its original the table has an information loss of 0.25 (0: nothing is'
+    """
+    left = "Losses of protections are of what was left."
+    if losses is None:
+        return f"What the table has lost against its original is not known here. {left}"
+    loss = "that is not defined" if losses.information_loss is None else f"of {losses.information_loss:.2f}"
+    n_people = counted(losses.n_users, "person", "people")
+    return (
+        f"Against its original the table has an information loss {loss} (0: nothing is lost, 1: everybody looks the "
+        f"same); totals per place are off by {percent(_tidy(losses.totals_error))}; of pairs of popular places "
+        f"{percent(_tidy(losses.ranking_error))} are ranked the other way; {losses.n_users_kept:,} of {n_people} and "
+        f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} are kept. {left}"
+    )
+
+
+def _tidy(error: float) -> float:
+    """Return zero for what is only rounding."""
+    return 0.0 if abs(error) < ROUNDING else error
 
 
 def _table_facts(histograms: Histograms) -> TableFacts:

@@ -432,6 +432,38 @@ def other_time_words(other: Attack, attacks: Iterable[Attack]) -> str:
     )
 
 
+def name_adversary(known: Span, rate: Rate, other: Rate, limit: float | None = None) -> str:
+    """Say which adversary a headline is about: who knows one period. The one who knows all other time stands beside it.
+
+    Parameters
+    ----------
+    known
+        The period.
+    rate, other
+        What the one who knows it identifies, and what the other does.
+    limit
+        What the first was found to be within: where the other is not, it is said. None if he is not either.
+
+    Examples
+    --------
+    >>> week = Span.between(date(2012, 4, 16), date(2012, 4, 22))
+    >>> two = Rate.of(40, 100, 0.01), Rate.of(80, 100, 0.01)
+    >>> name_adversary(week, *two)  # doctest: +NORMALIZE_WHITESPACE
+    'This was measured with an adversary who knows 16 April 2012 to 22 April 2012; one who knows all other time in the
+    file identifies more, 80% of 100 people (95% interval 71.1% to 86.7%).'
+    >>> name_adversary(week, *two[::-1])[76:]
+    '; one who knows all other time in the file identifies no more.'
+    """
+    words = (
+        f"This was measured with an adversary who knows {known.words}; one who knows all other time in the file "
+        "identifies"
+    )
+    if other.high <= rate.high:
+        return f"{words} no more."
+    above = ", which is not within the target" if limit is not None and other.high > limit else ""
+    return f"{words} more, {_of_people(other)}{above}."
+
+
 def same_attack(other: Attack, attacks: Iterable[Attack]) -> Attack:
     """Return the attack that was made in the same way as another.
 

@@ -11,6 +11,7 @@ import typer
 import habitprint
 from habitprint.cli.audit import audit
 from habitprint.cli.check import check
+from habitprint.cli.compare import compare
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
 from habitprint.cli.ending import INTERRUPTED, ending_well
@@ -29,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (audit, inspect, split, match, path, protect, check, reproduce, demo):
+for command in (audit, compare, inspect, split, match, path, protect, check, reproduce, demo):
     app.command()(ending_well(command, matches=command in (audit, match, path, reproduce, demo)))
 app.add_typer(datasets, name="datasets")
 

@@ -286,9 +286,10 @@ def _two_tables(
     released_file, known_file = map(Path, files)
     with_truth = replace(tables, truth=tables.truth or SAME_ID)
     found = with_truth.read(released_file, known_file, user=ids.user, place=ids.place or "place", progress=progress)
+    losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
-        Preparation(coarsen=protections.mappings),
+        Preparation(coarsen=protections.mappings, losses=losses),
         truth=SAME_ID if found.truth is None else found.truth,
     )
 
@@ -427,10 +428,12 @@ def _best(found: Protections) -> Table:
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
     verdict = found.verdict
-    screen.print(Text(verdict.answer, style="bold"))
+    screen.print(Text(found.headline, style="bold"))
     screen.print()
     for detail in verdict.details:
         screen.print(f"· {detail}", markup=False)
+    if found.lost:
+        screen.print(f"· {found.lost}", markup=False)
     screen.print()
     screen.print(found.data.scope.words, markup=False)
     for caution in found.data.cautions:

@@ -1,6 +1,8 @@
 """Options of commands that start from two tables of histograms, and what they mean."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +13,7 @@ import typer
 from habitprint.cli.options import ADVERSARY, INPUT, DuplicatesOption, Options
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.mechanisms import Release, Step, read_owner_record
+from habitprint.mechanisms import OwnerRecord, Release, Step, read_owner_record
 from habitprint.mechanisms.files import owner_file, read_sidecar, sidecar
 from habitprint.progress import Progress, silent
 from habitprint.tables import read_table
@@ -29,7 +31,8 @@ class Tables:
 
     ``copied`` is None if nothing beside the release tells of it, or nobody wants to know. ``release`` is the released
     table with the steps that were copied, for more `views` than the fullest copy; ``unchanged`` is what they are views
-    of, the known table as it came.
+    of, the known table as it came. ``owner`` is what the owner's file tells of this very table; None
+    for whoever may not read it.
     """
 
     released: Histograms
@@ -38,6 +41,7 @@ class Tables:
     copied: tuple[str, ...] | None
     release: Release
     unchanged: Histograms
+    owner: OwnerRecord | None
 
 
 @dataclass(frozen=True)
@@ -92,36 +96,54 @@ class TableOptions(Options, panel=INPUT):
         released = read_histograms(released_file, user=user, place=place, duplicates=self.duplicates)
         progress("reading", 1, 2)
         unchanged = read_histograms(known_file, user=user, place=place, duplicates=self.duplicates)
-        release, known, copied = Release(released), unchanged, None
-        if not self.as_is and sidecar(released_file).exists():
-            release, known = _as_the_adversary(released_file, released, unchanged)
-            copied = tuple(step.words for step in release.steps if step.copied is not None)
+        release, known, copied, owner = Release(released), unchanged, None, None
+        if not self.as_is:
+            with _or_as_is():
+                owner = find_owner_record(released_file, self.truth_file)
+                if sidecar(released_file).exists():
+                    release = Release(released, _copied_steps(released_file, owner))
+                    known = release.public(unchanged)
+                    copied = tuple(step.words for step in release.steps if step.copied is not None)
         truth = None if self.truth is None else _read_truth(self.truth, released, known)
-        return Tables(released, known, truth, copied, release, unchanged)
+        return Tables(released, known, truth, copied, release, unchanged, owner)
 
 
-def _as_the_adversary(released_file: Path, released: Histograms, known: Histograms) -> tuple[Release, Histograms]:
-    """Return the release with its steps, and the known side changed by what anyone can copy of them.
-
-    The file beside the release tells what that is, and its owner's file the mapping that is not published.
-    """
+@contextmanager
+def _or_as_is() -> Iterator[None]:
+    """Say of files beside a release that cannot be believed how to do without them."""
     try:
-        release = Release(released, _copied_steps(released_file))
-        return release, release.public(known)
+        yield
     except InputError as error:
         fix = f"{error.fix}; or --as-is, which leaves the known side alone"
         raise InputError(error.what, why=error.why, fix=fix) from error
 
 
-def _copied_steps(released_file: Path) -> tuple[Step, ...]:
-    """Return the steps of a release: from its owner's file, for whoever may read that, or from the published one."""
+def find_owner_record(released_file: Path, key: Path | None) -> OwnerRecord | None:
+    """Return what the owner's file tells of this very table: beside it, or beside its key, for whoever may read it.
+
+    Examples
+    --------
+    >>> find_owner_record(Path("nowhere.csv"), None) is None
+    True
+    """
+    beside = owner_file(released_file)
+    for file in (beside, *([] if key is None else [key.parent / beside.name])):
+        if os.access(file, os.R_OK) and (record := read_owner_record(released_file, file)).is_as_written:
+            return record
+    return None
+
+
+def _copied_steps(released_file: Path, owner: OwnerRecord | None) -> tuple[Step, ...]:
+    """Return the steps of a release: from its owner's file, for whoever may read that, or from the published one.
+
+    Only the owner's file tells a mapping that is not published.
+    """
     told = read_sidecar(released_file)
     _require_as_written(sidecar(released_file), released_file, told.is_as_written)
-    if not os.access(owner_file(released_file), os.R_OK):
-        return told.steps
-    record = read_owner_record(released_file)
-    _require_as_written(owner_file(released_file), released_file, record.is_as_written)
-    return record.steps
+    if owner is not None:
+        return owner.steps
+    _require_as_written(owner_file(released_file), released_file, not os.access(owner_file(released_file), os.R_OK))
+    return told.steps
 
 
 def _require_as_written(beside: Path, released_file: Path, is_as_written: bool) -> None:

@@ -325,8 +325,15 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
 
 
-def read_owner_record(path: str | os.PathLike[str]) -> OwnerRecord:
+def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str] | None = None) -> OwnerRecord:
     """Read what the owner's file beside a release tells: steps with whole mappings, findings, losses, and inputs.
+
+    Parameters
+    ----------
+    path
+        The table.
+    owner
+        The owner's file, where it is kept elsewhere; None for the one beside the table.
 
     Examples
     --------
@@ -338,7 +345,7 @@ def read_owner_record(path: str | os.PathLike[str]) -> OwnerRecord:
     ...     hp.read_owner_record(Path(folder) / "safer.csv").steps[0].findings
     {'n_counts_suppressed': 1, 'n_users_discarded': 0}
     """
-    beside = owner_file(path)
+    beside = owner_file(path) if owner is None else Path(owner)
     told = _read_json(beside, Path(path))
     if not all(isinstance(told.get(name), list) for name in ("steps", "inputs")):
         raise _unreadable(beside, "it has no lists of steps and inputs")

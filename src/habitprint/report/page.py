@@ -152,11 +152,11 @@ class Record:
 class Page:
     """Hold a whole report: the question, its answer, the sections that explain it, and the record for paper.
 
-    `note`, its first line, says for whom it is.
+    `note`, its first line, says for whom it is; a page that no record goes with has None.
     """
 
     note: str
-    record: Record
+    record: Record | None
     source: str
     question: str
     answer: str

@@ -94,7 +94,7 @@ def _paragraph(audit: Audit) -> str:
         source=audit.settings.source,
         released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
         n_known=counted(scope.n_known, "person", "people"),
-        answer=audit.verdict.answer,
+        answer=audit.headline,
     )
 
 
@@ -110,6 +110,7 @@ def _findings(audit: Audit) -> list[Term]:
         Term("Result, proven", _proven(audit)),
         Term("Advice", _advice(audit)),
         *_remedies(audit),
+        *([Term("Lost already", audit.lost)] if audit.lost else []),
         Term("Not covered", _not_covered(audit)),
         Term("Which risks", KINDS_OF_RISK),
         Term("Made by", program),

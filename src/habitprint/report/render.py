@@ -13,6 +13,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from habitprint.auditing.audit import Audit
 from habitprint.files import check_target, write_text
+from habitprint.rates import Rate
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Record, Text
 from habitprint.report.people import people_section
@@ -88,7 +89,7 @@ def build_page(audit: Audit) -> Page:
         record=build_record(audit),
         source=audit.settings.source,
         question="Does this meet the target?",
-        answer=audit.verdict.answer,
+        answer=audit.headline,
         about="Re-identification audit of",
         opening=tuple(_opening(audit)),
         sections=(
@@ -116,11 +117,15 @@ def _opening(audit: Audit) -> list[Block]:
     verdict = audit.verdict
     proven = verdict.proven
     is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.settings.decide == "proven")
-    chance = f"; by chance {percent(rate.by_chance)}"
     bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "nothing"
+    more = audit.knows_more
+    # Where there are two adversaries, each number says whose it is.
+    label = "Measured" if audit.other_time is None else "Measured, one period known"
+    others = [] if more is None else [_number("Measured, all other time known", more.rate)]
     numbers = Numbers(
         (
-            Number("Measured", percent(rate.value), f"{whole(rate.n_correct)} of {rate.n:,} people{chance}"),
+            _number(label, rate, f"; by chance {percent(rate.by_chance)}"),
+            *others,
             Number("95% interval", rate.interval_words, "for comparison" if is_proof else "its upper end decides"),
             Number("Proven", bound, "this decides" if is_proof else "about anybody"),
             Number("Target", percent(target), "at most"),
@@ -135,6 +140,7 @@ def _opening(audit: Audit) -> list[Block]:
         *(Text(sentence(caution.words), warns=True) for caution in audit.data.cautions if caution.is_grave),
         numbers,
         *(Text(detail) for detail in audit.verdict.details),
+        *([Text(audit.lost)] if audit.lost else []),
         *_gate(audit),
         Figure(
             "Share of the people that the strongest attack identifies",
@@ -142,6 +148,10 @@ def _opening(audit: Audit) -> list[Block]:
             (Picture("answer-picture", picture),),
         ),
     ]
+
+
+def _number(label: str, rate: Rate, chance: str = "") -> Number:
+    return Number(label, percent(rate.value), f"{whole(rate.n_correct)} of {rate.n:,} people{chance}")
 
 
 def _gate(audit: Audit) -> list[Text]:

@@ -1,0 +1,421 @@
+"""Audits side by side: candidate releases, one before and after protection, or two periods."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import msgspec
+
+from habitprint.auditing.attacks import Attack
+from habitprint.auditing.audit import Audit, Settings
+from habitprint.auditing.data import TWO_TABLES, Scope
+from habitprint.auditing.search import Decide, Trial
+from habitprint.errors import InputError
+from habitprint.mechanisms import InputFile, Losses, ProvenShare
+from habitprint.rates import Difference, Rate
+from habitprint.words import at_most, counted, percent, whole
+
+SCHEMA = "habitprint-comparison/1"
+FEWEST = 2
+
+Aspect = Literal[
+    "release span",
+    "known span",
+    "people counted",
+    "people in the file",
+    "places released",
+    "how habits are counted",
+    "share of the people known",
+    "strongest attack",
+    "target",
+    "what decides",
+]
+
+
+@dataclass(frozen=True)
+class Unlike:
+    """Hold in what an audit differs from the first one, and how both have it, in words; None where that is not told.
+
+    Examples
+    --------
+    >>> Unlike("target", "5%", "10%").words, Unlike("release span", "9 April 2012 to 15 April 2012", None).words
+    ('target: 10%, not 5%', 'release span: not told of both')
+    """
+
+    aspect: Aspect
+    first: str | None
+    here: str | None
+
+    @property
+    def is_told(self) -> bool:
+        """Return whether both audits tell it: two tables do not tell which time they are of."""
+        return self.first is not None and self.here is not None
+
+    @property
+    def is_finding(self) -> bool:
+        """Return whether it was found and not asked for: then no difference comes from it."""
+        return self.aspect == "strongest attack"
+
+    @property
+    def words(self) -> str:
+        """Return the same as a clause."""
+        return f"{self.aspect}: {self.here}, not {self.first}" if self.is_told else f"{self.aspect}: not told of both"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Hold what an audit found, as far as it is compared.
+
+    Parameters
+    ----------
+    name, made_on
+        What it is called here, and when it was made.
+    scope
+        Whom and which time it is about.
+    strongest, other_time
+        The strongest attack on the released table; and that of an adversary who knows all other time in the file, where
+        he finds more, else None.
+    proven
+        What anybody could reach.
+    target, decide, is_protected, passes, answer
+        The target, what decides about a protected table, whether this one was, whether it meets the target, in words.
+    losses
+        What a table that was protected has lost against its original; None where it was not, or nobody knows.
+    advised
+        The cheapest protection that meets the target; None if none is needed, or none does.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> Compared.of(hp.audit(hp.datasets.town(12, 5), noise=False), "town").verdict
+    'misses the target of 5%'
+    """
+
+    name: str
+    made_on: date
+    scope: Scope
+    strongest: Attack
+    other_time: Attack | None
+    proven: ProvenShare
+    target: float
+    decide: Decide
+    is_protected: bool
+    passes: bool
+    answer: str
+    losses: Losses | None
+    advised: Trial | None
+
+    @classmethod
+    def of(cls, audit: Audit, name: str) -> "Compared":
+        """Return what is compared of an audit."""
+        settings, verdict = audit.settings, audit.verdict
+        return cls(
+            name=name,
+            made_on=settings.made_on,
+            scope=audit.data.scope,
+            strongest=audit.strongest,
+            other_time=audit.knows_more,
+            proven=verdict.proven,
+            target=settings.target,
+            decide=settings.decide,
+            is_protected=verdict.is_protected,
+            passes=verdict.passes,
+            answer=audit.headline,
+            losses=audit.data.losses,
+            advised=None if verdict.passes else audit.protections.advised,
+        )
+
+    @property
+    def rate(self) -> Rate:
+        """Return what the strongest attack identifies."""
+        return self.strongest.rate
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the target is met, and by what."""
+        how = "proven" if self.proven.is_within(self.target) else "measured"
+        target = percent(self.target)
+        return f"meets the target of {target}, {how}" if self.passes else f"misses the target of {target}"
+
+    @property
+    def words(self) -> str:
+        """Say what was measured and proven."""
+        bound = f"proven: at most {at_most(self.proven.mean)}" if self.proven.mean < 1 else "nothing is proven"
+        return (
+            f"“{self.name}” {self.verdict}: {whole(self.rate.n_correct)} of {counted(self.rate.n, 'person', 'people')} "
+            f"are identified ({self.rate.words}); {bound}."
+        )
+
+    @property
+    def lost(self) -> str:
+        """Say what the table itself has lost."""
+        if not self.is_protected:
+            return "nothing: it is not protected"
+        if self.losses is None:
+            return "not known: the owner’s file was not there"
+        loss = self.losses.information_loss
+        return "not defined" if loss is None else f"{loss:.2f}"
+
+
+@dataclass(frozen=True)
+class Against:
+    """Hold how an audit stands to the first.
+
+    Parameters
+    ----------
+    compared
+        What it found.
+    difference
+        By how much its measured share exceeds that of the first.
+    unlike
+        In what else the two differ: what the difference may come from.
+    shared_inputs
+        Names of files that both read: people in them are in both.
+    """
+
+    compared: Compared
+    difference: Difference
+    unlike: tuple[Unlike, ...]
+    shared_inputs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Hold audits side by side. Made by `habitprint.compare`.
+
+    Parameters
+    ----------
+    first
+        What the others are compared with.
+    others
+        Each with its difference.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> import habitprint as hp
+    >>> strict = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> lenient = replace(strict, settings=replace(strict.settings, target=0.2))
+    >>> found = hp.compare([strict, lenient], names=["strict", "lenient"])
+    >>> found.others[0].difference.words
+    'no difference (95% interval 30.6 points lower to 30.6 points higher)'
+    >>> found.others[0].unlike[0].words
+    'target: 20%, not 5%'
+    """
+
+    first: Compared
+    others: tuple[Against, ...]
+
+    @property
+    def audits(self) -> tuple[Compared, ...]:
+        """Return all audits, in their order."""
+        return (self.first, *(other.compared for other in self.others))
+
+    @property
+    def answer(self) -> str:
+        """Say which audits meet their targets."""
+        passing = [audit.name for audit in self.audits if audit.passes]
+        n = len(self.audits)
+        if not passing:
+            return f"None of the {n} tables meets its target."
+        if len(passing) == n:
+            return f"All {n} tables meet their targets."
+        named = _listed([f"“{name}”" for name in passing])
+        return f"Of {n} tables, {len(passing)} {'meets its target' if len(passing) == 1 else 'meet theirs'}: {named}."
+
+    @property
+    def differences(self) -> tuple[str, ...]:
+        """Say of each audit how its measured share stands to the first."""
+        return tuple(_stands(self.first, other) for other in self.others)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say what else differs, so that nobody takes one thing for another."""
+        return tuple(
+            f"“{other.compared.name}” and “{self.first.name}” differ in {'; '.join(told)}. "
+            "The difference of the shares may come from any of it."
+            for other in self.others
+            if (told := [unlike.words for unlike in other.unlike if unlike.is_told and not unlike.is_finding])
+        )
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Say what cannot be compared, because an audit of two tables does not tell it."""
+        return tuple(
+            f"Whether “{other.compared.name}” and “{self.first.name}” are alike in {_listed(untold)} is not told."
+            for other in self.others
+            if (untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told])
+        )
+
+    @property
+    def about_people(self) -> tuple[str, ...]:
+        """Say what the intervals take for granted about people who are in two audits."""
+        shared = [other for other in self.others if other.shared_inputs]
+        known = tuple(
+            f"“{other.compared.name}” and “{self.first.name}” were made from the same "
+            f"{_files(other.shared_inputs)}, so people are in both."
+            for other in shared
+        )
+        return (INDEPENDENT, IN_BOTH, *known)
+
+    def to_text(self) -> str:
+        """Return it as JSON."""
+        return msgspec.json.format(msgspec.json.encode(_Told(SCHEMA, self.answer, self)), indent=1).decode()
+
+
+INDEPENDENT = (
+    "The interval of a difference is Newcombe’s hybrid score interval, made of the two Wilson intervals. It takes the "
+    "people of two audits for different people, because no report names anybody."
+)
+IN_BOTH = (
+    "Where the same people are in both, as before and after a protection, those who are easily found in one are mostly "
+    "those who are easily found in the other. Then the interval is wider than need be: a clear difference is clear all "
+    "the same. If it were the other way round, which nothing here can rule out, it would be too narrow."
+)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Hold what goes into the JSON of a comparison."""
+
+    schema: str
+    answer: str
+    comparison: Comparison
+
+
+def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comparison:
+    """Put audits side by side, each with the difference of its measured share from that of the first.
+
+    Parameters
+    ----------
+    audits
+        Two or more: candidate releases, one before and after protection, or two periods. What differs between them is
+        told beside the difference.
+    names
+        What each is called; None for the names of their data.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(12, 5)
+    >>> before = hp.audit((released, known), target=0.2, noise=False)
+    >>> after = hp.audit((before.advice.mechanism(released), known), target=0.2, noise=False)
+    >>> found = hp.compare([before, after], ["before", "after"])
+    >>> found.answer, found.others[0].difference.is_clear
+    ('Of 2 tables, 1 meets its target: “after”.', True)
+    """
+    given = tuple(audits)
+    _require_comparable(given)
+    called = _distinct([audit.settings.source for audit in given] if names is None else list(names))
+    if len(called) != len(given):
+        raise InputError(
+            f"{len(called)} names for {len(given)} audits", why="each has one", fix="give a name for each, or none"
+        )
+    first, *others = (Compared.of(audit, name) for audit, name in zip(given, called, strict=True))
+    return Comparison(
+        first,
+        tuple(
+            Against(
+                other,
+                Difference.of(other.rate, first.rate),
+                tuple(_unlike(given[0], audit)),
+                _shared(given[0].settings.inputs, audit.settings.inputs),
+            )
+            for audit, other in zip(given[1:], others, strict=True)
+        ),
+    )
+
+
+def _require_comparable(audits: Sequence[Audit]) -> None:
+    if len(audits) < FEWEST:
+        raise InputError(
+            f"{counted(len(audits), 'audit')} to compare",
+            why="a comparison is between two or more",
+            fix="give at least two, such as before and after protection",
+        )
+    texts = [audit.to_text() for audit in audits]
+    if len(set(texts)) < len(texts):
+        again = next(at for at, text in enumerate(texts) if text in texts[:at])
+        raise InputError(
+            f"audits {texts.index(texts[again]) + 1} and {again + 1} are the same",
+            why="between an audit and itself there is no difference",
+            fix="give each audit once",
+        )
+    levels = {audit.strongest.rate.level for audit in audits}
+    if len(levels) > 1:
+        raise InputError(
+            f"their intervals are of different levels: {' and '.join(map(percent, sorted(levels)))}",
+            why="the interval of a difference is made of two intervals of one level",
+            fix="audit again with one version of habitprint",
+        )
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    """Return names of which no two are the same."""
+    many = Counter(names)
+    return [name if many[name] == 1 else f"{name} ({at})" for at, name in enumerate(names, 1)]
+
+
+def _unlike(first: Audit, other: Audit) -> Iterable[Unlike]:
+    """Return in what two audits differ beyond what they found."""
+    for (aspect, before), (_, here) in zip(_aspects(first), _aspects(other), strict=True):
+        if before != here:
+            yield Unlike(aspect, before, here)
+
+
+def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
+    settings, scope = audit.settings, audit.data.scope
+    return [
+        ("release span", None if scope.released in TWO_TABLES else scope.released.words),
+        ("known span", None if scope.known in TWO_TABLES else scope.known.words),
+        ("people counted", f"{audit.strongest.rate.n:,}"),
+        ("people in the file", f"{scope.n_in_file:,}"),
+        ("places released", f"{audit.data.released.n_places:,}"),
+        ("how habits are counted", _counted_how(settings)),
+        ("share of the people known", percent(1.0 if settings.overlap is None else settings.overlap)),
+        ("strongest attack", audit.strongest.name),
+        ("target", percent(settings.target)),
+        ("what decides", f"what is {settings.decide}"),
+    ]
+
+
+def _counted_how(settings: Settings) -> str | None:
+    if settings.count is None:
+        return None
+    parts = [
+        settings.count,
+        "" if settings.active in (None, 1) else f"at least {settings.active} events",
+        "" if settings.side is None else f"squares of {settings.side:g} m",
+        "" if not settings.by_hours else f"blocks of {counted(settings.by_hours, 'hour')}",
+        "days of the week apart" if settings.by_weekday else "",
+        f"shared histories: {settings.shared}" if settings.shared in ("merge", "drop") else "",
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _shared(inputs: Sequence[InputFile], others: Sequence[InputFile]) -> tuple[str, ...]:
+    hashes = {file.sha256 for file in inputs}
+    return tuple(file.name for file in others if file.sha256 in hashes)
+
+
+def _stands(first: Compared, other: Against) -> str:
+    clear = "" if other.difference.is_clear else "; that may be chance"
+    return (
+        f"“{other.compared.name}” against “{first.name}”: {_share(other.compared.rate)} are identified instead of "
+        f"{_share(first.rate)}, {other.difference.words}{clear}."
+    )
+
+
+def _share(rate: Rate) -> str:
+    return f"{percent(rate.value)} of {counted(rate.n, 'person', 'people')}"
+
+
+def _listed(things: Sequence[str]) -> str:
+    *some, last = things
+    return f"{', '.join(some)} and {last}" if some else last
+
+
+def _files(names: Sequence[str]) -> str:
+    return f"{'file' if len(names) == 1 else 'files'} {_listed(names)}"

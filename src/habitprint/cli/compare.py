@@ -1,0 +1,106 @@
+"""``habitprint compare``: audits side by side."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from habitprint.auditing.audit import FACTS, read_audit
+from habitprint.auditing.compare import Compared, Comparison
+from habitprint.auditing.compare import compare as compare_audits
+from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_inputs
+from habitprint.files import check_target
+from habitprint.words import at_most, counted, percent
+
+
+def _advised(audit: Compared) -> str:
+    if audit.advised is not None:
+        return audit.advised.label
+    return "none is needed" if audit.passes else "none that was tried is enough"
+
+
+ROWS: dict[str, Callable[[Compared], str]] = {
+    "identified": lambda audit: f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person', 'people')}",
+    "95% interval": lambda audit: audit.rate.interval_words,
+    "proven": lambda audit: f"at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing",
+    "verdict": lambda audit: audit.verdict,
+    "information loss": lambda audit: audit.lost,
+    "advice": _advised,
+}
+
+
+def compare(
+    audits: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Folders that habitprint audit wrote, or their report.json: the others are compared with the first.",
+            metavar="AUDIT AUDIT …",
+        ),
+    ],
+    *,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a page to this .html file.", rich_help_panel=OUTPUT, metavar="PAGE")
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Put audits side by side: candidate releases, one before and after protection, or two periods.
+
+    Shows scope, measured share, proven bound, verdict, losses and advice of each,
+    and by how much its measured share differs from that of the first, with the interval of the difference.
+    What else differs between them is said.
+
+    [bold]Examples[/bold]
+
+    habitprint compare audit audit-again
+
+    habitprint compare by-product by-category --out compared.html
+    """
+    if out is not None:
+        check_target(out, overwrite=force)
+        refuse_inputs(out, *audits)
+    read = [read_audit(path) for path in audits]
+    found = compare_audits(read, map(_name, audits))
+    if out is not None:
+        from habitprint.report import write_comparison  # noqa: PLC0415  (what draws is loaded only when it is needed)
+
+        write_comparison(found, out, overwrite=force)
+    if as_json:
+        typer.echo(found.to_text())
+        return
+    _tell(found, Console(highlight=False))
+    if out is not None:
+        typer.echo(f"written to {out}")
+
+
+def _name(path: Path) -> str:
+    """Return what an audit is called: its folder, or its file, without where that is."""
+    place = path.resolve()
+    if place.is_dir():
+        return place.name
+    return place.parent.name if place.name == FACTS else place.stem
+
+
+def _tell(found: Comparison, screen: Console) -> None:
+    screen.print(Text(found.answer, style="bold"))
+    screen.print()
+    table = Table("", box=None, padding=(0, 2, 0, 0), header_style="bold")
+    for audit in found.audits:
+        table.add_column(Text(audit.name))
+    for name, cell in ROWS.items():
+        table.add_row(name, *(Text(cell(audit)) for audit in found.audits))
+    screen.print(table)
+    screen.print()
+    for audit in found.audits:
+        screen.print(f"{audit.name}: {audit.scope.words}", markup=False)
+    screen.print()
+    for words in found.differences:
+        screen.print(f"· {words}", markup=False)
+    for words in found.warnings:
+        screen.print(f"warning: {words}", markup=False)
+    for words in (*found.unknown, *found.about_people):
+        screen.print(f"note: {words}", markup=False)

@@ -1,0 +1,205 @@
+"""The page of a comparison: audits side by side, in the look of a report."""
+
+import os
+from pathlib import Path
+
+from habitprint.auditing.compare import Compared, Comparison
+from habitprint.files import check_target, write_text
+from habitprint.report.charts import Bar, rates_picture
+from habitprint.report.page import Block, Bullets, Cell, Figure, Page, Picture, Section, Table, Term, Terms, Text, table
+from habitprint.report.render import render_page
+from habitprint.report.sections import key_to_rates, rate_cells
+from habitprint.report.texts import INTERNAL
+from habitprint.versions import versions
+from habitprint.words import at_most, in_column, percent, rounded_up, sentence
+
+NONE = "–"
+SHARES = (
+    "“Share” is what the strongest attack that was made identifies. “Proven” holds for anybody, whatever they know; "
+    "100% says that nothing is proven."
+)
+
+
+def write_comparison(found: Comparison, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a comparison of audits to an HTML file, in one piece or not at all.
+
+    Parameters
+    ----------
+    found
+        What `habitprint.compare` found.
+    path
+        Where to write; nothing is overwritten unless `overwrite` is true.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> found = hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_comparison(found, Path(folder) / "compared.html")
+    ...     (Path(folder) / "compared.html").read_text().startswith("<!doctype html>")
+    True
+    """
+    check_target(Path(path), overwrite=overwrite)
+    write_text(Path(path), render_page(build_comparison(found)), overwrite=overwrite)
+
+
+def build_comparison(found: Comparison) -> Page:
+    """Return the page of a comparison.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> page = build_comparison(hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14)))
+    >>> page.answer
+    'None of the 2 tables meets its target.'
+    """
+    names = " and ".join(f"“{audit.name}”" for audit in found.audits)
+    return Page(
+        note=INTERNAL,
+        record=None,
+        source=names,
+        question="How do these releases compare?",
+        answer=found.answer,
+        about="Comparison of re-identification audits:",
+        opening=tuple(_opening(found)),
+        sections=(_shares(found), _scopes(found), _losses(found), _advice(found), _reading(found)),
+        ending=f"Made by habitprint {versions()['habitprint']}. This page makes no request to any network.",
+    )
+
+
+def _opening(found: Comparison) -> list[Block]:
+    target = found.first.target
+    picture = rates_picture(
+        [Bar(audit.name, audit.rate, is_main=audit is not found.first) for audit in found.audits],
+        target,
+        "Share of the people identified in each audit, with its interval.",
+    )
+    whose = (
+        "" if all(audit.target == target for audit in found.audits) else f" It is the target of “{found.first.name}”."
+    )
+    return [
+        *(Text(words) for words in found.differences),
+        *(Text(words, warns=True) for words in found.warnings),
+        Figure(
+            "Share of the people that the strongest attack identifies",
+            key_to_rates(target) + whose,
+            (Picture("comparison-picture", picture),),
+        ),
+    ]
+
+
+def _shares(found: Comparison) -> Section:
+    heads = [
+        "Audit",
+        "Right",
+        "Of",
+        "Share",
+        "Lower end",
+        "Upper end",
+        "By chance",
+        "Proven: at most",
+        "Target",
+        "Meets it",
+    ]
+    rows = [
+        [
+            Cell(audit.name),
+            *rate_cells(audit.rate),
+            Cell(in_column(rounded_up(audit.proven.mean)), audit.proven.mean),
+            Cell(percent(audit.target), audit.target),
+            Cell("yes" if audit.passes else "no"),
+        ]
+        for audit in found.audits
+    ]
+    differences: list[list[Cell | str]] = [
+        [
+            other.compared.name,
+            *(
+                Cell(_points(each), each)
+                for each in (other.difference.value, other.difference.low, other.difference.high)
+            ),
+            "yes" if other.difference.is_clear else "no",
+        ]
+        for other in found.others
+    ]
+    against = f"Difference of the share from “{found.first.name}”, in points"
+    terms = Terms(tuple(Term(audit.name, audit.answer) for audit in found.audits))
+    return Section(
+        "shares",
+        "The shares, and whether they meet the target",
+        (
+            table("The audits", heads, rows, note=SHARES),
+            table(against, ["Audit", "Difference", "Lower end", "Upper end", "Clear of chance"], differences),
+            terms,
+            *_other_time(found),
+        ),
+    )
+
+
+def _other_time(found: Comparison) -> list[Block]:
+    rows: list[list[Cell | str]] = [
+        [audit.name, *rate_cells(audit.other_time.rate)] for audit in found.audits if audit.other_time is not None
+    ]
+    heads = ["Audit", "Right", "Of", "Share", "Lower end", "Upper end", "By chance"]
+    return [table("If all other time in the file is known, which finds more", heads, rows)] if rows else []
+
+
+def _points(difference: float) -> str:
+    return f"{100 * difference:+.1f}".replace("-", "−")
+
+
+def _scopes(found: Comparison) -> Section:
+    terms = tuple(Term(audit.name, audit.scope.words) for audit in found.audits)
+    unlike = tuple(
+        sentence(f"“{other.compared.name}”, {unlike.words}")
+        for other in found.others
+        for unlike in other.unlike
+        if unlike.is_told
+    )
+    blocks: list[Block] = [Terms(terms)]
+    if unlike:
+        blocks += [Text(f"What differs from “{found.first.name}” beside the shares:"), Bullets(unlike)]
+    return Section("scope", "Whom and which time they are about", tuple(blocks))
+
+
+def _losses(found: Comparison) -> Section:
+    heads = ["Audit", "Information loss", "Totals error", "Ranking error", "People kept", "Places kept"]
+    rows = [[Cell(audit.name), *_loss_cells(audit)] for audit in found.audits]
+    note = "Information loss: 0 if nothing is lost, 1 if everybody looks the same."
+    return Section("losses", "What the tables have lost", (table("Against their originals", heads, rows, note=note),))
+
+
+def _loss_cells(audit: Compared) -> list[Cell]:
+    losses = audit.losses
+    if losses is None:
+        return [Cell(audit.lost), *(Cell(NONE) for _ in range(4))]
+    errors = [Cell(in_column(round(each, 9)), each) for each in (losses.totals_error, losses.ranking_error)]
+    kept = [(losses.n_users_kept, losses.n_users), (losses.n_places_kept, losses.n_places)]
+    return [Cell(audit.lost, losses.information_loss), *errors, *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)]
+
+
+def _advice(found: Comparison) -> Section:
+    rows = [[Cell(audit.name), *_advice_cells(audit)] for audit in found.audits]
+    heads = ["Audit", "Advice", "Proven: at most", "Measured, up to", "Information loss", "People left out"]
+    made: Table = table("The cheapest protection that meets the target", heads, rows)
+    return Section("advice", "What each audit advises", (made,))
+
+
+def _advice_cells(audit: Compared) -> list[Cell]:
+    trial = audit.advised
+    if trial is None:
+        words = "none is needed" if audit.passes else "none that was tried is enough"
+        return [Cell(words), *(Cell(NONE) for _ in range(4))]
+    loss = Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss)
+    return [
+        Cell(trial.label),
+        Cell(at_most(trial.proven.mean), trial.proven.mean),
+        Cell(at_most(trial.risk.high), trial.risk.high),
+        loss,
+        Cell(f"{trial.n_dropped:,}", trial.n_dropped),
+    ]
+
+
+def _reading(found: Comparison) -> Section:
+    return Section("reading", "How to read the differences", (Bullets((*found.unknown, *found.about_people)),))
