@@ -4,6 +4,7 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Self, get_args, overload
 
 import polars as pl
@@ -33,6 +34,8 @@ class PlaceMapping:
     ----------
     table
         Columns ``place`` and ``to``: ids, each place once. An integer and its decimal text are the same id.
+    source
+        The file that it was read from, for messages; None if there is none.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class PlaceMapping:
     """
 
     table: pl.DataFrame
+    source: str | None = None
 
     def __post_init__(self) -> None:
         require_columns(self.table, ["place", "to"], source="the mapping")
@@ -205,7 +209,7 @@ def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to
     """
     table = read_table(path)
     try:
-        return PlaceMapping.from_table(table, place=place, to=to)
+        return replace(PlaceMapping.from_table(table, place=place, to=to), source=Path(path).name)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
 

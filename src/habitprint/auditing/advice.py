@@ -10,7 +10,7 @@ import msgspec
 import polars as pl
 
 from habitprint.auditing.candidates import Candidate
-from habitprint.auditing.data import Scope
+from habitprint.auditing.data import EventsAsked, Scope
 from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
 from habitprint.losses import Purpose
@@ -43,6 +43,8 @@ class Advice:
         What the release is for, and what is lost: no other that is enough was found to lose less for that purpose.
     scope
         Whom and which time that was measured on.
+    events
+        How the events were read and cut; None where two tables of counts were audited, or nobody told.
 
     Examples
     --------
@@ -64,9 +66,12 @@ class Advice:
     keep: Purpose
     losses: Losses
     scope: Scope
+    events: EventsAsked | None = None
 
     @classmethod
-    def of(cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope) -> "Advice":
+    def of(
+        cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventsAsked | None = None
+    ) -> "Advice":
         """Return the advice to protect a table like this."""
         table = pl.DataFrame({"place": [], "to": []}) if candidate.mapping is None else candidate.mapping.table
         pairs: Sequence[tuple[str, str]] = table.select(pl.col("place", "to").cast(pl.String)).rows()
@@ -83,6 +88,7 @@ class Advice:
             goal.keep,
             trial.losses,
             scope,
+            events,
         )
 
     @property

@@ -24,6 +24,7 @@ from habitprint.auditing.data import (
     NOTHING,
     TWO_TABLES,
     DataFacts,
+    EventsAsked,
     Preparation,
     Prepared,
     losses_words,
@@ -400,11 +401,16 @@ def audit(
         )
     else:
         prepared = _prepare_pair(source, period, truth, settings, preparation)
-    return _audit(prepared, settings, grid, steps, progress)
+    return _audit(prepared, settings, grid, steps, preparation.events, progress)
 
 
 def _audit(
-    prepared: Prepared, settings: Settings, grid: Grid | None, mappings: Iterable[PlaceMapping], progress: Progress
+    prepared: Prepared,
+    settings: Settings,
+    grid: Grid | None,
+    mappings: Iterable[PlaceMapping],
+    events: EventsAsked | None,
+    progress: Progress,
 ) -> Audit:
     seed = settings.seed
     whole = attack_in_every_way(prepared.tables, seed=seed, progress=progress)
@@ -447,7 +453,7 @@ def _audit(
     )
     advised, advice = found.protections.advised, None
     if advised is not None and found.chosen is not None:
-        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope)
+        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, events)
     return Audit(
         settings=settings,
         versions=versions(),

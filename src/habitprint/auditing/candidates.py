@@ -404,9 +404,9 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
     lost = mapping.find_unknown(released)["place"].to_list()
     if lost:
         raise InputError(
-            f"mapping {number} does not say what becomes of place {first_few(lost, 3)}",
+            f"{mapping.source or f'mapping {number}'} does not say what becomes of place {first_few(lost, 3)}",
             why="every released place goes to some coarser one",
-            fix="add these places to the mapping",
+            fix=f"add these places to {mapping.source or 'the mapping'}",
         )
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many

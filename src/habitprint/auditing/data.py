@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.events import Events, EventsCheck, check_events
+from habitprint.events import Events, EventsCheck, OnBadRows, check_events
 from habitprint.events.events import in_words, require_places
 from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
 from habitprint.mechanisms import InputFile, Losses, Step
 from habitprint.mechanisms.exposure import totals_exposure
+from habitprint.mechanisms.release import holds_shares
 from habitprint.periods import (
     Calendar,
     DateRanges,
@@ -25,6 +26,7 @@ from habitprint.periods import (
     count_days,
     split,
 )
+from habitprint.periods.dates import DayName
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -32,12 +34,55 @@ from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, percent
 
+Shared = Literal["keep", "merge", "drop"]
+
 ROUNDING = 1e-9
 MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
 N_NAMED = 3  # days that are years from all others
 GIVEN = "The periods were given."
 UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
 TWO_TABLES = (Span("the released table"), Span("the known table"))
+
+
+@dataclass(frozen=True)
+class EventsAsked:
+    """Hold how a file of events was read and cut, in the words of the command line: the same can be done to it again.
+
+    Each field is the option of its name; None is not given. `box` is given wherever there is a grid, so that another
+    file has the same squares, and `mapping` is the whole path of a file.
+
+    Examples
+    --------
+    >>> EventsAsked(user="caller", place="antenna").time_zone
+    'UTC'
+    """
+
+    user: str = "user"
+    place: str | None = None
+    time: str = "time"
+    lat: str | None = None
+    lon: str | None = None
+    seconds: str | None = None
+    columns: str | None = None
+    time_zone: str = "UTC"
+    time_format: str | None = None
+    on_bad_rows: OnBadRows = "skip"
+    shared: Shared = "keep"
+    release_span: str | None = None
+    known_span: str | None = None
+    weeks: str | None = None
+    ranges: str | None = None
+    halves: bool = False
+    days: str | None = None
+    first_day: DayName = "monday"
+    active: int = 1
+    count: CountedAs = "visits"
+    side: float | None = None
+    box: str | None = None
+    mapping: str | None = None
+    map_to: str = "to"
+    by_hours: int | None = None
+    by_weekday: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,6 +105,8 @@ class Preparation:
         The command that asked for the audit, and the files that it read, without their folders.
     losses
         Of a released table that was protected: what it has lost against its original.
+    events
+        Of a file of events: how it was read, for whoever reads it again.
 
     Examples
     --------
@@ -77,6 +124,7 @@ class Preparation:
     command: str | None = None
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
+    events: EventsAsked | None = None
 
 
 NOTHING = Preparation()
@@ -202,6 +250,8 @@ class DataFacts:
         What a reader should know before believing the numbers, the graver first.
     losses
         What a released table that was protected has lost against its original; None where that is not known.
+    has_shares
+        Whether the released table holds shares, and not counts.
     """
 
     scope: Scope
@@ -216,6 +266,7 @@ class DataFacts:
     totals: str
     cautions: tuple[Caution, ...]
     losses: Losses | None = None
+    has_shares: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -413,6 +464,7 @@ def _facts(
         totals=totals_exposure(tables.released).words,
         cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),
         losses=losses,
+        has_shares=holds_shares(tables.released),
     )
 
 

@@ -21,6 +21,7 @@ from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
     CountOptions,
     EventOptions,
+    EventSource,
     IdColumns,
     PlaceOptions,
     ReleaseOptions,
@@ -52,6 +53,7 @@ from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
+NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
 
 
@@ -207,7 +209,7 @@ def audit(
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
         coarser = [read_place_mapping(file) for file in protections.coarsen or []]
         if is_events:
-            subject = _events(files[0], ids, events, rows, periods, places, protections)
+            subject = _events(files[0], EventSource(ids, events, rows, periods, counts, places), protections)
         else:
             subject = _two_tables(files, ids, tables, protections, progress)
         called = names_of_files(data, output.name, is_events=is_events)
@@ -256,26 +258,20 @@ def audit(
         raise SystemExit(GATE_FAILED)
 
 
-def _events(
-    files: str,
-    ids: IdColumns,
-    events: EventOptions,
-    rows: RowOptions,
-    periods: ReleaseOptions,
-    places: PlaceOptions,
-    protections: ProtectionOptions,
-) -> Subject:
+def _events(files: str, source: EventSource, protections: ProtectionOptions) -> Subject:
+    periods, places = source.periods, source.places
     is_left_to_us = periods.named is None and periods.days is None
     period = None if is_left_to_us else periods.period_or(HalvesOfRows())
-    placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
+    placed = source.open(files)
     preparation = Preparation(
         by_hours=places.by_hours,
         by_weekday=places.by_weekday,
-        shared=rows.shared,
+        shared=source.rows.shared,
         first_day=periods.first_day,
         side=places.side if placed.grid is None else None,
-        box=places.box if placed.grid is None else None,
+        box=placed.box if placed.grid is None else None,
         coarsen=protections.mappings,
+        events=source.asked(placed.box),
     )
     return Subject(placed.events, preparation, period, placed.grid)
 
@@ -313,15 +309,15 @@ def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool) 
 
 
 def command_in_words(files: Sequence[str], given: Iterable[Given]) -> str:
-    """Return a command line that reads these files, as it is written in a shell, without folders.
+    """Return a command line that reads these files, as it is written in a shell, without folders; files as named.
 
     Examples
     --------
     >>> options = [Given("--place", "cell id"), Given("--out", Path("/srv/hr/audit")), Given("--name", "Calls 2012")]
     >>> command_in_words(["Calls 2012"], options)
-    "habitprint audit 'Calls 2012' --place 'cell id' --out audit"
+    "habitprint audit 'Calls 2012' --place 'cell id' --out audit --name 'Calls 2012'"
     """
-    options = [_without_folders(option).words for option in given if option.name != "--name"]  # files are called so
+    options = [_without_folders(option).words for option in given]
     return " ".join(["habitprint audit", *map(shlex.quote, files), *options])
 
 
@@ -374,7 +370,7 @@ def _refuse(options: list[Given], source: str, why: str) -> None:
 
 
 def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterable[Given] = ()) -> list[str]:
-    """Return the commands that protect the release as the audit advises; from events, it is counted first.
+    """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
     Parameters
     ----------
@@ -398,19 +394,22 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         return []
     # Named after the audit, so that two of them in one folder are not mistaken for each other.
     released, known, safer = (f"{out.resolve().name}-{name}.parquet" for name in ("released", "known", "safer"))
-    split = []
+    result, folder = map(shlex.quote, (safer, str(out)))
     if len(files) > 1:
-        released, known = files
+        table, other = map(shlex.quote, files)
+        protect, split = f"habitprint protect {table} --advice {folder} --known {other} --out {result}", []
     else:
+        file, table, other = map(shlex.quote, (files[0], released, known))
+        # How the events are read is in the advice.
+        protect = f"habitprint protect {file} --advice {folder} --out {result}"
         periods = found.data.events.periods_command if found.data.events else None
-        words = [shlex.quote(files[0]), *(option.words for option in given), *([periods] if periods else [])]
-        split = [f"habitprint split {' '.join(words)} --users all --released {released} --known {known}"]
-    table, other, result, folder = map(shlex.quote, (released, known, safer, str(out)))
+        words = [file, *(option.words for option in given), *([periods] if periods else [])]
+        split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
     key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{out.resolve().name}-again")
     measured = "" if found.settings.decide == "proven" else " --decide measured"
     return [
+        protect,
         *split,
-        f"habitprint protect {table} --advice {folder} --known {other} --out {result}",
         f"habitprint audit {result} {other} --truth {key} --target {found.settings.target:g}{measured} --out {again}",
     ]
 
@@ -451,8 +450,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print()
     screen.print(table)
     screen.print()
-    for number, command in enumerate(commands):
-        screen.print(f"{'then' if number else 'to protect it'}: {command}", soft_wrap=True, markup=False)
+    for aim, command in zip(NEXT, commands, strict=False):
+        screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)
     for file in written:
         use = " (names people at risk: internal use only)" if file.name == USERS else ""
         screen.print(f"written to {file}{use}", soft_wrap=True, markup=False)

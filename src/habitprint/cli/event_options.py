@@ -1,12 +1,13 @@
 """Options of commands that start from events, and what they mean."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, TypeVar
 
 import polars as pl
 import typer
 
+from habitprint.auditing.data import EventsAsked, Shared
 from habitprint.cli.options import INPUT, PERIODS, PLACES, Options
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
@@ -17,10 +18,11 @@ from habitprint.periods.dates import DAYS, DayName
 from habitprint.periods.split import CountedAs
 from habitprint.tables import collect
 
-Shared = Literal["keep", "merge", "drop"]
 SPAN = "FIRST..LAST"
 RELEASE_HELP = "The days that would be released; alone: all other time is known."
 KNOWN_HELP = "The days that the adversary knows; alone: all other time is released."
+
+Record = TypeVar("Record", bound=Options)
 
 EventFiles = Annotated[
     str,
@@ -97,10 +99,11 @@ class RowOptions(Options, panel=INPUT):
 
 @dataclass(frozen=True)
 class Placed:
-    """Hold events at places, and the grid if the places are its squares."""
+    """Hold events at places, the grid if the places are its squares, and what it covers if there was one."""
 
     events: Events
     grid: Grid | None
+    box: str | None
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class PlaceOptions(Options, panel=PLACES):
             raise InputError(
                 "--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)"
             )
-        grid = None if self.side is None else Grid(self.side, to_box(self.box) if self.box else box_around(events))
+        box = None if self.side is None else to_box(self.box) if self.box else box_around(events)
+        grid = None if self.side is None or box is None else Grid(self.side, box)
         squares = events if grid is None else grid.place(events)
         placed = squares
         if self.mapping is not None:
@@ -141,7 +145,8 @@ class PlaceOptions(Options, panel=PLACES):
             placed = by_hours(placed, self.by_hours)
         if self.by_weekday:
             placed = by_weekday(placed)
-        return Placed(placed, grid if placed is squares else None)
+        covered = None if box is None else self.box or ",".join(f"{edge:g}" for edge in astuple(box))
+        return Placed(placed, grid if placed is squares else None, covered)
 
 
 def to_box(text: str) -> Box:
@@ -231,8 +236,8 @@ class PeriodOptions(Options, panel=PERIODS):
             return _to_ranges(self.ranges)
         if self.halves:
             return HalvesOfActiveWeeks(self.first_day)
-        released = None if self.release_span is None else _to_span(self.release_span)
-        known = None if self.known_span is None else _to_span(self.known_span)
+        released = None if self.release_span is None else to_span(self.release_span)
+        known = None if self.known_span is None else to_span(self.known_span)
         if released is not None and known is not None:
             return DateRanges(released, known)
         return AllOtherTime(released, known) if has_spans else None
@@ -267,10 +272,17 @@ def _to_ranges(text: str) -> DateRanges:
             why="the first is released, the second known",
             fix="write 2012-04-09..2012-04-15,2012-04-16..2012-04-22",
         )
-    return DateRanges(_to_span(released), _to_span(known))
+    return DateRanges(to_span(released), to_span(known))
 
 
-def _to_span(text: str) -> tuple[str, str]:
+def to_span(text: str) -> tuple[str, str]:
+    """Return the first and the last day of an option.
+
+    Examples
+    --------
+    >>> to_span("2012-04-09..2012-04-15")
+    ('2012-04-09', '2012-04-15')
+    """
     first, dots, last = text.partition("..")
     if not dots:
         raise InputError(
@@ -299,3 +311,50 @@ class CountOptions(Options, panel=PERIODS):
 
     active: Annotated[int, typer.Option(min=1, help="Least number of events of a user in a part to count there.")] = 1
     count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits"
+
+
+@dataclass(frozen=True)
+class EventSource:
+    """Hold all that is asked for about a file of events: how it is read, cut and counted.
+
+    Examples
+    --------
+    >>> asked = EventsAsked(user="caller", weeks="2012-04-09", side=500, box="39,116,40,117")
+    >>> EventSource.of(asked).asked("39,116,40,117") == asked
+    True
+    """
+
+    ids: IdColumns
+    events: EventOptions
+    rows: RowOptions
+    periods: PeriodOptions
+    counts: CountOptions
+    places: PlaceOptions
+
+    @classmethod
+    def of(cls, asked: EventsAsked) -> "EventSource":
+        """Return the options that were asked for."""
+        places = _taken(PlaceOptions, asked)
+        return cls(
+            _taken(IdColumns, asked),
+            _taken(EventOptions, asked),
+            _taken(RowOptions, asked),
+            _taken(PeriodOptions, asked),
+            _taken(CountOptions, asked),
+            places if asked.mapping is None else replace(places, mapping=Path(asked.mapping)),
+        )
+
+    def asked(self, box: str | None) -> EventsAsked:
+        """Return what was asked for, with what the grid covers, as a value that can be written down."""
+        records = (self.ids, self.events, self.rows, self.periods, self.counts, self.places)
+        given = {field.name: getattr(record, field.name) for record in records for field in fields(record)}
+        mapping = self.places.mapping
+        return replace(EventsAsked(**given), box=box, mapping=None if mapping is None else str(mapping.resolve()))
+
+    def open(self, files: str) -> Placed:
+        """Open the files, and give the events the places that are asked for."""
+        return self.places.place(self.rows.resolve(self.events.open(files, self.ids, self.rows.on_bad_rows)))
+
+
+def _taken(record: type[Record], asked: EventsAsked) -> Record:
+    return record(**{field.name: getattr(asked, field.name) for field in fields(record)})

@@ -1,19 +1,25 @@
 """``habitprint protect``: make a safer release, and say what it guarantees and what it costs."""
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
+import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
+from habitprint.auditing.data import EventsAsked
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, to_span
 from habitprint.cli.options import (
     ADVERSARY,
+    INPUT,
     OUTPUT,
     PROTECTIONS,
     DuplicatesOption,
@@ -25,6 +31,7 @@ from habitprint.cli.options import (
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import facts
 from habitprint.errors import InputError
+from habitprint.events.read import find_files
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.mappings import Unknown
@@ -55,7 +62,10 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.grouping import Loss
 from habitprint.mechanisms.groups.microaggregation import Grouping
 from habitprint.mechanisms.guarantees import Unit
+from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
+from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
+from habitprint.tables import READERS
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, number, percent
 
@@ -150,6 +160,7 @@ class Protected:
     """Hold what was protected, what came of it, what that costs, and where it was written, if it was.
 
     `advice` is what was followed, and `attacked` the strongest attack with what somebody knows; None if none was given.
+    `span` is the time of the events that were counted; None for a table of counts.
     """
 
     original: Histograms
@@ -161,6 +172,7 @@ class Protected:
     has_original_ids: bool
     advice: Advice | None
     attacked: Attack | None
+    span: Span | None
 
     @property
     def proven(self) -> ProvenShare | None:
@@ -175,8 +187,13 @@ class Protected:
 
 @expanded
 def protect(
-    histograms_file: Annotated[
-        Path, typer.Argument(help="What is to be protected: CSV or Parquet.", metavar="HISTOGRAMS")
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="What is to be protected: a table of counts, CSV or Parquet; with the advice of an audit of events, "
+            "such events too.",
+            metavar="HISTOGRAMS | EVENTS",
+        ),
     ],
     *,
     duplicates: DuplicatesOption = "error",
@@ -189,10 +206,19 @@ def protect(
             metavar="AUDIT",
         ),
     ] = None,
+    release: Annotated[
+        str | None,
+        typer.Option(
+            help="Of events: the days to be released; default: those that were audited.",
+            rich_help_panel=INPUT,
+            metavar=SPAN,
+        ),
+    ] = None,
     known: Annotated[
         Path | None,
         typer.Option(
-            help="What somebody knows of the same people from another time: attack the release with it.",
+            help="What somebody knows of the same people from another time: attack the release with it. Of events, "
+            "by default what was known in the audit.",
             rich_help_panel=ADVERSARY,
             metavar="KNOWN",
         ),
@@ -211,10 +237,14 @@ def protect(
     """Protect a table of histograms before it is released.
 
     Whatever is asked for is applied in the order of the numbers.
+    With the advice of an audit, its events can be given as they are:
+    they are read and counted as they were for the audit, everybody in the days of the release.
     Users get fresh random ids, from a secure source and without a seed.
     The guarantees are checked on the file that was written, and again at any time by [bold]habitprint check[/bold].
 
     [bold]Examples[/bold]
+
+    habitprint protect calls.parquet --advice audit --out safer.parquet
 
     habitprint protect week1.csv --advice audit --known week2.csv --out safer.parquet
 
@@ -225,39 +255,63 @@ def protect(
     told = None if advice is None else read_advice(advice)
     mechanism = chain(*_asked_for(options, out)) if told is None else _advised(told, options)
     key = None if out is None or options.keep_ids else options.key or key_file(out)
-    _check_files(key, out, histograms_file, options.coarsen, known, force=force)
+    files = [Path(file)] if told is None or told.events is None else find_files(file)
+    _check_files(key, out, *files, options.coarsen, known, force=force)
+    events = None if told is None else events_of(told, files, release)
+    if release is not None and events is None:
+        raise InputError(
+            "--release without events",
+            why="it says which days of events are counted",
+            fix="give the events that were audited and --advice, or leave it out",
+        )
     notes = Console(stderr=True, highlight=False)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
-        original = read_histograms(histograms_file, duplicates=duplicates)
         theirs = None if known is None else read_histograms(known, duplicates=duplicates)
-        release = mechanism(original, progress=progress)
+        if events is None:
+            original, span = read_histograms(files[0], duplicates=duplicates), None
+        else:
+            counted_now = events.count(file, progress)
+            original, span = counted_now.released, events.span
+            theirs = counted_now.known if theirs is None else theirs
+        made = mechanism(original, progress=progress)
         progress("measuring the loss", 0, 1)
-        losses = measure_losses(original, release)
-        attacked = None if theirs is None else _attack(release, theirs, progress)
+        losses = measure_losses(original, made)
+        attacked = None if theirs is None else _attack(made, theirs, progress)
         keys = {}
         if not options.keep_ids:
-            release, table = pseudonymise(release)
+            made, table = pseudonymise(made)
             keys = {} if key is None else {key: table}
         if out is None:
-            checks = check_guarantees(release)
+            checks = check_guarantees(made)
         else:
-            inputs = [InputFile.of(file) for file in (histograms_file, options.coarsen) if file is not None]
+            inputs = [InputFile.of(each) for each in (*files, options.coarsen) if each is not None]
             # What counts is what was written, not what was meant.
-            checks = write_checked(release, out, keys, losses=losses, inputs=inputs, overwrite=force)
-    done = Protected(original, release, losses, checks, out, key, options.keep_ids, told, attacked)
-    if options.keep_ids:
-        notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
-    if told is not None and told.scope.n_released != original.n_users:
-        notes.print(
-            f"[yellow]note:[/yellow] the advice is from an audit of {told.scope.n_released:,} people in the release; "
-            f"this table has {original.n_users:,}. Audit what was written."
-        )
-    notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
+            checks = write_checked(made, out, keys, losses=losses, inputs=inputs, overwrite=force)
+    done = Protected(original, made, losses, checks, out, key, options.keep_ids, told, attacked, span)
+    _note(done, notes)
     if as_json:
         typer.echo(json.dumps(_to_json(done), ensure_ascii=False))
     else:
         _tell(done, Console(highlight=False))
+
+
+def _note(done: Protected, notes: Console) -> None:
+    """Say what to look at before the file goes out."""
+    told, proven = done.advice, done.proven
+    if done.has_original_ids:
+        notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
+    if told is not None and told.scope.n_released != done.original.n_users:
+        notes.print(
+            f"[yellow]note:[/yellow] the advice is from an audit of {told.scope.n_released:,} people in the release; "
+            f"this table has {done.original.n_users:,}. Audit what was written."
+        )
+    if told is not None and told.decide == "proven" and proven is not None and not proven.is_within(told.target):
+        notes.print(
+            f"[yellow]warning:[/yellow] it is not proven that this file meets the target of the audit, "
+            f"{percent(told.target)}: {proven.in_short}. Audit it before it goes out."
+        )
+    notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
 
 
 def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
@@ -270,6 +324,88 @@ def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
             fix=f"leave out {' and '.join(others)}, or --advice",
         )
     return advice.mechanism
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Hold what is released, and what somebody knows; None where that is not known apart from the release."""
+
+    released: Histograms
+    known: Histograms | None
+
+
+@dataclass(frozen=True)
+class EventsToProtect:
+    """Hold how events become what is released, as an audit had it.
+
+    Parameters
+    ----------
+    source
+        How they are read.
+    period
+        Which of them are released, and which are known.
+    span
+        Which time is released.
+    is_known_apart
+        Whether what is known is of other days, so that an attack with it says something.
+    """
+
+    source: EventSource
+    period: Period
+    span: Span
+    is_known_apart: bool
+
+    def count(self, files: str, progress: Progress) -> Counted:
+        """Read and count the events: everybody in the days of the release."""
+        events, how = self.source.open(files).events, self.source.counts
+        if not self.is_known_apart:
+            return Counted(count_release(events, self.period, active=how.active, count=how.count), None)
+        parts = split(events, self.period, users="all", active=how.active, count=how.count, progress=progress)
+        return Counted(parts.released, parts.known)
+
+
+def events_of(advice: Advice, files: Sequence[Path], release: str | None) -> EventsToProtect | None:
+    """Return how files are counted that are events, as an audit had it; None where they are a table of counts.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> advice = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).advice
+    >>> events_of(advice, [Path("week1.csv")], None) is None
+    True
+    """
+    if advice.events is None or _is_table(files, advice.events):
+        return None
+    source, scope = EventSource.of(advice.events), advice.scope
+    if release is None:
+        chosen = scope.released.one_range, scope.known.one_range
+        # What the audit chose for itself is in its scope.
+        otherwise = HalvesOfRows() if chosen[0] is None or chosen[1] is None else DateRanges(chosen[0], chosen[1])
+        return EventsToProtect(source, source.periods.period_or(otherwise), scope.released, is_known_apart=True)
+    days = to_range("--release", to_span(release))
+    known, span = scope.known.one_range, Span.between(*days)
+    is_apart = known is not None and (days[1] < known[0] or known[1] < days[0])
+    if not is_apart and advice.decide != "proven":
+        raise InputError(
+            f"--release: {span.words} overlaps what the adversary knows ({scope.known.words})",
+            why="what is advised was only measured, with an adversary who knows other days than are released",
+            fix="release days that he does not know; or audit with --decide proven, which holds whatever he knows",
+        )
+    period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
+    only = replace(source, periods=PeriodOptions(days=source.periods.days))
+    return EventsToProtect(only, only.periods.period_or(period), span, is_known_apart=is_apart)
+
+
+def _is_table(files: Sequence[Path], asked: EventsAsked) -> bool:
+    """Tell a table of counts from events, by its columns."""
+    if len(files) > 1 or files[0].suffix.lower() not in READERS:
+        return False
+    scan = pl.scan_parquet if files[0].suffix.lower() == ".parquet" else partial(pl.scan_csv, infer_schema=False)
+    try:
+        columns = set(scan(files[0]).collect_schema().names())
+    except (OSError, pl.exceptions.PolarsError):  # whoever reads it says what is wrong
+        return False
+    return {"user", "place", "count"} <= columns and asked.time not in columns
 
 
 def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
@@ -343,7 +479,8 @@ def _tell(done: Protected, screen: Console) -> None:
 def _describe(done: Protected) -> RenderableType:
     original, losses = done.original, done.losses
     where = "this release" if done.out is None else f"{done.out.name} as written"
-    rows = [("original", f"{counted(original.n_users, 'user')}, {counted(original.n_places, 'place')}")]
+    rows = [] if done.span is None else [("events of", done.span.words)]
+    rows.append(("original", f"{counted(original.n_users, 'user')}, {counted(original.n_places, 'place')}"))
     rows += [(f"step {number}", step.in_full) for number, step in enumerate(done.release.steps, 1)]
     n_users = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'user')}"
     rows.append(("release", f"{n_users}, {counted(done.n_places, 'place')}"))
@@ -393,6 +530,7 @@ def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
 def _to_json(done: Protected) -> dict[str, Any]:
     return {
         "original": {"n_users": done.original.n_users, "n_places": done.original.n_places},
+        "release_span": None if done.span is None else done.span.words,
         "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
         "user_ids": "original" if done.has_original_ids else "fresh",
         "steps": [_step_to_json(step) for step in done.release.steps],

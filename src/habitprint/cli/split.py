@@ -13,6 +13,7 @@ from habitprint.cli.event_options import (
     CountOptions,
     EventFiles,
     EventOptions,
+    EventSource,
     IdColumns,
     PeriodOptions,
     PlaceOptions,
@@ -74,7 +75,7 @@ def split(
     period = periods.period_or(BusiestWeeks(periods.first_day))
     chosen = _to_users(users)
     with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        placed = places.place(rows.resolve(events.open(files, ids, rows.on_bad_rows)))
+        placed = EventSource(ids, events, rows, periods, counts, places).open(files)
         parts = split_events(
             placed.events, period, users=chosen, active=counts.active, count=counts.count, progress=progress
         )

@@ -12,7 +12,7 @@ from habitprint.periods.periods import (
     Period,
     Span,
 )
-from habitprint.periods.split import Split, split
+from habitprint.periods.split import Split, count_release, split
 
 __all__ = [
     "AllOtherTime",
@@ -28,5 +28,6 @@ __all__ = [
     "Span",
     "Split",
     "count_days",
+    "count_release",
     "split",
 ]

@@ -126,7 +126,7 @@ class DateRanges:
     @property
     def ranges(self) -> tuple[tuple[date, date], tuple[date, date]]:
         """Return the two ranges as dates."""
-        return _to_range("released", self.released), _to_range("known", self.known)
+        return to_range("released", self.released), to_range("known", self.known)
 
     @property
     def words(self) -> str:
@@ -143,8 +143,14 @@ class DateRanges:
         return Parts(events.frame.with_columns(part=part), words, released, known)
 
 
-def _to_range(name: str, days: object) -> tuple[date, date]:
-    """Return a range as dates, or raise `InputError` unless it has a first and a last day, in this order."""
+def to_range(name: str, days: object) -> tuple[date, date]:
+    """Return a range as dates, or raise `InputError` unless it has a first and a last day, in this order.
+
+    Examples
+    --------
+    >>> to_range("released", ("2012-04-09", "2012-04-15"))[0]
+    datetime.date(2012, 4, 9)
+    """
     if not isinstance(days, (tuple, list)) or len(days) != 2:  # noqa: PLR2004 - first and last
         raise InputError(
             f"{name} {days!r} is not a range of days",
@@ -191,7 +197,7 @@ class AllOtherTime:
     @property
     def range(self) -> tuple[date, date]:
         """Return the days of the part that is a range."""
-        return _to_range("released", self.released) if self.known is None else _to_range("known", self.known)
+        return to_range("released", self.released) if self.known is None else to_range("known", self.known)
 
     @property
     def words(self) -> str:

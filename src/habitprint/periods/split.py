@@ -13,7 +13,7 @@ from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.periods.periods import KNOWN, RELEASED, Period, Span
+from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.progress import Progress, silent
 
@@ -123,16 +123,11 @@ def split(
     """
     _check(events, period, active, count)
     chosen = _chosen(users)
-    if count == "seconds":
-        events = events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
-    progress("finding the periods", 0, 2)
-    parts = period.parts(events)
-    progress("counting events", 1, 2)
-    found = tally(parts.frame, in_seconds=count == "seconds", source=events.source)
+    events, parts, found = _counted(events, period, count, progress)
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
     n_inside = [int(part.n_events.sum()) for part in found.parts]
-    _refuse_empty(n_inside, n_outside, unused, parts.words, events.source)
+    _refuse_empty(n_inside, n_outside, unused, parts, events.source)
     kept = found.of(*_kept_users(found, chosen, active, parts.words))
     n_used = kept.n_events
     progress("counting events", 2, 2)
@@ -172,15 +167,66 @@ def _check(events: Events, period: Period, active: int, count: str) -> None:
         )
 
 
-def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int], words: str, source: str) -> None:
-    for name, n_events in zip(("released", "known"), n_inside, strict=True):
+def count_release(
+    events: Events,
+    period: Period,
+    *,
+    active: int = 1,
+    count: CountedAs = "visits",
+    progress: Progress = silent,
+) -> Histograms:
+    """Count events per user and place in the released period alone: everybody in it, whatever else there is.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": ["Jill"], "time": ["2012-04-09"], "place": ["dorm"]})
+    >>> count_release(events, hp.AllOtherTime(released=("2012-04-09", "2012-04-15"))).to_table().rows()
+    [('Jill', 'dorm', 1)]
+    """
+    _check(events, period, active, count)
+    events, parts, found = _counted(events, period, count, progress)
+    released, known = found.parts
+    unused = events.count_unused(found.n_unused)
+    n_outside = found.n_unused.get(0, 0) + int(known.n_events.sum())
+    _refuse_empty([int(released.n_events.sum())], n_outside, unused, parts, events.source)
+    users = released.users[released.n_events >= active]
+    if len(users) == 0:
+        raise _nobody(active, "released", parts.words)
+    return found.of(users, known.users).histograms(RELEASED)
+
+
+def _counted(events: Events, period: Period, count: CountedAs, progress: Progress) -> tuple[Events, Parts, Tally]:
+    """Return the events that last, if seconds are counted; their parts; and the counts of these."""
+    if count == "seconds":
+        events = events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
+    progress("finding the periods", 0, 2)
+    parts = period.parts(events)
+    progress("counting events", 1, 2)
+    return events, parts, tally(parts.frame, in_seconds=count == "seconds", source=events.source)
+
+
+def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int], parts: Parts, source: str) -> None:
+    both = (("released", parts.released), ("known", parts.known))
+    for (name, span), n_events in zip(both, n_inside, strict=False):
         if n_events == 0:
+            others = f"; not usable are {in_words(unused)}" if unused else ""
             raise InputError(
-                f"{source}: the {name} period has no events ({words})",
-                why=f"{n_outside:,} usable rows lie outside both periods"
-                + (f"; not usable are {in_words(unused)}" if unused else ""),
-                fix="choose periods that the events cover, and check the time zone",
+                f"{source}: the {name} period has no events ({span.words})",
+                why="a table is counted from the events of its period, and "
+                f"{n_outside:,} usable rows lie outside {'both periods' if len(n_inside) > 1 else 'it'}{others}",
+                fix="choose days that the events cover (habitprint inspect says which these are), and check that times "
+                "and the time zone are read as they are meant",
             )
+
+
+def _nobody(active: int, name: str, words: str) -> InputError:
+    events = f"at least {active} {'event' if active == 1 else 'events'}"
+    return InputError(
+        f"no user has {events} in the {name} part ({words})",
+        why="a table has at least one user",
+        fix="choose longer periods, or ask for fewer events",
+    )
 
 
 def _chosen(users: Sides | Iterable[object]) -> Sides | pl.Series:
@@ -221,11 +267,7 @@ def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str
     elif chosen == "all":
         for name, side in (("released", released), ("known", known)):
             if len(side) == 0:
-                raise InputError(
-                    f"no user has {events} in the {name} part ({words})",
-                    why="a table has at least one user",
-                    fix="choose longer periods, or ask for fewer events",
-                )
+                raise _nobody(active, name, words)
         return released, known
     if len(users) == 0:
         raise InputError(

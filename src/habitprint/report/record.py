@@ -26,6 +26,10 @@ from habitprint.words import at_most, counted, headed, percent, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
 MOST_INPUTS = 4  # that fit on the page
+WITHOUT_FOLDERS = (
+    "In the command, files have no folders, and are called as the data was named if it was: to run it again, put their "
+    "paths in place of the names."
+)
 LINES = ("Name", "Function", "Date", "Signature")
 
 
@@ -66,7 +70,10 @@ def to_markdown(record: Record) -> str:
         if isinstance(block, Text):
             parts.append(_plain(block.text))
         elif isinstance(block, Terms):
-            parts += [f"**{_plain(term.name)}.** {_plain(term.meaning)}" for term in block.items]
+            parts += [
+                f"**{_plain(term.name)}.** {(_code if term.is_literal else _plain)(term.meaning)}"
+                for term in block.items
+            ]
         elif isinstance(block, Table):
             parts.append(_rows(block))
     parts += [f"{line}: {'_' * 30}" for line in record.lines]
@@ -88,6 +95,13 @@ def _plain(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>#|~$&!])", r"\\\1", " ".join(text.split()))
 
 
+def _code(text: str) -> str:
+    """Return text as typed: between more backticks than it holds in a row."""
+    line = " ".join(text.split())
+    fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
+    return f"{fence} {line} {fence}" if line.startswith("`") or line.endswith("`") else f"{fence}{line}{fence}"
+
+
 def _paragraph(audit: Audit) -> str:
     scope = audit.data.scope
     return PARAGRAPH.format(
@@ -102,6 +116,8 @@ def _findings(audit: Audit) -> list[Term]:
     settings = audit.settings
     grave = [sentence(caution.words) for caution in audit.data.cautions if caution.is_grave]
     program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
+    if settings.command:
+        program += f" {WITHOUT_FOLDERS}"
     return [
         Term("Scope", " ".join([audit.data.scope.words, *grave])),
         Term("Adversary assumed", _adversary(audit)),
@@ -113,8 +129,8 @@ def _findings(audit: Audit) -> list[Term]:
         *([Term("Lost already", audit.lost)] if audit.lost else []),
         Term("Not covered", _not_covered(audit)),
         Term("Which risks", KINDS_OF_RISK),
-        Term("Made by", program),
-        Term("Command", settings.command or "called from Python", is_literal=True),
+        Term("Made by", program if settings.command else f"{program} Called from Python."),
+        *([Term("Command", settings.command, is_literal=True)] if settings.command else []),
     ]
 
 

@@ -73,7 +73,8 @@ def adversary_section(audit: Audit) -> Section:
     splits = {"parts of the day": settings.by_hours, "days of the week": settings.by_weekday}
     parts = [words for words, is_split in splits.items() if is_split]
     times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
-    released = f"They have the released table: pseudonyms, places and counts; no names, {times}."
+    held = "shares" if audit.data.has_shares else "counts"
+    released = f"They have the released table: pseudonyms, places and {held}; no names, {times}."
     is_counted = settings.kind == "histograms"  # what was counted in them is not known here
     nothing = "nothing beside these two tables" if is_counted else UNKNOWN
     unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
@@ -142,10 +143,11 @@ def _tables(data: DataFacts) -> Table:
 
     ours: TableFacts = data.released
     theirs: TableFacts = data.known
+    own = cells(ours.median_counts, theirs.median_counts)
     rows = [
         ["People", *cells(ours.n_users, theirs.n_users)],
         ["Places", *cells(ours.n_places, theirs.n_places)],
-        ["Counts of a typical (median) person", *cells(ours.median_counts, theirs.median_counts)],
+        ["Counts of a typical (median) person", *([Cell("shares")] if data.has_shares else own[:1]), own[1]],
         ["Places of a typical (median) person", *cells(ours.median_places, theirs.median_places)],
     ]
     return table("The two tables", ["", "Released", "Known"], rows)
