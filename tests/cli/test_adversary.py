@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import habitprint as hp
 from command_line import run
 from habitprint.cli.table_options import TableOptions
 from habitprint.mechanisms.files import owner_file, sidecar
+from habitprint.report.render import render_record
+from outline import Outline, text_of
 
 
 @pytest.fixture
@@ -152,3 +155,54 @@ def test_what_was_read_makes_the_same_views_as_the_release_itself(tmp_path: Path
     assert [words for words, _ in again] == [words for words, _ in views]
     assert all(one.equals(other) for (_, one), (_, other) in zip(again, views, strict=True))
     assert len(views) == 4
+
+
+def owners(released: Path, key: Path | None = None) -> hp.OwnerRecord | None:
+    truth = "same-id" if key is None else str(key)
+    return TableOptions(truth=truth).read(released, released.parent / "known.csv").owner
+
+
+def test_what_a_file_has_lost_is_found_beside_it_or_beside_its_key_if_it_is_that_very_file(tmp_path: Path) -> None:
+    original, known = hp.datasets.town(30, 8)
+    hp.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    release = hp.microaggregate(original, k=5)
+    losses = hp.measure_losses(original, release)
+    fresh, key = hp.pseudonymise(release)
+    safer, house = tmp_path / "safer.csv", tmp_path / "house"
+    hp.write_release(fresh, safer, key=key, losses=losses)
+    at_home = house / "safer.csv.key.csv"
+    found = owners(safer, tmp_path / "safer.csv.key.csv")
+    assert found is not None
+    assert found.losses == losses
+    house.mkdir()
+    for name in ("safer.csv.key.csv", "safer.csv.owner.json"):  # as whoever publishes the rest would do
+        (tmp_path / name).rename(house / name)
+    assert owners(safer, at_home) == found
+    known_of_it = owner_file(house / "safer.csv")
+    known_of_it.write_text(known_of_it.read_text().replace('"sha256": "', '"sha256": "0', 1))
+    assert owners(safer, at_home) is None
+    known_of_it.unlink()
+    assert owners(safer, at_home) is None
+
+
+@pytest.mark.slow
+def test_an_audit_of_a_protected_table_tells_what_it_has_lost_against_its_original_or_that_nobody_knows() -> None:
+    original, known = hp.datasets.town(12, 5)
+    release = hp.microaggregate(original, k=3)
+    losses = hp.measure_losses(original, release)
+    told = hp.audit((release, known), noise=False, preparation=hp.Preparation(losses=losses))
+    words = f"Against its original the table has an information loss of {losses.information_loss:.2f}"
+    assert told.lost.startswith(words)
+    assert told.data.has_shares
+    unknown = replace(told, data=replace(told.data, losses=None))
+    assert "is not known here. Losses of protections are of what was left." in unknown.lost
+    for each in (told, unknown):
+        read_back = hp.Audit.from_json(each.to_json())
+        assert read_back.lost == each.lost
+        assert each.lost in text_of(each)
+        assert each.lost in Outline(render_record(each)).text
+    assert "pseudonyms, places and shares; no names" in text_of(told)
+    as_counts = replace(told, data=replace(told.data, has_shares=False))
+    assert "pseudonyms, places and counts; no names" in text_of(as_counts)
+    never = replace(told, verdict=replace(told.verdict, is_protected=False))
+    assert never.lost == ""

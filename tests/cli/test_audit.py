@@ -66,9 +66,10 @@ def test_events_become_a_folder_with_a_report(
         "all at once, jensen-shannon",
         "by chance",
         "Released: 9 April 2012 to 15 April 2012",
-        "to protect it: habitprint split",
+        "to protect it: habitprint protect ",
+        "to audit what that wrote: habitprint split",
         "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --users all --released",
-        "then: habitprint protect audit-released.parquet --",
+        "then: habitprint audit audit-safer.parquet audit-known.parquet --truth audit-safer.parquet.key.csv",
         "internal use only",
         "does not exceed 99%",
     ):
@@ -137,7 +138,21 @@ def test_files_are_called_by_the_given_name_and_no_folder_is_told(
     assert [file["name"] for file in settings["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
     assert settings["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
     assert settings["target_given"] is False
-    assert settings["command"] == ("habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit")
+    assert settings["command"] == (
+        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --name 'Calls 2012'"
+    )
+
+
+def test_a_mapping_that_does_not_know_every_place_is_called_by_its_file(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, places in (("all.csv", pl.read_csv(weeks[0])["place"].unique()), ("one.csv", ["nowhere"])):
+        pl.DataFrame({"place": places, "to": "x"}).write_csv(tmp_path / name)
+    words = ("--coarsen", tmp_path / "all.csv", "--coarsen", tmp_path / "one.csv")
+    assert run(monkeypatch, "audit", *weeks, "--no-noise", *words, "--out", tmp_path / "audit") == 2
+    message = capsys.readouterr().err
+    assert "one.csv does not say what becomes of place" in message
+    assert "add these places to one.csv" in message
 
 
 def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(

@@ -284,6 +284,23 @@ def test_a_record_with_all_that_may_stand_in_it_is_one_page(
 
 
 @pytest.mark.parametrize("size", SIZES)
+def test_a_comparison_is_drawn_in_silence_and_never_scrolls_sideways(
+    browser: Browser, found: hp.Audit, tmp_path: Path, size: str
+) -> None:
+    fewer = replace(found, attacks=(replace(found.attacks[0], rate=hp.Rate.of(3, 100, 0.01)),))
+    names = ["as it is now, with all of its places and a rather long name", "another"]
+    hp.write_comparison(hp.compare([found, fewer], names), tmp_path / "compared.html")
+    page = visit(browser, tmp_path / "compared.html", size)
+    expect(page.page.locator("#comparison-picture svg")).to_be_visible()
+    assert page.page.locator("#comparison-picture svg .mark-symbol path").count() >= 2
+    widths = page.page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+    assert page.said == []
+    assert page.asked == [(tmp_path / "compared.html").as_uri()]
+    page.page.context.close()
+
+
+@pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("picture", ["answer-picture", "attacks-picture"])
 def test_names_stand_at_their_dots_and_are_not_cut(browser: Browser, report: Path, size: str, picture: str) -> None:
     found = visit(browser, report, size)

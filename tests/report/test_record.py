@@ -112,3 +112,41 @@ def test_text_from_the_data_is_no_markup_in_a_record(found: hp.Audit) -> None:
     assert re.findall(r"^#", markdown, re.MULTILINE) == ["#"]
     assert "img" not in Outline(render_record(told)).tags
     assert "script" not in Outline(render_record(told)).tags
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("habitprint audit my_calls.csv --out *a*", "`habitprint audit my_calls.csv --out *a*`"),
+        ("habitprint audit 'a`b``c.csv'", "```habitprint audit 'a`b``c.csv'```"),
+        ("habitprint audit `a`", "`` habitprint audit `a` ``"),
+    ],
+)
+def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code: str) -> None:
+    told = replace(found, settings=replace(found.settings, command=command))
+    markdown = to_markdown(build_record(told))
+    assert f"**Command.** {code}\n" in markdown
+    assert "put their paths in place of the names" in markdown
+    assert "Called from Python" in to_markdown(build_record(found))
+
+
+@pytest.mark.parametrize("right", [12, 99])
+def test_headline_page_and_record_name_the_adversary_and_the_stronger_one_beside(found: hp.Audit, right: int) -> None:
+    other = replace(found.attacks[0], rate=hp.Rate.of(right, 100, 0.01))
+    told = replace(found, other_time=other)
+    assert f"an adversary who knows {found.data.scope.known.words}" in told.whose
+    assert (f"identifies more, {right}% of 100 people" in told.whose) == (right == 99)
+    assert told.headline == f"{found.verdict.answer} {told.whose}"
+    for text in (text_of(told), *records(told)):
+        assert told.whose in text
+    assert ("Measured, all other time known" in text_of(told)) == (right == 99)
+    assert "Measured, one period known" in text_of(told)
+    assert found.headline == found.verdict.answer
+    assert "one period known" not in text_of(found)
+
+
+def test_where_only_the_stronger_adversary_misses_the_target_the_headline_says_so(found: hp.Audit) -> None:
+    other = replace(found.attacks[0], rate=hp.Rate.of(99, 100, 0.01))
+    passing = replace(found, other_time=other, verdict=replace(found.verdict, passes=True))
+    assert passing.whose.endswith("which is not within the target.")
+    assert "not within" not in replace(found, other_time=other).whose

@@ -62,7 +62,7 @@ def compare(
     """
     if out is not None:
         check_target(out, overwrite=force)
-        refuse_inputs(out, *audits)
+        refuse_inputs(out, *(path / FACTS if path.is_dir() else path for path in audits))
     read = [read_audit(path) for path in audits]
     found = compare_audits(read, map(_name, audits))
     if out is not None:

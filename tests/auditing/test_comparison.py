@@ -1,0 +1,178 @@
+"""Audits side by side: the difference of the shares, and everything else in which they differ."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import habitprint as hp
+from habitprint.auditing.attacks import Attack
+from habitprint.auditing.compare import Aspect
+from habitprint.periods import Span
+from habitprint.rates import Difference
+from habitprint.report.compare import build_comparison
+from habitprint.report.render import render_page
+from outline import Outline
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+Change = Callable[[hp.Audit], hp.Audit]
+
+
+@pytest.fixture(scope="module")
+def found() -> hp.Audit:
+    return hp.audit(hp.datasets.town(12, 5), noise=False, target=0.2, name="town")
+
+
+def with_share(found: hp.Audit, right: float, n: int = 100) -> hp.Audit:
+    """Return the audit as it would be if the strongest attack had identified so many of so many."""
+    attack = replace(found.attacks[0], rate=hp.Rate.of(right, n, 1 / n))
+    return replace(found, attacks=(attack,))
+
+
+def with_settings(**changes: object) -> Change:
+    return lambda found: replace(found, settings=replace(found.settings, **changes))  # type: ignore[arg-type]
+
+
+def with_scope(**changes: object) -> Change:
+    def changed(found: hp.Audit) -> hp.Audit:
+        scope = replace(found.data.scope, **changes)  # type: ignore[arg-type]
+        return replace(found, data=replace(found.data, scope=scope))
+
+    return changed
+
+
+SPANS = with_scope(released=Span("the first week"), known=Span("the second week"))
+CHANGES: dict[Aspect, Change] = {
+    "release span": with_scope(released=Span("the third week")),
+    "known span": with_scope(known=Span("the fourth week")),
+    "people counted": lambda found: with_share(found, 7, 14),
+    "people in the file": with_scope(n_in_file=99),
+    "places released": lambda found: replace(
+        found, data=replace(found.data, released=replace(found.data.released, n_places=77))
+    ),
+    "how habits are counted": with_settings(by_hours=6),
+    "share of the people known": with_settings(overlap=0.5),
+    "target": with_settings(target=0.3),
+    "what decides": with_settings(decide="measured"),
+}
+
+
+def test_the_difference_is_that_of_the_strongest_attacks_and_each_is_against_the_first(found: hp.Audit) -> None:
+    audits = [with_share(found, right) for right in (81, 40, 3)]
+    compared = hp.compare(audits, ["a", "b", "c"])
+    assert [audit.name for audit in compared.audits] == ["a", "b", "c"]
+    first = audits[0].strongest.rate
+    for audit, other in zip(audits[1:], compared.others, strict=True):
+        assert other.difference == Difference.of(audit.strongest.rate, first)
+    assert "3% of 100 people are identified instead of 81% of 100 people, 78 points lower" in compared.differences[1]
+
+
+def test_a_difference_that_may_be_chance_is_said_to_be(found: hp.Audit) -> None:
+    compared = hp.compare([with_share(found, 50), with_share(found, 45), with_share(found, 1)])
+    assert compared.differences[0].endswith("; that may be chance.")
+    assert "chance" not in compared.differences[1]
+
+
+@pytest.mark.parametrize("aspect", CHANGES)
+def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect: Aspect) -> None:
+    before = SPANS(with_settings(count="visits")(with_share(found, 12, 12)))
+    (other,) = hp.compare([before, CHANGES[aspect](before)]).others
+    assert [unlike.aspect for unlike in other.unlike] == [aspect]
+    (warning,) = hp.compare([before, CHANGES[aspect](before)]).warnings
+    assert other.unlike[0].words in warning
+
+
+def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) -> None:
+    compared = hp.compare([SPANS(found), found])
+    assert {unlike.aspect for unlike in compared.others[0].unlike} == {"release span", "known span"}
+    assert compared.warnings == ()
+    assert "release span and known span is not told" in compared.unknown[0]
+
+
+def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found: hp.Audit) -> None:
+    other = replace(found, attacks=(replace(found.attacks[0], weight="dot", rate=found.strongest.rate),))
+    compared = hp.compare([found, other])
+    assert [unlike.aspect for unlike in compared.others[0].unlike] == ["strongest attack"]
+    assert compared.warnings == ()
+
+
+def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit) -> None:
+    files = [hp.InputFile(name, digit * 64, 7) for name, digit in (("known.csv", "a"), ("safer.csv", "b"))]
+    before, after = (with_settings(inputs=tuple(part))(found) for part in (files[:1], files))
+    compared = hp.compare([before, after])
+    assert compared.others[0].shared_inputs == ("known.csv",)
+    assert any("the same file known.csv" in words for words in compared.about_people)
+    assert "takes the people of two audits for different people" in compared.about_people[0]
+
+
+def test_what_cannot_be_compared_is_refused(found: hp.Audit) -> None:
+    with pytest.raises(hp.InputError, match="1 audit to compare"):
+        hp.compare([found])
+    with pytest.raises(hp.InputError, match="audits 1 and 3 are the same"):
+        hp.compare([found, with_share(found, 3), found])
+    rate = replace(found.attacks[0].rate, level=0.9)
+    with pytest.raises(hp.InputError, match="90% and 95%"):
+        hp.compare([found, replace(found, attacks=(replace(found.attacks[0], rate=rate),))])
+    with pytest.raises(hp.InputError, match="1 names for 2 audits"):
+        hp.compare([found, with_share(found, 3)], ["one"])
+
+
+def test_two_audits_of_one_name_are_told_apart(found: hp.Audit) -> None:
+    assert [audit.name for audit in hp.compare([found, with_share(found, 3)]).audits] == ["town (1)", "town (2)"]
+
+
+def test_the_json_is_plain_and_names_nobody(found: hp.Audit) -> None:
+    compared = hp.compare([found, with_share(found, 3)])
+    told = json.loads(compared.to_text())
+    assert told["schema"] == "habitprint-comparison/1"
+    other = told["comparison"]["others"][0]
+    assert other["difference"]["low"] == compared.others[0].difference.low
+    assert other["compared"]["strongest"]["rate"]["n"] == 100
+    assert "internal" not in compared.to_text()
+
+
+def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more(found: hp.Audit) -> None:
+    stronger = Attack("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
+    told = [replace(with_share(found, right), other_time=stronger) for right in (40, 99)]
+    assert [audit.other_time for audit in hp.compare(told).audits] == [stronger, None]
+    assert "one who knows all other time in the file identifies more, 90% of 100 people" in told[0].headline
+    assert told[1].headline.endswith("one who knows all other time in the file identifies no more.")
+
+
+def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) -> None:
+    compared = hp.compare([found, with_settings(target=0.3)(with_share(found, 3))], ["before", HOSTILE])
+    page = render_page(build_comparison(compared))
+    text = Outline(page).text
+    for words in (*compared.differences, *compared.warnings, *compared.about_people, compared.first.scope.words):
+        assert words in text
+    assert "img" not in Outline(page).tags
+    assert page.count("<h1") == 1
+    assert "Record of" not in text
+
+
+def test_a_page_is_not_overwritten_unless_asked(found: hp.Audit, tmp_path: Path) -> None:
+    compared, file = hp.compare([found, with_share(found, 3)]), tmp_path / "page.html"
+    file.write_text("mine")
+    with pytest.raises(hp.InputError, match=re.escape(str(file))):
+        hp.write_comparison(compared, file)
+    assert file.read_text() == "mine"
+    hp.write_comparison(compared, file, overwrite=True)
+    assert file.read_text().startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "is not the report of an audit"), ("[]", "is not the report"), ('{"schema": "x"}', "of the schema 'x'")],
+)
+def test_what_is_no_audit_is_refused_by_its_name(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "report.json"
+    file.write_text(text)
+    with pytest.raises(hp.InputError, match=message) as caught:
+        hp.read_audit(tmp_path)
+    assert str(file) in caught.value.what
+    file.unlink()
+    with pytest.raises(hp.InputError, match="cannot read"):
+        hp.read_audit(tmp_path)
