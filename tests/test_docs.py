@@ -3,12 +3,14 @@
 import doctest
 import io
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 import habitprint as hp
+from command_line import run
 from habitprint.cli.say import describe_matching
 
 ROOT = Path(__file__).parent.parent
@@ -41,3 +43,34 @@ def test_the_readme_shows_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text()
     assert "make demo" in text
     assert "make test" in text
+
+
+def told_sessions(page: Path) -> list[tuple[list[str], str]]:
+    """Return the commands that a page shows after a dollar sign, each with what it says that they print."""
+    blocks = "\n".join(re.findall(r"^```console\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+    return [
+        (shlex.split(command), printed.replace("…", "..."))
+        for command, _, printed in (
+            session.partition("\n") for session in re.split(r"^\$ ", blocks, flags=re.MULTILINE)[1:]
+        )
+    ]
+
+
+@pytest.mark.slow
+def test_the_decision_is_made_as_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    same = doctest.OutputChecker().check_output
+    sessions = told_sessions(ROOT / "docs" / "decision.md")
+    assert [command[1] for command, _ in sessions if command[0] == "habitprint"] == [
+        *("datasets", "audit", "protect", "check", "split", "audit", "compare")
+    ]
+    for command, printed in sessions:
+        if command[0] == "cat":
+            shown = Path(command[1]).read_text()
+        else:
+            assert run(monkeypatch, *command[1:]) == 0
+            shown = capsys.readouterr().out
+        assert same(printed, shown, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE), f"{command} prints:\n{shown}"

@@ -44,11 +44,12 @@ def with_scope(**changes: object) -> Change:
     return changed
 
 
-SPANS = with_scope(released=Span("the first week"), known=Span("the second week"))
+SPANS = with_scope(released=Span("the first week"), known=Span("the second week"), share_of_rows=0.5)
 CHANGES: dict[Aspect, Change] = {
     "release span": with_scope(released=Span("the third week")),
     "known span": with_scope(known=Span("the fourth week")),
     "people counted": lambda found: with_share(found, 7, 14),
+    "people known": with_scope(n_known=98),
     "people in the file": with_scope(n_in_file=99),
     "places released": lambda found: replace(
         found, data=replace(found.data, released=replace(found.data.released, n_places=77))
@@ -87,9 +88,13 @@ def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect:
 
 def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) -> None:
     compared = hp.compare([SPANS(found), found])
-    assert {unlike.aspect for unlike in compared.others[0].unlike} == {"release span", "known span"}
+    assert {unlike.aspect for unlike in compared.others[0].unlike} == {
+        "release span",
+        "known span",
+        "people in the file",
+    }
     assert compared.warnings == ()
-    assert "release span and known span is not told" in compared.unknown[0]
+    assert "release span, known span and people in the file is not told" in compared.unknown[0]
 
 
 def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found: hp.Audit) -> None:

@@ -449,14 +449,14 @@ def name_adversary(known: Span, rate: Rate, other: Rate, limit: float | None = N
     >>> week = Span.between(date(2012, 4, 16), date(2012, 4, 22))
     >>> two = Rate.of(40, 100, 0.01), Rate.of(80, 100, 0.01)
     >>> name_adversary(week, *two)  # doctest: +NORMALIZE_WHITESPACE
-    'This was measured with an adversary who knows 16 April 2012 to 22 April 2012; one who knows all other time in the
-    file identifies more, 80% of 100 people (95% interval 71.1% to 86.7%).'
-    >>> name_adversary(week, *two[::-1])[76:]
+    'The share of 40% is that of an adversary who knows 16 April 2012 to 22 April 2012; one who knows all other time in
+    the file identifies more, 80% of 100 people (95% interval 71.1% to 86.7%).'
+    >>> name_adversary(week, *two[::-1])[81:]
     '; one who knows all other time in the file identifies no more.'
     """
     words = (
-        f"This was measured with an adversary who knows {known.words}; one who knows all other time in the file "
-        "identifies"
+        f"The share of {percent(rate.value)} is that of an adversary who knows {known.words}; one who knows all other "
+        "time in the file identifies"
     )
     if other.high <= rate.high:
         return f"{words} no more."
