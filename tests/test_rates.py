@@ -69,6 +69,7 @@ def test_people_who_are_in_both_and_found_alike_make_the_interval_wider_than_nee
     [
         (3, 81, "78 points lower (95% interval 67.7 to 84.8 points lower)"),
         (81, 3, "78 points higher (95% interval 67.7 to 84.8 points higher)"),
+        (20, 10, "10 points higher (95% interval 0.01 to 19.9 points higher)"),
         (50, 50, "no difference (95% interval 13.6 points lower to 13.6 points higher)"),
     ],
 )

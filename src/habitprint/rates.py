@@ -132,8 +132,9 @@ class Difference:
     def words(self) -> str:
         """Return the difference for people, in points."""
         if self.is_clear:
-            nearest = round(100 * min(abs(self.low), abs(self.high)), 1)
-            interval = f"{nearest:g} to {_points(self.high if self.low > 0 else self.low)}"
+            nearest = 100 * min(abs(self.low), abs(self.high))
+            shown = f"{nearest:.1g}" if nearest < 0.1 else f"{round(nearest, 1):g}"  # noqa: PLR2004  (clear of zero)
+            interval = f"{shown} to {_points(self.high if self.low > 0 else self.low)}"
         else:
             interval = f"{_points(self.low)} to {_points(self.high)}"
         return f"{_points(self.value)} ({percent(self.level)} interval {interval})"

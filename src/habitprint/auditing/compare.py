@@ -236,7 +236,7 @@ class Comparison:
         """Say what else differs, so that nobody takes one thing for another."""
         return tuple(
             f"“{other.compared.name}” and “{self.first.name}” differ in {'; '.join(told)}. "
-            "The difference of the shares may come from any of it."
+            "What was found may differ for any of these reasons."
             for other in self.others
             if (told := [unlike.words for unlike in other.unlike if unlike.is_told and not unlike.is_finding])
         )

@@ -54,7 +54,7 @@ def build_comparison(found: Comparison) -> Page:
     >>> page.answer
     'None of the 2 tables meets its target.'
     """
-    names = " and ".join(f"“{audit.name}”" for audit in found.audits)
+    names = ", ".join(f"“{audit.name}”" for audit in found.audits)
     return Page(
         note=INTERNAL,
         record=None,
@@ -80,12 +80,12 @@ def _opening(found: Comparison) -> list[Block]:
     )
     return [
         *(Text(words) for words in found.differences),
-        *(Text(words, warns=True) for words in found.warnings),
         Figure(
             "Share of the people that the strongest attack identifies",
             key_to_rates(target) + whose,
             (Picture("comparison-picture", picture),),
         ),
+        *(Text(words, warns=True) for words in found.warnings),
     ]
 
 
