@@ -76,3 +76,14 @@ def test_what_cannot_be_compared_exits_with_2(
 ) -> None:
     assert run(monkeypatch, "compare", *(folders[at] for at in which)) == 2
     assert message in capsys.readouterr().err
+
+
+def test_text_from_a_file_moves_no_cursor(
+    folders: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hostile = (folders[0] / "report.json").read_text().replace("the released table", "\\u001b[2J[/]")
+    (tmp_path / "\x1b[2J.json").write_text(hostile)
+    assert run(monkeypatch, "compare", tmp_path / "\x1b[2J.json", folders[1]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\\x1b[2J[/]" in out
