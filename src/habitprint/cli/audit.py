@@ -425,11 +425,10 @@ def _best(found: Protections) -> Table:
     return table
 
 
-def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
-    verdict = found.verdict
+def _tell_answer(found: Audit, screen: Console) -> None:
     screen.print(Text(found.headline, style="bold"))
     screen.print()
-    for detail in verdict.details:
+    for detail in found.verdict.details:
         screen.print(f"· {detail}", markup=False)
     if found.lost:
         screen.print(f"· {found.lost}", markup=False)
@@ -441,6 +440,11 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print("\nWhat would be enough:")
     for remedy in found.remedies:
         screen.print(f"· {remedy.kind}: {remedy.words}", markup=False)
+
+
+def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
+    verdict = found.verdict
+    _tell_answer(found, screen)
     if any(best.proven is not None or best.measured is not None for best in found.protections.best):
         screen.print()
         screen.print(_best(found.protections))
