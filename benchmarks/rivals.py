@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint.weighing import find_weight, positive_gains
+from habitprint.weighing import Sides, find_weight, positive_gains
 
 N_BEST = 50  # candidates of each user for solvers of sparse graphs
 SCALE = 10**6  # OR-tools takes whole numbers
@@ -45,7 +45,7 @@ def ortools_sparse(released: hp.Histograms, known: hp.Histograms) -> float:
     """Use OR-tools' min-cost flow on each user's best candidates only: not exact, as the others are left out."""
     from ortools.graph.python import min_cost_flow  # noqa: PLC0415  (a rival need not be installed)
 
-    gains = positive_gains(released.shares, known.shares, find_weight("jensen-shannon"))
+    gains = positive_gains(Sides.of(released, known, find_weight("jensen-shannon")))
     n, m = gains.shape
     rows = np.repeat(np.arange(n), np.diff(gains.indptr))
     order = np.lexsort((-gains.data, rows))

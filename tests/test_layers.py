@@ -23,6 +23,7 @@ LAYERS = """
     losses matching
     expectation
     evaluation
+    rehearsal
     plots markov
     auditing experiments
     report

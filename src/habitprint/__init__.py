@@ -90,12 +90,14 @@ from habitprint.periods import (
     DateRanges,
     HalvesOfActiveWeeks,
     HalvesOfRows,
+    KnownInHalves,
     OnDays,
     Split,
     split,
 )
 from habitprint.rates import Difference, Rate, wilson_interval
-from habitprint.weighing import WEIGHTS, Weight, weights
+from habitprint.rehearsal import Lesson, Rehearsal, RehearsedAttack, rehearse
+from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
     from habitprint.plots import plot_path, save_chart
@@ -149,6 +151,8 @@ __all__ = [
     "InputFile",
     "KAnonymity",
     "KeepTopPlaces",
+    "KnownInHalves",
+    "Lesson",
     "LimitContribution",
     "LimitedContribution",
     "Losses",
@@ -168,6 +172,8 @@ __all__ = [
     "ProvenShare",
     "Rate",
     "Recipe",
+    "Rehearsal",
+    "RehearsedAttack",
     "Release",
     "ReleaseShares",
     "RoundTo",
@@ -176,6 +182,7 @@ __all__ = [
     "Split",
     "Step",
     "SuppressBelow",
+    "Term",
     "TotalsExposure",
     "UnknownPlaceWarning",
     "View",
@@ -213,6 +220,8 @@ __all__ = [
     "read_owner_record",
     "read_place_mapping",
     "read_release",
+    "read_weight",
+    "rehearse",
     "release_shares",
     "render_report",
     "resolve_shared",
@@ -229,4 +238,5 @@ __all__ = [
     "write_comparison",
     "write_release",
     "write_report",
+    "write_weight",
 ]

@@ -13,7 +13,9 @@ from habitprint.matching import match, pair_margins
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
+from habitprint.truth import CommonUsers
 from habitprint.weighing import weights
+from habitprint.weighing.learned import fit_weight
 
 
 def is_compiled() -> bool:
@@ -56,7 +58,7 @@ def compile_kernels() -> float:
 
 
 def compile_others() -> float:
-    """Do the same for the kernels of margins, micro-aggregation and Markov chains, which not everybody needs.
+    """Do the same for margins, learned weights, micro-aggregation and Markov chains, which not everybody needs.
 
     Examples
     --------
@@ -67,6 +69,7 @@ def compile_others() -> float:
     start = time.perf_counter()
     released, known = illustration()
     pair_margins(match(released, known), released, known)
+    fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
     for method in ("successive", "mdav"):
         microaggregate(released, k=2, method=method, second_phase=method == "mdav")
     chain_kernel.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)

@@ -15,7 +15,7 @@ from habitprint.matching import Matching
 from habitprint.matching.one_by_one import TIE
 from habitprint.ties import share_classes
 from habitprint.truth import CommonUsers
-from habitprint.weighing import find_weight, pair_gains, scaled_shares
+from habitprint.weighing import Sides, pair_gains
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,8 @@ def _one_by_one_right(matching: Matching, released: Histograms, known: Histogram
     # Every seeker has one pair: the order that sorts the seekers tells which.
     pair = np.argsort(rows)[common.released] if from_released else np.argsort(columns)[common.known]
 
-    weight = find_weight(matching.weight_name)
-    a, b = align(released, known)
-    true_gains = pair_gains(scaled_shares(a, weight), scaled_shares(b, weight), common.released, common.known, weight)
+    sides = Sides.of(*align(released, known), matching.weight)
+    true_gains = pair_gains(sides, common.released, common.known)
     right: Floats = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
     return right
 

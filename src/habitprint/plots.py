@@ -51,7 +51,7 @@ def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt
     if results:
         panels.append(_precisions(sorted(results, key=lambda result: result.size), len(path.sizes)))
     subtitle = (
-        f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight_name}; "
+        f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}; "
         f"a pair can add at most {path.highest_gain:.4g}"
     )
     return alt.vconcat(*panels).properties(title=alt.Title("The best matching of every size", subtitle=subtitle))

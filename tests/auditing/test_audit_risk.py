@@ -17,8 +17,10 @@ from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, surest_claims
 from habitprint.auditing.times import duration_curve
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import pair_chances
+from habitprint.truth import CommonUsers
+from habitprint.weighing.learned import fit_weight
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +47,34 @@ def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) 
 
 def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: TwoTables) -> None:
     facts = attack_in_every_way(tables).facts
-    ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one"}
+    ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one" and not fact.is_cross_fitted}
     assert ways == {(weight, side) for weight in hp.WEIGHTS for side in ("released-to-known", "known-to-released")}
     assert {fact.method for fact in facts if fact.uses_totals} == {"joint", "one-by-one"}
     assert strongest_of(facts).rate.high == max(fact.rate.high for fact in facts)
+
+
+def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: TwoTables) -> None:
+    found = [attempt for attempt in attack_in_every_way(tables).attempts if attempt.fact.is_cross_fitted]
+    assert [attempt.fact.method for attempt in found] == ["approximate", "one-by-one", "one-by-one"]
+    common = tables.common
+    is_first = np.random.default_rng(HALVES_SEED).permutation(common.n) % 2 == 0
+    taught = CommonUsers(common.released[~is_first], common.known[~is_first], 0)
+    weight = fit_weight(tables.released, tables.known, taught)
+    alone = attack(tables, weight, "one-by-one", "known-to-released")
+    assert np.array_equal(found[2].chances[is_first], alone.chances[is_first])
+    assert not np.array_equal(found[2].chances, alone.chances)
+
+
+def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how() -> None:
+    released, known = hp.datasets.town(60, 12, seed=1)
+    found = hp.audit((released, known), rehearsal=hp.datasets.town(60, 12, seed=2), noise=False)
+    assert "learned by rehearsal" in {fact.weight for fact in found.attacks}
+    assert found.learned.startswith(
+        "The adversary rehearsed with two earlier tables of people whom he knows (60 people)"
+    )
+    alone = hp.audit((released, known), noise=False)
+    assert "learned by rehearsal" not in {fact.weight for fact in alone.attacks}
+    assert alone.learned.startswith("The adversary could not rehearse")
 
 
 def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: TwoTables) -> None:
@@ -244,7 +270,9 @@ def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
 
 def test_a_place_where_everybody_goes_gives_nobody_away() -> None:
     released = hp.Histograms.from_strings({n: ["square"] * 8 + [f"home {n}"] for n in range(5)})
-    places = find_give_aways(TwoTables(released, released, "same-id"), np.arange(5), np.arange(5), "jensen-shannon")
+    places = find_give_aways(
+        TwoTables(released, released, "same-id"), np.arange(5), np.arange(5), hp.WEIGHTS["jensen-shannon"]
+    )
     assert places["place_1"].to_list() == [f"home {n}" for n in range(5)]
     assert places["place_2"].to_list() == ["square"] * 5
     assert places["place_2_visited_by"].to_list() == [1.0] * 5
@@ -257,6 +285,6 @@ def test_the_gains_of_places_add_up_to_the_gain_of_the_pair(weight: str) -> None
     known = hp.Histograms.from_strings({1: "abb", 2: "acc", 3: "cbb"})
     matching = hp.match(released, known, weight=weight)  # type: ignore[arg-type]
     rows, columns = matching.rows_in(released, known)
-    places = find_give_aways(TwoTables(released, known, "same-id"), rows, columns, matching.weight_name)
+    places = find_give_aways(TwoTables(released, known, "same-id"), rows, columns, matching.weight)
     gains = places.select(pl.sum_horizontal("place_1_gain", "place_2_gain", "place_3_gain")).to_series()
     assert gains.to_list() == pytest.approx(matching.gains.tolist())

@@ -11,8 +11,9 @@ import habitprint as hp
 from habitprint.experiments import NAMES, PAPER, Experiment, Job, Layout, Part, Setting, attacks
 from habitprint.experiments.claims import Leads
 from habitprint.experiments.figures import LAYOUTS
-from habitprint.experiments.jobs import ALL_WEIGHTS, COMMON, JOINT, ONE_BY_ONE, AttackTask, DataTask, TimeTask
+from habitprint.experiments.jobs import COMMON, JOINT, ONE_BY_ONE, AttackTask, DataTask, TimeTask
 from habitprint.experiments.paper import METRICS
+from habitprint.weighing import PAPER_WEIGHTS
 
 EXPECTED = {
     "table-metrics", "figure-users", "figure-subset", "table-overlap", "figure-duration", "table-aggregation",
@@ -23,8 +24,8 @@ JOBS = st.builds(
     Job,
     data=st.sampled_from(["calls", "web"]),
     setting=st.builds(Setting, n_users=st.sampled_from(["all", 10, 20]), k=st.sampled_from([None, 2, "all"])),
-    task=st.builds(AttackTask, st.sampled_from(ALL_WEIGHTS), st.sampled_from([JOINT, ONE_BY_ONE]))
-    | st.builds(TimeTask, st.sampled_from(ALL_WEIGHTS))
+    task=st.builds(AttackTask, st.sampled_from(PAPER_WEIGHTS), st.sampled_from([JOINT, ONE_BY_ONE]))
+    | st.builds(TimeTask, st.sampled_from(PAPER_WEIGHTS))
     | st.sampled_from(DataTask),
     repeat=st.integers(0, 2),
 )
@@ -46,7 +47,7 @@ def test_quick_asks_for_no_more_than_the_full_size(experiment: Experiment) -> No
 
 
 def test_where_nothing_is_drawn_nothing_is_repeated() -> None:
-    part = Part(data="calls", varies="n_users", values=(10, "all"), tasks=attacks(*ALL_WEIGHTS), repeats=3)
+    part = Part(data="calls", varies="n_users", values=(10, "all"), tasks=attacks(*PAPER_WEIGHTS), repeats=3)
     drawn = [(job.setting.n_users, job.repeat) for job in part.jobs() if job.task == AttackTask("l1")]
     assert drawn == [(10, 0), (10, 1), (10, 2), ("all", 0)]
 

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 import habitprint as hp
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
-from habitprint.weighing import find_weight
+from habitprint.weighing import PlaceFacts, Sides, find_weight
 
 
 def histograms(rows: np.ndarray | sparse.csr_array) -> hp.Histograms:
@@ -112,7 +112,9 @@ def test_the_scale_of_the_gains_does_not_matter(scale: float, short: int, monkey
     starts = [np.concatenate([[0], n.cumsum()]) for n in n_members]
     released = Nodes(sparse.csr_array(np.eye(60)), np.arange(starts[0][-1]), starts[0])
     known = Nodes(sparse.csr_array(np.ascontiguousarray(gains.T * scale)), np.arange(starts[1][-1]), starts[1])
-    solution = run.solve(released, known, find_weight("dot"), min(starts[0][-1], starts[1][-1]))
+    facts = PlaceFacts(np.ones(60), np.ones(60))
+    evidence = Sides(released.shares, known.shares, find_weight("dot"), facts).evidence
+    solution = run.solve(released, known, evidence, min(starts[0][-1], starts[1][-1]))
     expanded = np.repeat(np.repeat(gains, n_members[0], axis=0), n_members[1], axis=1)
     rows, columns = linear_sum_assignment(expanded, maximize=True)
     total = float((gains[solution.rows, solution.columns] * solution.flows).sum())

@@ -12,7 +12,7 @@ from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver.state import Problem, State
-from habitprint.weighing import find_weight, positive_gains
+from habitprint.weighing import PlaceFacts, Sides, find_weight, positive_gains
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 from instances import random_histograms
 
@@ -20,8 +20,13 @@ WEIGHT = find_weight("jensen-shannon")
 
 
 def state_at_first(released: Nodes, known: Nodes) -> State:
-    problem = Problem(make_rows(released.shares), make_index(known.shares), WEIGHT.branch)
+    problem = Problem(make_rows(released.shares), make_index(known.shares), sides_of(released, known).evidence)
     return run.first_state(problem, released, known, 1, 1e9, work_of_rows(problem.released, problem.known))
+
+
+def sides_of(released: Nodes, known: Nodes) -> Sides:
+    n_places = known.shares.shape[1]
+    return Sides(released.shares, known.shares, WEIGHT, PlaceFacts(np.ones(n_places), np.ones(n_places)))
 
 
 def histograms(counts: npt.NDArray[np.int64]) -> hp.Histograms:
@@ -45,7 +50,7 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
     n = 230
     random = np.random.default_rng(n_reserve)
     released, known = nodes_of(*(histograms(random.integers(0, most, (n, 12))) for _ in range(2)))
-    gains = positive_gains(released.shares, known.shares, WEIGHT).toarray()
+    gains = positive_gains(sides_of(released, known)).toarray()
     state = state_at_first(released, known)
     for i, row in enumerate(state.rows):
         size = row["n_reserve"]

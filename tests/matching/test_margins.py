@@ -9,17 +9,17 @@ from scipy.optimize import linear_sum_assignment
 import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.matching import Method
-from habitprint.weighing import WeightName, find_weight
+from habitprint.weighing import Weight, WeightName
 
 
-def gains_of(released: hp.Histograms, known: hp.Histograms, weight: WeightName) -> Floats:
-    found = find_weight(weight).ceiling - hp.weights(released, known, weight=weight)
+def gains_of(released: hp.Histograms, known: hp.Histograms, weight: Weight) -> Floats:
+    found = weight.ceiling - hp.weights(released, known, weight=weight)
     return np.maximum(found, 0.0)
 
 
 def margins_by_definition(matching: hp.Matching, released: hp.Histograms, known: hp.Histograms) -> Floats:
     """Solve again for each pair, with the pair worth nothing."""
-    gains = gains_of(released, known, matching.weight_name)
+    gains = gains_of(released, known, matching.weight)
     best = gains[linear_sum_assignment(gains, maximize=True)].sum()
     result = []
     for row, column in zip(*matching.rows_in(released, known), strict=True):

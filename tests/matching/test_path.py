@@ -41,11 +41,11 @@ def test_no_rounding_leaves_the_range_of_the_weight(
     assert np.all(path.price >= 0)
     assert np.all(path.price <= path.highest_gain * (1 + 1e-12))
     assert np.all(added >= hp.WEIGHTS[weight].floor - 1e-12)
-    if weight != "dot":
+    if hp.WEIGHTS[weight].floor == 0:
         assert np.all(path.total_weight >= 0)
 
 
-@pytest.mark.parametrize("weight", [name for name in hp.WEIGHTS if name != "dot"])
+@pytest.mark.parametrize("weight", [weight.name for weight in hp.WEIGHTS.values() if weight.floor == 0])
 def test_equal_tables_weigh_nothing_at_any_size(weight: WeightName) -> None:
     released, known = hp.datasets.town(300, 60)
     for side in (released, known):

@@ -11,7 +11,7 @@ from scipy.spatial import distance
 
 import habitprint as hp
 from habitprint.weighing import find_weight
-from habitprint.weighing.definitions import WEIGHTS
+from habitprint.weighing.definitions import DEFINITIONS, WEIGHTS, PaperWeight, Term, Weight
 from instances import shares_of_length
 
 JUDGES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
@@ -23,20 +23,20 @@ JUDGES: dict[str, Callable[[np.ndarray, np.ndarray], float]] = {
 PAIRS = st.integers(1, 6).flatmap(lambda n: st.tuples(shares_of_length(n), shares_of_length(n)))
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", DEFINITIONS)
 @given(pair=PAIRS)
-def test_each_definition_agrees_with_scipy(name: str, pair: tuple[np.ndarray, np.ndarray]) -> None:
+def test_each_definition_agrees_with_scipy(name: PaperWeight, pair: tuple[np.ndarray, np.ndarray]) -> None:
     # Scipy takes a root that we square: near zero that costs digits.
-    assert WEIGHTS[name].between(*pair) == pytest.approx(JUDGES[name](*pair), rel=1e-9, abs=1e-9)
+    assert DEFINITIONS[name](*pair) == pytest.approx(JUDGES[name](*pair), rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", DEFINITIONS)
 @given(pair=PAIRS)
 def test_weights_lie_between_floor_and_ceiling_and_are_symmetric(
-    name: str, pair: tuple[np.ndarray, np.ndarray]
+    name: PaperWeight, pair: tuple[np.ndarray, np.ndarray]
 ) -> None:
     weight = WEIGHTS[name]
-    there, back = weight.between(*pair), weight.between(*pair[::-1])
+    there, back = DEFINITIONS[name](*pair), DEFINITIONS[name](*pair[::-1])
     assert weight.floor - 1e-12 <= there <= weight.ceiling + 1e-12
     assert there == pytest.approx(back, abs=1e-12)
 
@@ -44,7 +44,7 @@ def test_weights_lie_between_floor_and_ceiling_and_are_symmetric(
 @given(pair=PAIRS)
 def test_jensen_shannon_is_zero_only_for_equal_shares(pair: tuple[np.ndarray, np.ndarray]) -> None:
     p, q = pair
-    weight = WEIGHTS["jensen-shannon"].between
+    weight = DEFINITIONS["jensen-shannon"]
     assert weight(p, p) == pytest.approx(0, abs=1e-12)
     # By Pinsker's inequality the weight is at least a quarter of the squared l1 distance.
     assert weight(p, q) >= np.abs(p - q).sum() ** 2 / 4 - 1e-12
@@ -65,5 +65,28 @@ def _one(shares: np.ndarray) -> hp.Histograms:
 
 
 def test_an_unknown_weight_is_refused_with_the_names_of_all() -> None:
-    with pytest.raises(hp.InputError, match="jensen-shannon, l1, cosine, dot"):
+    with pytest.raises(hp.InputError, match="jensen-shannon, l1, cosine, dot, rarity-half, rarity, likelihood"):
         find_weight("euclid")
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        Term("euclid"),  # type: ignore[arg-type]
+        Term("product", factor=0.0),
+        Term("product", factor=-1.0),
+        Term("product", factor=math.nan),
+        Term("product", rarity=-0.5),
+        Term("product", rarity=40.0),
+        Term("likelihood", doubt=0.0),
+        Term("likelihood", doubt=1.0),
+    ],
+)
+def test_a_term_that_is_no_evidence_is_refused(term: Term) -> None:
+    with pytest.raises(hp.InputError, match="no evidence"):
+        Weight("mine", (term,))
+
+
+def test_a_weight_without_a_term_is_refused() -> None:
+    with pytest.raises(hp.InputError, match="no term"):
+        Weight("mine", ())

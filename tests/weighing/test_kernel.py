@@ -9,51 +9,69 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.weighing import WEIGHTS, gains, kernel, pair_gains, place_gains, positive_gains, scaled_shares
-from habitprint.weighing.definitions import LOGARITHM
+from habitprint.weighing import WEIGHTS, Sides, Term, Weight, gains, kernel, pair_gains, place_gains, positive_gains
+from habitprint.weighing.definitions import DEFINITIONS, KINDS, LOGARITHM, KindName, PaperWeight
 from instances import CASES, Case, random_histograms, shuffled, tables
 
+EVERYTHING = Weight(
+    "everything", tuple(Term(kind, factor=0.5 + n, rarity=n / 3, doubt=0.3) for n, kind in enumerate(KINDS))
+)
+ALL = [*WEIGHTS.values(), EVERYTHING]
+TERMS = reference_gains.TERMS | {
+    "everything": [(term.kind, term.factor, term.rarity, term.doubt) for term in EVERYTHING.terms]
+}
 
-@pytest.mark.parametrize("name", WEIGHTS)
-@given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
-def test_a_shared_place_gains_the_same_compiled_by_definition_and_by_reference(name: str, p: float, q: float) -> None:
-    expected = pytest.approx(reference_gains.PLACE_GAINS[name](p, q), rel=1e-9, abs=1e-15)
-    assert kernel.place_gain(WEIGHTS[name].branch, p, q, math.log(p), math.log(q)) == expected
-    assert WEIGHTS[name].place_gain(np.array([p]), np.array([q])) == expected
+
+def name_of(weight: Weight) -> str:
+    return weight.name
+
+
+@pytest.mark.parametrize("name", KINDS)
+@given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1), popularity=st.floats(1e-6, 1))
+def test_a_shared_place_gains_the_same_compiled_by_definition_and_by_reference(
+    name: KindName, p: float, q: float, popularity: float
+) -> None:
+    kind, odds = KINDS[name], 0.7 / (0.3 * popularity)
+    expected = pytest.approx(reference_gains.PLACE_GAINS[name](p, q, popularity, 0.3), rel=1e-9, abs=1e-15)
+    logs = math.log(p), math.log(q)
+    assert kernel.place_gain(kind.branch, p, q, *logs, odds) == expected
+    assert kernel.place_gain(kind.branch_back, q, p, *logs[::-1], odds) == expected
+    assert kind.place_gain(np.array([p]), np.array([q]), np.array([odds])) == expected
 
 
 @given(p=st.floats(1e-9, 1), q=st.floats(1e-9, 1))
 def test_nothing_cancels_in_the_gain_of_a_shared_place(p: float, q: float) -> None:
     expected = p * math.log1p(q / p) + q * math.log1p(p / q)
-    assert kernel.place_gain(LOGARITHM, p, q, math.log(p), math.log(q)) == pytest.approx(expected, rel=1e-14, abs=0)
+    found = kernel.place_gain(LOGARITHM, p, q, math.log(p), math.log(q), 1.0)
+    assert found == pytest.approx(expected, rel=1e-14, abs=0)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("p", [1e-150, 1e-30, 0.5, 1.0])
-def test_a_shared_place_always_gains_something(name: str, p: float) -> None:
+def test_a_shared_place_always_gains_something(name: KindName, p: float) -> None:
+    kind = KINDS[name]
     for q in (1e-150, 1e-15, 1.0):
-        assert 0 < kernel.place_gain(WEIGHTS[name].branch, p, q, math.log(p), math.log(q)) < np.inf
-        assert 0 < WEIGHTS[name].place_gain(np.array([p]), np.array([q])) < np.inf
+        assert 0 < kernel.place_gain(kind.branch, p, q, math.log(p), math.log(q), 1.0) < np.inf
+        assert 0 < kind.place_gain(np.array([p]), np.array([q]), np.ones(1)) < np.inf
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("name", DEFINITIONS)
 @given(released=tables(), known=tables())
 def test_the_dense_matrix_holds_the_definition_of_every_pair(
-    name: str, released: hp.Histograms, known: hp.Histograms
+    name: PaperWeight, released: hp.Histograms, known: hp.Histograms
 ) -> None:
-    weight = WEIGHTS[name]
     ours, theirs = hp.align(released, known)
-    expected = [[weight.between(p, q) for q in theirs.shares.toarray()] for p in ours.shares.toarray()]
-    np.testing.assert_allclose(hp.weights(released, known, weight=weight.name), expected, atol=1e-12)
+    expected = [[DEFINITIONS[name](p, q) for q in theirs.shares.toarray()] for p in ours.shares.toarray()]
+    np.testing.assert_allclose(hp.weights(released, known, weight=name), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("weight", ALL, ids=name_of)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_kernel_agrees_with_the_reference(case: Case, name: str) -> None:
-    weight = WEIGHTS[name]
-    sides = hp.align(*case.make(seed=1))
-    expected = reference_gains.gains(name, *(side.shares.toarray() for side in sides))
-    found = positive_gains(scaled_shares(sides[0], weight), scaled_shares(sides[1], weight), weight)
+def test_the_kernel_agrees_with_the_reference(case: Case, weight: Weight) -> None:
+    released, known = hp.align(*case.make(seed=1))
+    dense = released.shares.toarray(), known.shares.toarray()
+    expected = reference_gains.gains(TERMS[weight.name], *dense, unit=weight.unit_length)
+    found = positive_gains(Sides.of(released, known, weight))
     np.testing.assert_allclose(found.toarray(), expected, rtol=1e-12)
     assert found.nnz == np.count_nonzero(expected)
 
@@ -69,25 +87,34 @@ def test_gains_do_not_depend_on_blocks_threads_or_order(monkeypatch: pytest.Monk
     assert np.array_equal(before, after[rows][:, np.argsort(shuffled(known, 4).users.to_numpy())])
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_the_gain_of_one_pair_is_the_same_to_the_last_bit_as_among_all(name: str) -> None:
-    weight = WEIGHTS[name]
-    released, known = (scaled_shares(random_histograms(40, 25, density=0.4, seed=seed), weight) for seed in (5, 6))
+@pytest.mark.parametrize("weight", ALL, ids=name_of)
+def test_the_gain_of_one_pair_is_the_same_to_the_last_bit_as_among_all(weight: Weight) -> None:
+    released, known = (random_histograms(40, 25, density=0.4, seed=seed) for seed in (5, 6))
+    sides = Sides.of(released, known, weight)
     rows, columns = np.divmod(np.arange(40 * 40), 40)
-    alone = pair_gains(released, known, rows, columns, weight)
-    assert np.array_equal(alone, positive_gains(released, known, weight).toarray().ravel())
+    assert np.array_equal(pair_gains(sides, rows, columns), positive_gains(sides).toarray().ravel())
 
 
-@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("factor", [1.0, 0.25])
+def test_one_term_without_rarity_is_the_weight_of_the_paper_to_the_last_bit(factor: float) -> None:
+    released, known = (random_histograms(40, 25, density=0.4, seed=seed) for seed in (5, 6))
+    alone = Weight("mine", (Term("logarithm", factor=factor),))
+    paper = hp.match(released, known)
+    mine = hp.match(released, known, weight=alone)
+    assert mine.released.to_list() == paper.released.to_list()
+    assert mine.known.to_list() == paper.known.to_list()
+    assert np.array_equal(mine.gains, factor * paper.gains)
+
+
+@pytest.mark.parametrize("weight", ALL, ids=name_of)
 @given(released=tables(), known=tables())
 def test_what_the_places_add_is_the_ceiling_less_the_weight(
-    name: str, released: hp.Histograms, known: hp.Histograms
+    weight: Weight, released: hp.Histograms, known: hp.Histograms
 ) -> None:
-    weight = WEIGHTS[name]
     ours, theirs = hp.align(released, known)
     rows, columns = np.divmod(np.arange(ours.n_users * theirs.n_users), theirs.n_users)
-    added = place_gains(scaled_shares(ours, weight)[rows], scaled_shares(theirs, weight)[columns], weight)
-    expected = [weight.ceiling - weight.between(p, q) for p in ours.shares.toarray() for q in theirs.shares.toarray()]
+    added = place_gains(Sides.of(ours, theirs, weight), rows, columns)
+    expected = weight.ceiling - hp.weights(ours, theirs, weight=weight).ravel()
     np.testing.assert_allclose(added.sum(axis=1), expected, atol=1e-12)
     is_shared = (ours.counts[rows].toarray() > 0) & (theirs.counts[columns].toarray() > 0)
     assert np.array_equal(added.toarray() > 0, is_shared)

@@ -1,7 +1,9 @@
 """What an adversary achieves: each attack is made once, and passed on with its matching to whoever needs it.
 
 He knows how a release was made, and may copy of it on his own table what anyone can, or not; compare users by any
-weight; match all at once, or one by one from either side; and use totals where counts are released. The maximum counts.
+weight, also one that he learned by rehearsal; match all at once, or one by one from either side; and use totals where
+counts are released. The auditor, who has the truth, goes further: he learns a weight from one half of the people and
+attacks the other half with it. The maximum counts.
 """
 
 import math
@@ -16,7 +18,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.expectation import people_chances
 from habitprint.histograms import Histograms
@@ -26,18 +28,21 @@ from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.truth import common_users
-from habitprint.weighing import WEIGHTS, WeightName
+from habitprint.weighing import WEIGHTS, Weight, WeightName
+from habitprint.weighing.learned import fit_on_other_half
 
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight
-ALL_WEIGHTS: tuple[WeightName, ...] = tuple(weight.name for weight in WEIGHTS.values())
+ALL_WEIGHTS: tuple[Weight, ...] = tuple(WEIGHTS.values())
 EPSILON = 0.001  # of the gain may be missing where an attack is repeated many times
 N_JOINT = 2  # weights with which protected tables are matched all at once: those that are strongest on the original
 STAGE = "attacks"
+FEWEST_TO_LEARN = 20  # people on both sides
 LEVELS = (4, 8, 16, 32)  # into how many parts of equally many people totals are cut
 WEIGHT_OF_TOTALS = 0.2  # of each person's shares
 
 AttackMethod = Method | Literal["random"]  # the last looks at nothing
-AttackWeight = WeightName | Literal["none"]
+NO_WEIGHT = "none"  # of that one
+ON_TRUTH = "learned on the truth"
 
 TITLES: dict[AttackMethod, str] = {
     "joint": "All at once",
@@ -51,6 +56,11 @@ IN_WORDS: dict[AttackMethod, str] = {
     "one-by-one": "Each person takes the nearest of the other table, whoever else takes the same.",
     "random": "Pairs are drawn blindly: what every other rate must be compared with.",
 }
+
+CROSS_FITTED = (
+    " Which evidence counts was learned from who really is whom in one half of the people, and used on the other half: "
+    "more than an adversary can do."
+)
 
 
 @dataclass(frozen=True)
@@ -73,6 +83,8 @@ class Attack:
         What the adversary did to his own table before, in words; None if nothing.
     uses_totals
         Whether how much somebody was counted is used too.
+    is_cross_fitted
+        Whether the weight was learned from the truth about half of the people, and tried on the other half.
 
     Examples
     --------
@@ -81,18 +93,19 @@ class Attack:
     """
 
     method: AttackMethod
-    weight: AttackWeight
+    weight: str
     rate: Rate
     gap: float | None
     n_guesses: int
     direction: Direction | None = None
     seen: str | None = None
     uses_totals: bool = False
+    is_cross_fitted: bool = False
 
     @property
     def title(self) -> str:
         """Return which attack it is, to head a line."""
-        weight = "" if self.weight == "none" else f", {self.weight}"
+        weight = "" if self.weight == NO_WEIGHT else f", {self.weight}"
         backwards = ", from the known side" if self.direction == "known-to-released" else ""
         totals = ", with totals" if self.uses_totals else ""
         seen = f" ({self.seen})" if self.seen else ""
@@ -107,7 +120,8 @@ class Attack:
     def words(self) -> str:
         """Return what the attack does, as sentences."""
         copied = "" if self.seen is None else f" The adversary has changed his table too: {self.seen}."
-        return IN_WORDS[self.method] + copied
+        learned = CROSS_FITTED if self.is_cross_fitted else ""
+        return IN_WORDS[self.method] + learned + copied
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +146,11 @@ class Attempt:
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """Hold two tables with the attacks that were made on them."""
+    """Hold two tables with the attacks that were made on them, and the weights by which users were compared."""
 
     tables: TwoTables
     attempts: tuple[Attempt, ...]
+    weights: tuple[Weight, ...]
 
     @property
     def facts(self) -> tuple[Attack, ...]:
@@ -148,14 +163,16 @@ class Attacked:
         return self._joint[0]
 
     @property
-    def joint_weights(self) -> tuple[WeightName, ...]:
+    def joint_weights(self) -> tuple[Weight, ...]:
         """Return the weights that are strongest all at once: protected tables are matched with these."""
-        return tuple(attempt.matching.weight_name for attempt in self._joint[:N_JOINT])
+        return tuple(attempt.matching.weight for attempt in self._joint[:N_JOINT])
 
     @property
     def _joint(self) -> list[Attempt]:
         joint = [
-            each for each in self.attempts if each.fact.method in {"joint", "approximate"} and not each.fact.uses_totals
+            each
+            for each in self.attempts
+            if each.fact.method in {"joint", "approximate"} and not (each.fact.uses_totals or each.fact.is_cross_fitted)
         ]
         return sorted(joint, key=lambda attempt: -attempt.rate.high)
 
@@ -203,17 +220,17 @@ def strongest_ways(attacks: Iterable[Attack]) -> tuple[Attack, ...]:
     >>> [attack.rate.n_correct for attack in strongest_ways(attacks)]
     [20.0]
     """
-    best: dict[tuple[AttackMethod, AttackWeight], Attack] = {}
+    best: dict[tuple[AttackMethod, str], Attack] = {}
     for each in attacks:
         way = each.method, each.weight
         best[way] = strongest_of([best[way], each]) if way in best else each
-    methods, weights = list(TITLES), [*WEIGHTS, "none"]
-    return tuple(sorted(best.values(), key=lambda each: (methods.index(each.method), weights.index(each.weight))))
+    methods = list(TITLES)
+    return tuple(sorted(best.values(), key=lambda each: methods.index(each.method)))
 
 
 def attack(
     tables: TwoTables,
-    weight: WeightName = PROPOSED,
+    weight: WeightName | Weight = PROPOSED,
     method: Method = "joint",
     direction: Direction = "released-to-known",
     *,
@@ -250,7 +267,7 @@ def attack(
     by_chance = min(released.n_users, known.n_users) / (released.n_users * known.n_users)
     fact = Attack(
         method,
-        weight,
+        matching.weight_name,
         Rate.of(min(math.fsum(chances), n), n, by_chance),
         matching.gap,
         matching.n_guesses,
@@ -263,51 +280,58 @@ def attack(
 def attack_in_every_way(
     tables: TwoTables,
     *,
-    joint: Sequence[WeightName] = ALL_WEIGHTS,
+    weights: Sequence[Weight] = ALL_WEIGHTS,
+    joint: Sequence[Weight] | None = None,
     exact: bool = True,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Attacked:
     """Attack a table: all at once, one by one from both sides, by every weight, and with totals if they differ.
 
+    The last attacks are by a weight that is learned from the truth about one half of the people, on the other half.
+
     Parameters
     ----------
     tables
         What is attacked. If the released one is protected, every attack is made once for each variant of his own table
         that the adversary can make by copying of the protection what anyone can; all at once, with the best of them.
+    weights
+        By which users are compared.
     joint, exact
-        The weights by which all users are matched at once, and whether exactly. Else a thousandth of the best gain may
-        be missing, which bounds the time also where protection has made everybody alike.
+        Those by which all users are matched at once, None for all, and whether exactly. Else a thousandth of the best
+        gain may be missing, which bounds the time also where protection has made everybody alike.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
     >>> made = attack_in_every_way(tables)
-    >>> len(made.facts), made.facts[1].name, made.facts[8].name
-    (15, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon')
-    >>> facts = attack_in_every_way(tables.protected_by(hp.KeepTopPlaces(3))[1], joint=["l1"]).facts
-    >>> len(facts), facts[0].seen, facts[8].seen
-    (20, None, 'other places left out')
+    >>> len(made.facts), made.facts[1].name, made.facts[14].name, made.facts[-1].name
+    (27, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon', \
+'one by one, learned on the truth, from the known side')
+    >>> facts = attack_in_every_way(tables.protected_by(hp.KeepTopPlaces(3))[1], joint=[hp.WEIGHTS["l1"]]).facts
+    >>> len(facts), facts[0].seen, facts[14].seen
+    (35, None, 'other places left out')
     """
-    n_ways = len(joint) + 1
-    attempts = _one_by_one(tables.views, ALL_WEIGHTS, seed, nested(progress, STAGE, 0, n_ways, "one by one"))
+    together = weights if joint is None else joint
+    n_ways = len(together) + 2
+    attempts = _one_by_one(tables.views, weights, seed, nested(progress, STAGE, 0, n_ways, "one by one"))
+    best_alone = max(attempts, key=lambda attempt: attempt.rate.high)
     method: Method = "joint" if exact else "approximate"
-    for done, weight in enumerate(joint, 1):
+    for done, weight in enumerate(together, 1):
         best = max(
-            (attempt for attempt in attempts if attempt.matching.weight_name == weight),
+            (attempt for attempt in attempts if attempt.matching.weight == weight),
             key=lambda attempt: attempt.rate.high,
         )
-        inner = nested(progress, STAGE, done, n_ways, f"all at once, {weight}")
+        inner = nested(progress, STAGE, done, n_ways, f"all at once, {weight.name}")
         attempts.append(attack(best.tables, weight, method, seed=seed, progress=inner))
-    strongest = Attacked(tables, tuple(attempts)).strongest_joint
-    attempts += _with_totals(strongest.tables, strongest.matching.weight_name, method, seed, progress)
-    return Attacked(tables, tuple(attempts))
+    strongest = Attacked(tables, tuple(attempts), tuple(weights)).strongest_joint
+    attempts += _with_totals(strongest.tables, strongest.matching.weight, method, seed, progress)
+    attempts += _with_truth(best_alone.tables, seed, nested(progress, STAGE, n_ways - 1, n_ways, ON_TRUTH))
+    return Attacked(tables, tuple(attempts), tuple(weights))
 
 
-def _one_by_one(
-    views: Sequence[TwoTables], weights: Sequence[WeightName], seed: int, progress: Progress
-) -> list[Attempt]:
+def _one_by_one(views: Sequence[TwoTables], weights: Sequence[Weight], seed: int, progress: Progress) -> list[Attempt]:
     directions: tuple[Direction, ...] = ("released-to-known", "known-to-released")
     return [
         attack(tables, weight, "one-by-one", direction, seed=seed, progress=progress)
@@ -317,7 +341,7 @@ def _one_by_one(
     ]
 
 
-def _with_totals(tables: TwoTables, weight: WeightName, joint: Method, seed: int, progress: Progress) -> list[Attempt]:
+def _with_totals(tables: TwoTables, weight: Weight, joint: Method, seed: int, progress: Progress) -> list[Attempt]:
     """Attack with what tells how much somebody was counted, too, unless it is the same for all."""
     released, known = tables.released, tables.attacked_with
     told = released.totals, known.totals
@@ -337,6 +361,33 @@ def _with_totals(tables: TwoTables, weight: WeightName, joint: Method, seed: int
     ]
     seen = None if tables.seen is None else tables.seen.words
     return [replace(each, fact=replace(each.fact, uses_totals=True, seen=seen)) for each in attempts]
+
+
+def _with_truth(tables: TwoTables, seed: int, progress: Progress) -> list[Attempt]:
+    """Attack each half of the people with a weight that was learned from the truth about the other half."""
+    released, known = tables.matched
+    common = common_users(tables.truth, released.users, known.users)
+    if common.n < FEWEST_TO_LEARN:
+        return []
+    is_first = np.random.default_rng(HALVES_SEED).permutation(common.n) % 2 == 0
+    weights = fit_on_other_half(released, known, common, is_first, name=ON_TRUTH, seed=seed)
+    # For whom each of the two attacks counts; who is gone from the adversary's side is found by neither.
+    of_row = np.zeros(released.n_users, np.bool_)
+    of_row[common.released[is_first]] = True
+    is_mine = of_row[tables.common.released]
+    ways: list[tuple[Method, Direction]] = [
+        ("approximate", "released-to-known"),
+        ("one-by-one", "released-to-known"),
+        ("one-by-one", "known-to-released"),
+    ]
+    found = []
+    for method, direction in ways:
+        first, second = (attack(tables, weight, method, direction, seed=seed, progress=progress) for weight in weights)
+        chances = np.where(is_mine, first.chances, second.chances)
+        rate = Rate.of(min(math.fsum(chances), first.rate.n), first.rate.n, first.rate.by_chance)
+        fact = replace(first.fact, rate=rate, gap=None, is_cross_fitted=True)
+        found.append(replace(first, chances=chances, fact=fact))
+    return found
 
 
 def _are_equal(totals: Floats) -> bool:
@@ -390,4 +441,4 @@ def draw_blindly(rate: Rate) -> Attack:
     >>> draw_blindly(Rate.of(20, 40, by_chance=1 / 40)).rate.n_correct
     1.0
     """
-    return Attack("random", "none", Rate.of(rate.by_chance * rate.n, rate.n, rate.by_chance), None, 0)
+    return Attack("random", NO_WEIGHT, Rate.of(rate.by_chance * rate.n, rate.n, rate.by_chance), None, 0)

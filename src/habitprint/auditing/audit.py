@@ -12,6 +12,7 @@ import polars as pl
 
 from habitprint.auditing.advice import FILE, Advice
 from habitprint.auditing.attacks import (
+    ALL_WEIGHTS,
     Attack,
     Attacked,
     attack_in_every_way,
@@ -46,9 +47,11 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
+from habitprint.rehearsal import learn
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
-from habitprint.weighing import WeightName
+from habitprint.weighing import Weight
+from habitprint.words import counted
 
 SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
@@ -132,6 +135,8 @@ class Audit:
     other_time
         The attack of an adversary who knows all other time in the file; None where the release is half of the file or
         more, all other time is known already, or there are no events.
+    learned
+        How the adversary learned which evidence counts; or why he could not, as sentences.
     linkage
         Whether people could be followed through releases that are repeated.
     remedies
@@ -152,10 +157,11 @@ class Audit:
     settings: Settings
     versions: Mapping[str, str]
     data: DataFacts
-    weight: WeightName
+    weight: str
     attacks: tuple[Attack, ...]
     curves: tuple[Curve, ...]
     other_time: Attack | None
+    learned: str
     linkage: Linkage
     protections: Protections
     remedies: tuple[Remedy, ...]
@@ -297,6 +303,7 @@ def audit(
     grid: Grid | None = None,
     coarser: Iterable[PlaceMapping] = (),
     truth: Any = SAME_ID,
+    rehearsal: tuple[Histograms, Histograms] | None = None,
     active: int = 1,
     count: CountedAs = "visits",
     noise: bool = True,
@@ -337,6 +344,9 @@ def audit(
         Mappings to coarser places, to be tried.
     truth
         For two sets of histograms: who really is whom, as for `habitprint.evaluate`.
+    rehearsal
+        Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
+        in two. From two tables alone nobody can learn.
     active, count
         For events: as for `habitprint.split`.
     noise
@@ -357,7 +367,7 @@ def audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(100, 20), target=0.1, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('all at once, jensen-shannon', False, 'the 10 most popular places only, then groups of 10')
+    ('all at once, likelihood', False, 'the 10 most popular places only, then groups of 10')
     """
     settings = Settings(
         source=_as_text(name or _name_of(source)),
@@ -401,7 +411,7 @@ def audit(
         )
     else:
         prepared = _prepare_pair(source, period, truth, settings, preparation)
-    return _audit(prepared, settings, grid, steps, preparation.events, progress)
+    return _audit(prepared, settings, grid, steps, preparation.events, rehearsal, progress)
 
 
 def _audit(
@@ -410,10 +420,12 @@ def _audit(
     grid: Grid | None,
     mappings: Iterable[PlaceMapping],
     events: EventsAsked | None,
+    rehearsal: tuple[Histograms, Histograms] | None,
     progress: Progress,
 ) -> Audit:
     seed = settings.seed
-    whole = attack_in_every_way(prepared.tables, seed=seed, progress=progress)
+    weights, learned = _learn(prepared, rehearsal, seed, progress)
+    whole = attack_in_every_way(prepared.tables, weights=weights, seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
     part = _part_of(whole, seed, progress)
@@ -462,6 +474,7 @@ def _audit(
         attacks=(*whole.facts, draw_blindly(joint.rate)),
         curves=curves,
         other_time=times.other_time,
+        learned=learned,
         linkage=times.linkage,
         protections=found.protections,
         remedies=find_remedies(
@@ -486,7 +499,23 @@ def _part_of(whole: Attacked, seed: int, progress: Progress) -> Attacked:
     tables = whole.tables.sample(MOST_USERS, seed)
     if tables is whole.tables:
         return whole
-    return attack_in_every_way(tables, seed=seed, progress=progress)
+    return attack_in_every_way(tables, weights=whole.weights, seed=seed, progress=progress)
+
+
+def _learn(
+    prepared: Prepared, rehearsal: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
+) -> tuple[tuple[Weight, ...], str]:
+    """Return the weights that an adversary may use, with the one that he learned if he could rehearse, and how."""
+    try:
+        halves = prepared.halves_of_known(progress) if rehearsal is None else rehearsal
+        lesson = learn(*halves, seed=seed)
+    except InputError as error:
+        return ALL_WEIGHTS, f"The adversary could not rehearse: {error.what}."
+    source = "what he knows, cut in two in time" if rehearsal is None else "two earlier tables of people whom he knows"
+    return (*ALL_WEIGHTS, lesson.weight), (
+        f"The adversary rehearsed with {source} ({counted(lesson.n_people, 'person', 'people')}), and so learned which "
+        f"evidence counts. {lesson.words}"
+    )
 
 
 def _require_share(name: str, value: object) -> None:

@@ -194,7 +194,7 @@ def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: 
     >>> attack_again(attack(tables, "l1"), tables.groups(2, seed=0)[0], silent).fact.name
     'all at once, l1'
     """
-    return attack(tables, whole.matching.weight_name, method, seed=whole.matching.seed, progress=progress)
+    return attack(tables, whole.matching.weight, method, seed=whole.matching.seed, progress=progress)
 
 
 def _pooled(rates: list[Rate]) -> Rate:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, OnBadRows, check_events
 from habitprint.events.events import in_words, require_places
 from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
@@ -19,6 +20,7 @@ from habitprint.periods import (
     DateRanges,
     DayRows,
     HalvesOfRows,
+    KnownInHalves,
     OnDays,
     Period,
     Span,
@@ -287,6 +289,32 @@ class Prepared:
     tables: TwoTables
     facts: DataFacts
     source: CountedEvents | None
+
+    def halves_of_known(self, progress: Progress = silent) -> tuple[Histograms, Histograms]:
+        """Return what the adversary knows, cut in two in time: all that he needs to rehearse.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> events = hp.events_from_frame(hp.datasets.calls_twin(50).events)
+        >>> [half.n_users for half in prepare_events(events).halves_of_known()]
+        [46, 44]
+        """
+        if self.source is None:
+            raise InputError(
+                "two tables do not tell when somebody was where",
+                why="an adversary rehearses with two tables of his own",
+                fix="give two earlier tables of the people whom he knows to rehearse with, or audit the events",
+            )
+        source = self.source
+        halves = split(
+            source.events, KnownInHalves(of=source.period), users="all", count=source.count, progress=progress
+        )
+        known = set(self.tables.known.users.to_list())
+        one, other = (
+            half.select(users=[user for user in half.users.to_list() if user in known]).in_order() for half in halves
+        )
+        return one, other
 
 
 def prepare_tables(

@@ -18,7 +18,7 @@ from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.ties import share_classes
-from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
+from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
 SUREST_SHARE, FEWEST_SUREST = 0.05, 50  # the surest claims are so many of all, but at least so many
@@ -98,11 +98,10 @@ def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, 
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
-    weight = find_weight(joint.matching.weight_name)
     people = People(
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.sure_claims(level) for level in LEVELS),
-        margins=ranked.margin_classes(weight.ceiling - weight.floor),
+        margins=ranked.margin_classes(),
         alike=_alike(joint.tables),
         surest=ranked.surest,
     )
@@ -167,8 +166,12 @@ class _Ranked:
         reached = numbers[(self.in_order >= level * numbers) & is_enough]
         return SureClaims(level, int(reached[-1]) if len(reached) else 0)
 
-    def margin_classes(self, highest: float) -> tuple[MarginClass, ...]:
-        """Return the users by their margin, as a share of the highest there can be."""
+    def margin_classes(self) -> tuple[MarginClass, ...]:
+        """Return the users by their margin, as a share of the highest there can be, or of the largest gain present."""
+        weight = self.joint.matching.weight
+        highest = weight.ceiling - weight.floor
+        if not math.isfinite(highest):
+            highest = float(self.joint.matching.gains.max()) or 1.0
         shares = np.clip(self.margins / highest, 0.0, 1.0)
         which = np.clip(np.searchsorted(MARGINS, shares, side="right") - 1, 0, len(MARGINS) - 2)
         classes = []
@@ -200,7 +203,7 @@ def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
                 matching = match(
                     tables.released,
                     tables.known,
-                    weight=matching.weight_name,
+                    weight=matching.weight,
                     size=size,
                     seed=matching.seed,
                     progress=progress,
@@ -250,11 +253,11 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
     )
     # Who is on both sides is given away by his own habits; anybody else by those of whom he is taken for.
     columns = np.where(is_common, own[rows], columns)
-    places = find_give_aways(tables, rows, columns, matching.weight_name)
+    places = find_give_aways(tables, rows, columns, matching.weight)
     return pl.concat([table, places], how="horizontal")
 
 
-def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: WeightName) -> pl.DataFrame:
+def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
     """Return for each pair the places that speak most for it.
 
     A place counts by what it adds to the gain of the pair, g(p, q), times the share of known users who were never
@@ -275,12 +278,11 @@ def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: 
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: ["home", "bar"], 2: ["home", "shop"], 3: ["home"]})
     >>> both = np.arange(3)
-    >>> find_give_aways(TwoTables(habits, habits, "same-id"), both, both, "l1")["place_1"].to_list()
+    >>> find_give_aways(TwoTables(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
     ['bar', 'shop', 'home']
     """
-    chosen = find_weight(weight)
     released, known = align(tables.released, tables.known)
-    added = place_gains(scaled_shares(released, chosen)[rows], scaled_shares(known, chosen)[columns], chosen)
+    added = place_gains(Sides.of(released, known, weight), rows, columns)
     pair, place, gains = np.repeat(np.arange(len(rows)), np.diff(added.indptr)), added.indices, added.data
     visited_by = np.bincount(known.counts.indices, minlength=known.n_places)[place] / known.n_users
     order = np.lexsort((place, -gains * (1 - visited_by), pair))

@@ -402,7 +402,9 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     release, tables = base.tables.protected_by(candidate.mechanism, progress)
     attacked = base
     if candidate != AS_IT_IS:
-        attacked = attack_in_every_way(tables, joint=base.joint_weights, exact=False, seed=goal.seed, progress=progress)
+        attacked = attack_in_every_way(
+            tables, weights=base.weights, joint=base.joint_weights, exact=False, seed=goal.seed, progress=progress
+        )
     return _trial(base.tables, candidate, release, attacked, goal)
 
 

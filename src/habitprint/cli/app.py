@@ -19,6 +19,7 @@ from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
 from habitprint.cli.protect import protect
+from habitprint.cli.rehearse import rehearse
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
 
@@ -30,8 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (audit, compare, inspect, split, match, path, protect, check, reproduce, demo):
-    app.command()(ending_well(command, matches=command in (audit, match, path, reproduce, demo)))
+for command in (audit, compare, inspect, split, rehearse, match, path, protect, check, reproduce, demo):
+    app.command()(ending_well(command, matches=command in (audit, rehearse, match, path, reproduce, demo)))
 app.add_typer(datasets, name="datasets")
 
 

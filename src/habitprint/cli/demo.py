@@ -21,7 +21,7 @@ from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
-from habitprint.weighing import WEIGHTS, WeightName
+from habitprint.weighing import PAPER_WEIGHTS, WeightName
 from habitprint.words import percent
 
 BAR = 30  # characters for 100%
@@ -104,10 +104,10 @@ def make_story(n_users: int, seed: int, progress: Progress = silent) -> Story:
     calls = split(events_from_frame(twin.events, source=twin.source), ConsecutiveWeeks("2012-04-09"))
     released, known = calls
     attacks: list[Shown] = []
-    for weight, method in product(WEIGHTS.values(), METHODS):
-        progress(f"{weight.name}, {method}", len(attacks), len(WEIGHTS) * len(METHODS))
-        attack = match(released, known, weight=weight.name, method=method, seed=seed)
-        attacks.append(Shown(weight.name, method, evaluate(attack, released, known)))
+    for weight, method in product(PAPER_WEIGHTS, METHODS):
+        progress(f"{weight}, {method}", len(attacks), len(PAPER_WEIGHTS) * len(METHODS))
+        attack = match(released, known, weight=weight, method=method, seed=seed)
+        attacks.append(Shown(weight, method, evaluate(attack, released, known)))
     return Story(students, names, match(students, names), calls, tuple(attacks), seed)
 
 

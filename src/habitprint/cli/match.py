@@ -20,7 +20,8 @@ from habitprint.cli.options import (
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import describe_matching, describe_pairs, print_caveats, print_copied
+from habitprint.cli.rehearse import ChosenWeight, WeightOptions
+from habitprint.cli.say import describe_matching, describe_pairs, print_caveats, print_chosen, print_copied
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
@@ -53,6 +54,7 @@ def match(
     known_file: KnownFile,
     tables: TableOptions,
     how: MatchOptions,
+    weighing: WeightOptions,
     attack: AttackOptions,
     out: Annotated[
         Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.", rich_help_panel=OUTPUT)
@@ -73,6 +75,8 @@ def match(
     habitprint match week1.parquet week2.parquet --truth same-id --size 3750
 
     habitprint match week1.csv week2.csv --method approximate --epsilon 0.01
+
+    habitprint match week3.csv week4.csv --weight auto --rehearse week1.csv week2.csv
     """
     screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
     if out is not None:
@@ -81,10 +85,11 @@ def match(
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, progress=progress)
+        chosen = weighing.choose(how.method, how.direction, seed=attack.seed, progress=progress)
         matching = match_histograms(
             found.released,
             found.known,
-            weight=attack.weight,
+            weight=chosen.weight,
             size=how.size,
             method=how.method,
             direction=how.direction,
@@ -98,9 +103,10 @@ def match(
             progress("writing", 0, 1)
             write_table(matching.to_table(), out, overwrite=force)
     print_copied(notes, found.copied)
+    print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, result)
     if as_json:
-        _print_json(matching, found, result, out)
+        _print_json(matching, found, result, chosen, out)
         return
     screen.print(describe_matching(matching, found.released, found.known, result))
     if result is None:
@@ -112,7 +118,9 @@ def match(
         screen.print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True, markup=False)
 
 
-def _print_json(matching: Matching, tables: Tables, result: Evaluation | None, out: Path | None) -> None:
+def _print_json(
+    matching: Matching, tables: Tables, result: Evaluation | None, chosen: ChosenWeight, out: Path | None
+) -> None:
     released, known = tables.released, tables.known
     facts = {
         "released": {"n_users": released.n_users, "n_places": released.n_places},
@@ -134,5 +142,6 @@ def _print_json(matching: Matching, tables: Tables, result: Evaluation | None, o
         "out": None if out is None else str(out),
         "pairs": matching.to_table().to_dicts() if out is None else None,
         "copied": tables.copied,
+        "chosen": chosen.words,
     }
     typer.echo(json.dumps(facts, ensure_ascii=False))

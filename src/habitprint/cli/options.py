@@ -14,7 +14,6 @@ from typer.models import OptionInfo
 
 from habitprint.counts import Duplicates
 from habitprint.errors import InputError
-from habitprint.weighing import WeightName
 
 # The groups of options in the help of a command.
 INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
@@ -163,7 +162,6 @@ def _name(parameter: inspect.Parameter, value: object) -> str:
 class AttackOptions(Options, panel=ADVERSARY):
     """Hold how people are matched, by whichever command does it."""
 
-    weight: Annotated[WeightName, typer.Option(help="What pairing two users costs.")] = "jensen-shannon"
     seed: Annotated[int, typer.Option(min=0, help="Decides among equally good matchings.")] = 0
     max_memory: Annotated[str, typer.Option(help="What the joint matching may use, such as 4GB or 500MB.")] = "4GB"
 

@@ -11,7 +11,8 @@ from rich.table import Table
 
 from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import print_caveats, print_copied
+from habitprint.cli.rehearse import WeightOptions
+from habitprint.cli.say import print_caveats, print_chosen, print_copied
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
@@ -29,6 +30,7 @@ def path(
     released_file: ReleasedFile,
     known_file: KnownFile,
     tables: TableOptions,
+    weighing: WeightOptions,
     attack: AttackOptions,
     out: Annotated[
         Path | None,
@@ -67,10 +69,11 @@ def path(
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, progress=progress)
+        chosen = weighing.choose("joint", "released-to-known", seed=attack.seed, progress=progress)
         every_size = matching_path(
             found.released,
             found.known,
-            weight=attack.weight,
+            weight=chosen.weight,
             seed=attack.seed,
             max_memory=attack.max_bytes,
             progress=progress,
@@ -85,6 +88,7 @@ def path(
             progress("writing", 0, 1)
             write_table(every_size.to_table(), out, overwrite=force)
     print_copied(notes, found.copied)
+    print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, next(iter(results), None))
     if as_json:
         _print_json(every_size, found, results, out, plot)
@@ -142,7 +146,7 @@ def _print_json(
         "released": {"n_users": released.n_users, "n_places": released.n_places},
         "known": {"n_users": known.n_users, "n_places": known.n_places},
         "n_shared_places": n_shared_places(released, known),
-        "weight": every_size.weight_name,
+        "weight": every_size.weight.name,
         "seed": every_size.seed,
         "evaluations": [result.to_json() for result in results] or None,
         "out": None if out is None else str(out),

@@ -125,6 +125,18 @@ def print_copied(notes: Console, copied: Sequence[str] | None) -> None:
         _note(notes, words)
 
 
+def print_chosen(notes: Console, words: str | None) -> None:
+    """Say how the weight was chosen, if it was.
+
+    Examples
+    --------
+    >>> print_chosen(Console(width=200), "Rehearsed on 80 people.")
+    note: Rehearsed on 80 people.
+    """
+    if words is not None:
+        _note(notes, words)
+
+
 def print_caveats(notes: Console, released: Histograms, known: Histograms, result: Evaluation | None = None) -> None:
     """Print what a person should know before believing the numbers.
 

@@ -19,11 +19,10 @@ from habitprint.evaluation import Evaluation
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.matching import Direction, Method
 from habitprint.periods.dates import DAYS, DayName
-from habitprint.weighing import WEIGHTS, WeightName, find_weight
+from habitprint.weighing import WeightName, find_weight
 
 ALL: Final = "all"
 PROPOSED: Final = "jensen-shannon"
-ALL_WEIGHTS: tuple[WeightName, ...] = tuple(weight.name for weight in WEIGHTS.values())
 
 DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
 Quantity = Literal["n_users", "n_released", "n_common", "last_day", "n_top", "seen_top", "side", "k"]

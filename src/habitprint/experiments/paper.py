@@ -18,7 +18,6 @@ from habitprint.experiments.claims import (
 )
 from habitprint.experiments.jobs import (
     ALL,
-    ALL_WEIGHTS,
     COMMON,
     JOINT,
     MARKOV,
@@ -33,7 +32,7 @@ from habitprint.experiments.jobs import (
 from habitprint.experiments.spec import Experiment, Layout, Part, Published
 from habitprint.experiments.statistics import PRECISION
 from habitprint.periods.dates import DAYS
-from habitprint.weighing import WeightName
+from habitprint.weighing import PAPER_WEIGHTS, WeightName
 
 PAPER_N_USERS: Mapping[DataName, int] = {"calls": 46_986, "sub-prefectures": 46_986, "web": 121, "geolife": 154}
 PAPER_N_PLACES: Mapping[DataName, int] = {"calls": 1211, "sub-prefectures": 237, "web": 83_219, "geolife": 1024}
@@ -42,7 +41,7 @@ METRICS: Mapping[str, Mapping[WeightName, float]] = {
     "web": {"jensen-shannon": 0.900, "l1": 0.811, "cosine": 0.727, "dot": 0.644},
     "geolife": {"jensen-shannon": 0.584, "l1": 0.513, "cosine": 0.520, "dot": 0.468},
 }
-EVERY_WEIGHT = attacks(*ALL_WEIGHTS)
+EVERY_WEIGHT = attacks(*PAPER_WEIGHTS)
 SQUARES = Setting(side=1000)
 SIDES = (300, 500, 1000)
 

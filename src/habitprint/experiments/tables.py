@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 import polars as pl
 
 from habitprint.experiments.jobs import (
-    ALL_WEIGHTS,
     JOINT,
     AttackTask,
     ChainMethod,
@@ -24,7 +23,7 @@ from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment, Measure, Published
 from habitprint.experiments.statistics import Summary, tenths
 from habitprint.rates import Rate
-from habitprint.weighing import WeightName
+from habitprint.weighing import PAPER_WEIGHTS, WeightName
 
 NOT_GIVEN = "–"
 QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
@@ -267,7 +266,7 @@ def metrics(evidence: Evidence) -> Rendered:
         own = {one.spot.task.weight: one for one in evidence.summaries if one.spot.part == part}
         first = next(iter(own.values()))
         data, ours = first.spot.data, first.first
-        found = [own.get(weight) for weight in ALL_WEIGHTS]
+        found = [own.get(weight) for weight in PAPER_WEIGHTS]
         accuracy = [NOT_GIVEN if one is None else f"**{_accuracy(one.accuracy)}**" for one in found]
         places = "" if ours.n_places is None else f"{ours.n_places:,}"
         rows.append([DATA_NAMES[data], first.spot.source, f"{ours.n_users:,}", places, *accuracy])
@@ -275,7 +274,7 @@ def metrics(evidence: Evidence) -> Rendered:
         if data in PAPER_N_USERS:
             printed = [rate(one.paper.number if one and one.paper else None) for one in found]
             rows.append(["", "paper", f"{PAPER_N_USERS[data]:,}", f"{PAPER_N_PLACES[data]:,}", *printed])
-    header = ["data", "", "users (N)", "places (K)", *(WEIGHT_NAMES[weight] for weight in ALL_WEIGHTS)]
+    header = ["data", "", "users (N)", "places (K)", *(WEIGHT_NAMES[weight] for weight in PAPER_WEIGHTS)]
     return Rendered(summary_table(evidence.summaries), markdown_table(header, rows))
 
 

@@ -8,13 +8,13 @@ from habitprint.arrays import Indices
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import Solution, solve
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Weight
+from habitprint.weighing.evidence import Evidence
 
 
 def solve_joint(
     released: Nodes,
     known: Nodes,
-    weight: Weight,
+    evidence: Evidence,
     size: int,
     *,
     epsilon: float | None = None,
@@ -37,6 +37,8 @@ def solve_joint(
     ----------
     released, known
         The nodes of both sides.
+    evidence
+        What shared places are worth, seen from the released side.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′). There may be fewer, where no more users share a place.
     epsilon
@@ -49,21 +51,22 @@ def solve_joint(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weighing import find_weight
+    >>> from habitprint.weighing import Sides, find_weight
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b", 3: "abb"}), find_weight("l1")
+    >>> evidence = Sides.of(habits, habits, weight).evidence
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
-    >>> [int(solve_joint(nodes, nodes, weight, 3, epsilon=epsilon).flows.sum()) for epsilon in (None, 0.5)]
+    >>> [int(solve_joint(nodes, nodes, evidence, 3, epsilon=epsilon).flows.sum()) for epsilon in (None, 0.5)]
     [3, 3]
     """
     if epsilon is None:
-        return solve(released, known, weight, size, max_memory=max_memory, progress=progress)
-    solution = solve(released, known, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+        return solve(released, known, evidence, size, max_memory=max_memory, progress=progress)
+    solution = solve(released, known, evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())
     if n_missing == 0:
         return solution
     rows, left_released = _left_over(released, solution.rows, solution.flows)
     columns, left_known = _left_over(known, solution.columns, solution.flows)
-    rest = solve(left_released, left_known, weight, n_missing, max_memory=max_memory, progress=progress)
+    rest = solve(left_released, left_known, evidence, n_missing, max_memory=max_memory, progress=progress)
     return replace(
         solution,
         rows=np.concatenate([solution.rows, rows[rest.rows]]),

@@ -25,7 +25,8 @@ from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
 from habitprint.progress import Progress, silent
-from habitprint.weighing import find_weight, scaled_shares
+from habitprint.weighing import Sides
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
@@ -85,9 +86,11 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
         )
     released, known = align(released.in_order(), known.in_order())
     pairs = matching.rows_in(released, known)
-    weight = find_weight(matching.weight_name)
-    shares = scaled_shares(released, weight), scaled_shares(known, weight)
-    sides = [(make_rows(mine), make_index(others)) for mine, others in (shares, shares[::-1])]
+    sides = Sides.of(released, known, matching.weight)
+    ways = [
+        (make_rows(sides.released), make_index(sides.known), sides.evidence),
+        (make_rows(sides.known), make_index(sides.released), sides.evidence_back),
+    ]
     partners = [np.full(side.n_users, NOBODY) for side in (released, known)]
     # A guess is nobody's partner: both are as good as alone.
     is_real = ~matching.is_guess
@@ -98,23 +101,22 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     hub = []
     for side, name in enumerate(("paths from nobody", "paths to nobody")):
         progress(name, side, 2)
-        rows, index = sides[side]
+        rows, index, evidence = ways[side]
         mine, others = (side, 1 - side)
         hub.append(
             _ways_from_hub(
-                rows, index, weight.branch, partners[mine], partners[others], potentials[mine], potentials[others],
+                rows, index, evidence, partners[mine], partners[others], potentials[mine], potentials[others],
                 proof.price,
             )
         )  # fmt: skip
-    margins = _all_margins(sides[0], weight.branch, partners, potentials, proof.price, hub, progress)
+    margins = _all_margins(ways[0], partners, potentials, proof.price, hub, progress)
     result = np.zeros(matching.size)
     result[is_real] = np.minimum(margins[pairs[0]], matching.gains)[is_real]
     return result
 
 
 def _all_margins(
-    side: tuple[Rows, Index],
-    kind: int,
+    way: tuple[Rows, Index, Evidence],
     partners: list[Indices],
     potentials: tuple[Floats, Floats],
     price: float,
@@ -122,12 +124,12 @@ def _all_margins(
     progress: Progress,
 ) -> Floats:
     """Return the margin of each released user's pair, starting from what the hub allows."""
-    rows, index = side
+    rows, index, evidence = way
     work = work_of_rows(rows, index)
 
     def list_costs(first: int, last: int) -> tuple[Indices, Floats, Floats]:
         found: tuple[Indices, Floats, Floats] = _cheapest_others(
-            first, last, rows, index, kind, partners[0], potentials[0], potentials[1], price, N_LISTED
+            first, last, rows, index, evidence, partners[0], potentials[0], potentials[1], price, N_LISTED
         )
         return found
 
@@ -136,7 +138,7 @@ def _all_margins(
     graph = _Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
 
     def search(first: int, last: int) -> Floats:
-        found: Floats = _shortest_ways(first, last, rows, index, kind, graph)
+        found: Floats = _shortest_ways(first, last, rows, index, evidence, graph)
         return found
 
     return np.concatenate(list(run_blocks(search, work, "margins", progress)))
@@ -152,7 +154,7 @@ def _cost(u: float, v: float, price: float, gain: float) -> float:
 def _ways_from_hub(
     rows: Rows,
     index: Index,
-    kind: int,
+    evidence: Evidence,
     row_partner: Indices,
     column_partner: Indices,
     u: Floats,
@@ -165,7 +167,7 @@ def _ways_from_hub(
     queue = [(0.0, -1)]
     for i in range(len(row_partner)):
         if row_partner[i] == NOBODY:  # alone already, so it may take anybody
-            for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+            for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
                 j = touched[k]
                 distance[j] = min(distance[j], _cost(u[i], v[j], price, sums[j]))
                 sums[j] = 0.0
@@ -176,7 +178,7 @@ def _ways_from_hub(
         if j < 0 or d > distance[j] or column_partner[j] == NOBODY:
             continue
         i = column_partner[j]
-        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
             other = touched[k]
             new = d + _cost(u[i], v[other], price, sums[other])
             sums[other] = 0.0
@@ -192,7 +194,7 @@ def _cheapest_others(
     last: int,
     rows: Rows,
     index: Index,
-    kind: int,
+    evidence: Evidence,
     row_partner: Indices,
     u: Floats,
     v: Floats,
@@ -206,7 +208,7 @@ def _cheapest_others(
     sums, touched, by_share = make_scratch(index)
     for i in range(first, last):
         mine, theirs = costs[i - first], listed[i - first]
-        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
             j = touched[k]
             cost = _cost(u[i], v[j], price, sums[j])
             sums[j] = 0.0
@@ -226,7 +228,14 @@ def _cheapest_others(
 
 @inner
 def _others(
-    i: int, limit: float, rows: Rows, index: Index, kind: int, graph: _Residual, found: _Found, scratch: _Scratch
+    i: int,
+    limit: float,
+    rows: Rows,
+    index: Index,
+    evidence: Evidence,
+    graph: _Residual,
+    found: _Found,
+    scratch: _Scratch,
 ) -> int:
     """Find the other partners of row `i` that cost less than `limit`: how many, and which, in `found`."""
     columns, costs = found
@@ -237,7 +246,7 @@ def _others(
             n_found += 1
         return n_found
     sums, touched, by_share = scratch
-    for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+    for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
         j = touched[k]
         cost = _cost(graph.u[i], graph.v[j], graph.price, sums[j])
         sums[j] = 0.0
@@ -259,7 +268,7 @@ def _at_least(column: int, goal: int, start: int, graph: _Residual) -> float:
 
 @kernel
 def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
-    first: int, last: int, rows: Rows, index: Index, kind: int, graph: _Residual
+    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, graph: _Residual
 ) -> Floats:
     """Return the shortest way from each row's user to its partner, nearest to the goal first (A*).
 
@@ -288,7 +297,8 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
             if d > distance[j]:
                 continue
             n_steps += 1
-            n_others = _others(graph.column_partner[j], best - d, rows, index, kind, graph, (columns, costs), scratch)
+            i = graph.column_partner[j]
+            n_others = _others(i, best - d, rows, index, evidence, graph, (columns, costs), scratch)
             for k in range(n_others):
                 other, new = columns[k], d + costs[k]
                 if other == goal:

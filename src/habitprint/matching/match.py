@@ -15,7 +15,7 @@ from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Weight, WeightName, find_weight, pair_gains, scaled_shares, to_weights
+from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
 
 NO_SHARED_PLACE = (
     "no released user shares a place with any known user: every pair is a guess. "
@@ -29,7 +29,7 @@ def match(
     released: Histograms,
     known: Histograms,
     *,
-    weight: WeightName = "jensen-shannon",
+    weight: WeightName | Weight = "jensen-shannon",
     size: int | None = None,
     method: Method = "joint",
     direction: Direction = "released-to-known",
@@ -50,7 +50,8 @@ def match(
     released, known
         Two sets of histograms; places are compared by id. Their order never matters.
     weight
-        ``"jensen-shannon"`` (the paper's proposal), ``"l1"``, ``"cosine"`` or ``"dot"``.
+        ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`, such as one that
+        was learned in a rehearsal (`habitprint.rehearse`).
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method
@@ -105,7 +106,7 @@ def match(
         method=method,
         direction=direction,
         epsilon=epsilon,
-        weight_name=weight,
+        weight=chosen,
         seed=seed,
     )
 
@@ -131,19 +132,19 @@ def _jointly(
     max_memory: float,
     progress: Progress,
 ) -> _Found:
+    sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
     size = size or min(released.n_users, known.n_users)
-    solution = solve_joint(*nodes, weight, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+    solution = solve_joint(*nodes, sides.evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
     rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)
     rows = np.concatenate([rows, _left_over(rows, released.n_users, streams[0])[:n_guesses]])
     columns = np.concatenate([columns, _left_over(columns, known.n_users, streams[1])[:n_guesses]])
-    shares = scaled_shares(released, weight), scaled_shares(known, weight)
     return _Found(
         rows=rows,
         columns=columns,
-        gains=pair_gains(*shares, rows, columns, weight),
+        gains=pair_gains(sides, rows, columns),
         proof=Proof(
             nodes[0].to_users(solution.row_potential),
             nodes[1].to_users(solution.column_potential),
@@ -164,12 +165,12 @@ def _one_by_one(
     random: np.random.Generator,
     progress: Progress,
 ) -> _Found:
-    shares = scaled_shares(released, weight), scaled_shares(known, weight)
+    sides = Sides.of(released, known, weight)
     if direction == "released-to-known":
-        nearest = find_nearest(shares[0], shares[1], weight, random, progress)
+        nearest = find_nearest(sides.released, sides.known, sides.evidence, random, progress)
         rows, columns = np.arange(released.n_users), nearest.columns
     else:
-        nearest = find_nearest(shares[1], shares[0], weight, random, progress)
+        nearest = find_nearest(sides.known, sides.released, sides.evidence_back, random, progress)
         rows, columns = nearest.columns, np.arange(known.n_users)
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 

@@ -13,7 +13,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
-from habitprint.weighing import WeightName, find_weight, place_gains, scaled_shares
+from habitprint.weighing import Sides, Weight, place_gains
 
 Method = Literal["joint", "approximate", "one-by-one"]
 Direction = Literal["released-to-known", "known-to-released"]
@@ -39,7 +39,7 @@ class Matching:
         The numbers of users on both sides, N and N′.
     size
         The number of pairs.
-    method, direction, epsilon, weight_name, seed
+    method, direction, epsilon, weight, seed
         How the pairs were found; `epsilon` is None unless the method is approximate.
 
     Examples
@@ -64,7 +64,7 @@ class Matching:
     method: Method
     direction: Direction
     epsilon: float | None
-    weight_name: WeightName
+    weight: Weight
     seed: int
 
     def __post_init__(self) -> None:
@@ -75,6 +75,11 @@ class Matching:
     def __repr__(self) -> str:
         proven = "no proof" if self.gap is None else f"gap {self.gap:.2g}"
         return f"Matching({self.size} pair{'' if self.size == 1 else 's'}, {self.method}, {self.weight_name}, {proven})"
+
+    @property
+    def weight_name(self) -> str:
+        """Return the name of the weight by which users were compared."""
+        return self.weight.name
 
     @property
     def total_weight(self) -> float:
@@ -189,11 +194,10 @@ class Matching:
                 why="a joint matching uses each user at most once",
                 fix="make the matching with habitprint.match",
             )
-        weight = find_weight(self.weight_name)
-        shares = scaled_shares(released, weight), scaled_shares(known, weight)
-        by_place = place_gains(shares[0][rows], shares[1][columns], weight)
+        sides = Sides.of(released, known, self.weight)
+        by_place = place_gains(sides, rows, columns)
         total_gain = math.fsum(by_place @ np.ones(by_place.shape[1]))
-        return self.proof.raised_to_cover(*shares, weight, progress).gap(total_gain, self.size)
+        return self.proof.raised_to_cover(sides, progress).gap(total_gain, self.size)
 
     def rows_in(self, released: Histograms, known: Histograms) -> tuple[Indices, Indices]:
         """Return the rows of the paired users, refusing histograms other than the ones that were matched.

@@ -8,7 +8,7 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Weight
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
@@ -28,7 +28,7 @@ class Nearest:
 def find_nearest(
     seekers: SparseMatrix,
     others: SparseMatrix,
-    weight: Weight,
+    evidence: Evidence,
     random: np.random.Generator,
     progress: Progress = silent,
 ) -> Nearest:
@@ -40,13 +40,16 @@ def find_nearest(
     ----------
     seekers, others
         Scaled shares over the same places.
+    evidence
+        What shared places are worth, seen from the seekers' side.
 
     Examples
     --------
     >>> from habitprint.histograms import Histograms
-    >>> from habitprint.weighing import find_weight
-    >>> shares = Histograms.from_strings({1: "ab", 2: "b", 3: "b"}).shares
-    >>> found = find_nearest(shares, shares, find_weight("l1"), np.random.default_rng(0))
+    >>> from habitprint.weighing import Sides, find_weight
+    >>> habits = Histograms.from_strings({1: "ab", 2: "b", 3: "b"})
+    >>> sides = Sides.of(habits, habits, find_weight("l1"))
+    >>> found = find_nearest(sides.released, sides.known, sides.evidence, np.random.default_rng(0))
     >>> found.n_nearest.tolist(), found.gains.tolist()
     ([1, 2, 2], [2.0, 2.0, 2.0])
     """
@@ -56,7 +59,7 @@ def find_nearest(
     draws = random.random(n_rows)
 
     def run(first: int, last: int) -> None:
-        _nearest(first, last, rows, index, weight.branch, draws, found.columns, found.gains, found.n_nearest)
+        _nearest(first, last, rows, index, evidence, draws, found.columns, found.gains, found.n_nearest)
 
     for _ in run_blocks(run, work_of_rows(rows, index), "nearest", progress):
         pass
@@ -69,7 +72,7 @@ def _nearest(
     last: int,
     rows: Rows,
     index: Index,
-    kind: int,
+    evidence: Evidence,
     draws: Floats,
     columns: Indices,
     gains: Floats,
@@ -78,7 +81,7 @@ def _nearest(
     """Write the nearest columns of the rows `first` to `last` − 1; `draws` between 0 and 1 decide among equals."""
     sums, touched, by_share = make_scratch(index)
     for i in range(first, last):
-        n = row_gains(i, rows, index, kind, sums, touched, by_share)
+        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
         largest = 0.0
         for k in range(n):
             largest = max(largest, sums[touched[k]])

@@ -1,5 +1,6 @@
 """The best matching of every size, in one run."""
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from habitprint.matching.nodes import make_nodes
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.solver import solve
 from habitprint.progress import Progress, silent
-from habitprint.weighing import WeightName, find_weight, to_weights
+from habitprint.weighing import Sides, Weight, WeightName, find_weight, to_weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -34,7 +35,7 @@ class MatchingPath:
         Of the best matching of each size.
     price
         The gain that the last pair added; it never rises. Zero where further pairs share no place.
-    released, known, weight_name, seed, max_memory
+    released, known, weight, seed, max_memory
         What it was made from.
 
     Examples
@@ -56,7 +57,7 @@ class MatchingPath:
     price: Floats
     released: Histograms
     known: Histograms
-    weight_name: WeightName
+    weight: Weight
     seed: int
     max_memory: float
 
@@ -65,13 +66,13 @@ class MatchingPath:
             array.setflags(write=False)
 
     def __repr__(self) -> str:
-        return f"MatchingPath(sizes 1 to {len(self.sizes):,}, {self.weight_name})"
+        return f"MatchingPath(sizes 1 to {len(self.sizes):,}, {self.weight.name})"
 
     @property
     def highest_gain(self) -> float:
-        """Return what one pair can gain at most: ceiling − lowest weight, whatever the data."""
-        weight = find_weight(self.weight_name)
-        return weight.ceiling - weight.floor
+        """Return what one pair can gain at most, whatever the data; without a bound, the most that one gains."""
+        most = self.weight.ceiling - self.weight.floor
+        return most if math.isfinite(most) else float(self.price[0])
 
     def matching(self, size: int, progress: Progress = silent) -> Matching:
         """Return the best pairs of one size, with their proof; the price stops falling where that size is reached.
@@ -91,7 +92,7 @@ class MatchingPath:
         return match(
             self.released,
             self.known,
-            weight=self.weight_name,
+            weight=self.weight,
             size=size,
             seed=self.seed,
             max_memory=self.max_memory,
@@ -121,7 +122,7 @@ def matching_path(
     released: Histograms,
     known: Histograms,
     *,
-    weight: WeightName = "jensen-shannon",
+    weight: WeightName | Weight = "jensen-shannon",
     seed: int = 0,
     max_memory: float = 4e9,
     progress: Progress = silent,
@@ -149,13 +150,14 @@ def matching_path(
     ours, theirs = align(released.in_order(), known.in_order())
     nodes = make_nodes(ours, chosen, streams[0]), make_nodes(theirs, chosen, streams[1])
     largest = min(released.n_users, known.n_users)
-    solution = solve(*nodes, chosen, largest, max_memory=room, progress=progress)
+    solution = solve(*nodes, Sides.of(ours, theirs, chosen).evidence, largest, max_memory=room, progress=progress)
     if len(solution.rows) == 0:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     price = np.zeros(largest)
     added = np.repeat(solution.step_prices, solution.step_flows)
     price[: len(added)] = np.minimum.accumulate(np.maximum(added, 0.0))
-    price[np.isclose(price, chosen.ceiling, rtol=TIE, atol=0.0)] = chosen.ceiling  # equal shares, up to rounding
+    most = chosen.ceiling - chosen.floor
+    price[np.isclose(price, most, rtol=TIE, atol=0.0)] = most  # equal shares, up to rounding
     return MatchingPath(
         sizes=np.arange(1, largest + 1),
         total_gain=np.cumsum(price),
@@ -163,7 +165,7 @@ def matching_path(
         price=price,
         released=released,
         known=known,
-        weight_name=weight,
+        weight=chosen,
         seed=seed,
         max_memory=max_memory,
     )

@@ -11,11 +11,12 @@ from decimal import ROUND_CEILING, Context
 
 import numpy as np
 
-from habitprint.arrays import Floats, SparseMatrix
+from habitprint.arrays import Floats
 from habitprint.blocks import run_blocks
 from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Weight
+from habitprint.weighing import Sides
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
@@ -66,32 +67,26 @@ class Proof:
         found = 1.0 - total_gain / bound
         return max(0.0, found) if math.isfinite(found) else 1.0  # what is not a number proves nothing
 
-    def raised_to_cover(
-        self, released: SparseMatrix, known: SparseMatrix, weight: Weight, progress: Progress = silent
-    ) -> "Proof":
+    def raised_to_cover(self, sides: Sides, progress: Progress = silent) -> "Proof":
         """Return a proof that holds, whatever this one claims: potentials are raised where a pair was not covered.
 
         Every pair of users is looked at, from the known side and user by user, where the solver works from the released
         side and on classes of users. Pairs that share no place have no gain and are covered by any potentials.
 
-        Parameters
-        ----------
-        released, known
-            Scaled shares over the same places.
-
         Examples
         --------
-        >>> from scipy import sparse
+        >>> from habitprint.histograms import Histograms, align
         >>> from habitprint.weighing import find_weight
-        >>> a, b = sparse.csr_array([[1.0, 0.0], [0.0, 1.0]]), sparse.csr_array([[1.0, 0.0]])
-        >>> Proof(np.zeros(2), np.zeros(1), 0.25).raised_to_cover(a, b, find_weight("l1")).released_potential
+        >>> a, b = align(Histograms.from_strings({1: "a", 2: "b"}), Histograms.from_strings({1: "a"}))
+        >>> sides = Sides.of(a, b, find_weight("l1"))
+        >>> Proof(np.zeros(2), np.zeros(1), 0.25).raised_to_cover(sides).released_potential
         array([1.75, 0.  ])
         """
-        rows, index = make_rows(known), make_index(released)
+        rows, index, evidence = make_rows(sides.known), make_index(sides.released), sides.evidence_back
         known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
 
         def run(first: int, last: int) -> Floats:
-            needed: Floats = _needed(first, last, rows, index, weight.branch, known_potential, price)
+            needed: Floats = _needed(first, last, rows, index, evidence, known_potential, price)
             return needed
 
         raised = np.maximum(self.released_potential, 0.0)
@@ -101,12 +96,14 @@ class Proof:
 
 
 @kernel
-def _needed(first: int, last: int, rows: Rows, index: Index, kind: int, row_potential: Floats, price: float) -> Floats:
+def _needed(
+    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, row_potential: Floats, price: float
+) -> Floats:
     """Return what each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
     needed = np.zeros(index.n_users)
     sums, touched, by_share = make_scratch(index)
     for i in range(first, last):
-        n = row_gains(i, rows, index, kind, sums, touched, by_share)
+        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
         for k in range(n):
             j = touched[k]
             needed[j] = max(needed[j], sums[j] - row_potential[i] - price)

@@ -93,6 +93,9 @@ class Parts:
     known: Span
 
 
+LONG_PART = 28  # days: a shorter part is dealt out by days
+
+
 class Period(Protocol):
     """Tell for each event whether it is released, known, or neither."""
 
@@ -425,3 +428,40 @@ class OnDays:
             f"{days} only; {whole.words}",
             *(replace(span, words=f"{span.words}, {days} only") for span in (whole.released, whole.known)),
         )
+
+
+@dataclass(frozen=True)
+class KnownInHalves:
+    """The known part of another period, cut in two: how an adversary rehearses with nothing but what he knows.
+
+    A part of four weeks or more is cut at the day that halves its rows. A shorter one is dealt out by days in turn, so
+    that both halves have days of the week and of the weekend.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = [f"2012-04-{day:02}" for day in range(9, 23)]
+    >>> events = hp.events_from_frame({"user": [1] * 14, "time": days, "place": [7] * 14})
+    >>> KnownInHalves(of=ConsecutiveWeeks("2012-04-09")).parts(events).frame.collect()["part"].to_list()[5:]
+    [None, None, 0, 1, 0, 1, 0, 1, 0]
+    """
+
+    of: Period
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts: both halves are of the known part, all else is outside."""
+        whole = self.of.parts(events)
+        day = local_days(events.time_zone)
+        is_known = pl.col("part") == KNOWN
+        days_of_known = whole.frame.filter(is_known).select(day.alias("day")).drop_nulls()
+        (found,) = collect([days_of_known.group_by("day").len().sort("day")], events.source)
+        days, n_rows = found["day"], found["len"].cum_sum()
+        if days.is_empty() or days[-1] - days[0] + 1 < LONG_PART:
+            first = 0 if days.is_empty() else days[0]
+            half, how = (day - first) % 2, "days in turn"
+        else:
+            cut = days.filter(n_rows * 2 >= n_rows[-1])[0]
+            half, how = (day > cut).cast(pl.Int32), "cut at the day that halves its rows"
+        part = pl.when(is_known).then(half.cast(pl.Int8))
+        spans = (replace(whole.known, words=f"{which} half of {whole.known.words}") for which in ("one", "the other"))
+        return Parts(whole.frame.with_columns(part=part), f"the known part in halves ({how}); {whole.words}", *spans)

@@ -1,24 +1,35 @@
 """Score pairs: what pairing a released with a known user costs."""
 
-from habitprint.weighing.definitions import WEIGHTS, Weight, WeightName, find_weight
+from habitprint.weighing.definitions import PAPER_WEIGHTS, WEIGHTS, Term, Weight, WeightName, find_weight
+from habitprint.weighing.evidence import PlaceFacts, Sides, scaled_shares
 from habitprint.weighing.gains import (
+    gain_blocks,
     pair_gains,
+    pair_terms,
     place_gains,
     positive_gains,
-    scaled_shares,
     to_weights,
     weights,
 )
+from habitprint.weighing.stored import read_weight, write_weight
 
 __all__ = [
+    "PAPER_WEIGHTS",
     "WEIGHTS",
+    "PlaceFacts",
+    "Sides",
+    "Term",
     "Weight",
     "WeightName",
     "find_weight",
+    "gain_blocks",
     "pair_gains",
+    "pair_terms",
     "place_gains",
     "positive_gains",
+    "read_weight",
     "scaled_shares",
     "to_weights",
     "weights",
+    "write_weight",
 ]

@@ -1,27 +1,89 @@
-"""The four weights of the paper: what pairing two users costs.
+"""What pairing two users costs: the four weights of the paper, and weights to which places count differently.
 
-Every one of them is ``ceiling − Σ over shared places of g(p, q)`` with ``g > 0``: two users who share no place
-have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be looked at. The sum
-is called the *gain* of the pair.
+Every one of them is ``ceiling − Σ over shared places and terms of θ · rarity(place)^a · g(p, q)`` with ``g > 0``: two
+users who share no place have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be
+looked at. The sum is called the *gain* of the pair. The paper's weights have one term each, with θ = 1 and a = 0.
 
-A weight is stated here twice, as what it is between two users and as its g, and compiled once more in `kernel`: the
-three judge each other. A new one is a `Weight` below, a branch of `kernel.place_gain`, and both in the tests.
+A g is stated here, and compiled once more in `kernel`; the paper's weights are stated once more as what they are
+between two users (`DEFINITIONS`): the three judge each other. A new g is a `Kind` below, a branch of
+`kernel.place_gain`, and both in the tests.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.errors import InputError
 
-WeightName = Literal["jensen-shannon", "l1", "cosine", "dot"]
+PaperWeight = Literal["jensen-shannon", "l1", "cosine", "dot"]
+WeightName = Literal["jensen-shannon", "l1", "cosine", "dot", "rarity-half", "rarity", "likelihood"]
+KindName = Literal["logarithm", "minimum", "product", "fourth-root", "likelihood"]
 
 # Branches of the kernel's g. Plain integers: compiled code that takes functions cannot be cached on disk.
-LOGARITHM, MINIMUM, PRODUCT = 0, 1, 2
+LOGARITHM, MINIMUM, PRODUCT, FOURTH_ROOT, LIKELIHOOD, LIKELIHOOD_BACK = range(6)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Hold one way in which a shared place speaks for a pair.
+
+    Parameters
+    ----------
+    place_gain
+        g, from three arrays of the same length: the released and the known shares of shared places, all positive, and
+        the odds of the likelihood at these places, which the others ignore.
+    branch, branch_back
+        The same g in the kernel, whose p is the released share or, seen from the known side, the known one.
+    words
+        What counts, to name in a sentence.
+
+    Examples
+    --------
+    >>> KINDS["minimum"].place_gain(np.array([0.25]), np.array([0.5]), np.array([1.0]))
+    array([0.5])
+    """
+
+    place_gain: Callable[[Floats, Floats, Floats], Floats]
+    branch: int
+    branch_back: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Term:
+    """Hold one term of a gain: θ · rarity^a · g.
+
+    Parameters
+    ----------
+    kind
+        Which g.
+    factor
+        θ, positive.
+    rarity
+        a: 0 where all places count alike; the larger, the more do places count that few known users visit.
+    doubt
+        λ of the likelihood, between 0 and 1: how much of what a released user will do next is what everybody does.
+        Other kinds ignore it.
+
+    Examples
+    --------
+    >>> Term("fourth-root", factor=2.0, rarity=1.0)
+    Term(kind='fourth-root', factor=2.0, rarity=1.0, doubt=0.5)
+    """
+
+    kind: KindName
+    factor: float = 1.0
+    rarity: float = 0.0
+    doubt: float = 0.5
+
+    @property
+    def odds(self) -> float:
+        """Return (1 − λ) / λ."""
+        return (1.0 - self.doubt) / self.doubt
 
 
 @dataclass(frozen=True)
@@ -32,33 +94,57 @@ class Weight:
     ----------
     name
         How users of habitprint call it.
-    between
-        The definition, on the shares of one pair of users: two dense vectors of length K.
+    terms
+        What shared places add to the gain.
     ceiling
         The weight of two users who share no place; no weight is higher.
     floor
-        The lowest weight there can be.
-    place_gain
-        g: what shared places add to the gain, from two arrays of positive shares; an array of the same length.
-    branch
-        The same g in the kernel: `LOGARITHM`, `MINIMUM` or `PRODUCT`.
+        The lowest weight there can be; minus infinity where there is no such bound.
     unit_length
         Whether g takes shares divided by their Euclidean length instead of plain shares.
 
     Examples
     --------
-    >>> l1, p, q = WEIGHTS["l1"], np.array([0.5, 0.5]), np.array([1.0, 0.0])
-    >>> l1.between(p, q), l1.ceiling - l1.place_gain(p[:1], q[:1]).sum()
-    (1.0, np.float64(1.0))
+    >>> WEIGHTS["l1"].terms, WEIGHTS["l1"].ceiling
+    ((Term(kind='minimum', factor=1.0, rarity=0.0, doubt=0.5),), 2.0)
     """
 
-    name: WeightName
-    between: Callable[[Floats, Floats], float]
-    ceiling: float
-    floor: float
-    place_gain: Callable[[Floats, Floats], Floats]
-    branch: int
+    name: str
+    terms: tuple[Term, ...]
+    ceiling: float = 0.0
+    floor: float = -math.inf
     unit_length: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.terms:
+            raise InputError(
+                f"the weight '{self.name}' has no term",
+                why="without evidence nobody is nearer than anybody else",
+                fix="give it a term, or take one of the built-in weights",
+            )
+        if not (math.isfinite(self.ceiling) and self.floor < self.ceiling):
+            raise InputError(
+                f"the weight '{self.name}' has the ceiling {self.ceiling} and the floor {self.floor}",
+                why="a weight is below its ceiling where two users share a place, and not below its floor",
+                fix="use a ceiling of 0 and no floor",
+            )
+        for term in self.terms:
+            _check_term(term)
+
+
+def _check_term(term: Term) -> None:
+    is_kind = term.kind in get_args(KindName)
+    is_number = all(map(math.isfinite, (term.factor, term.rarity, term.doubt)))
+    if not (is_kind and is_number and term.factor > 0 and 0 <= term.rarity <= MOST_RARITY and 0 < term.doubt < 1):
+        raise InputError(
+            f"{term} is no evidence",
+            why="a shared place must speak for a pair: otherwise only pairs without one would be looked at",
+            fix=f"use a kind of {', '.join(get_args(KindName))}; a factor above 0; a rarity of 0 to {MOST_RARITY:g}; a "
+            "doubt between 0 and 1",
+        )
+
+
+MOST_RARITY = 4.0  # beyond, what a place counts would underflow
 
 
 def divergence(p: Floats, m: Floats) -> float:
@@ -120,62 +206,112 @@ def dot(p: Floats, q: Floats) -> float:
     return -float(p @ q)
 
 
-def logarithm(p: Floats, q: Floats) -> Floats:
+def logarithm(p: Floats, q: Floats, _odds: Floats) -> Floats:
     """Return (p+q) ln(p+q) − p ln p − q ln q, written so that nothing cancels: g of Jensen-Shannon.
 
     Examples
     --------
-    >>> logarithm(np.array([1.0]), np.array([1.0])) == 2 * math.log(2)
+    >>> logarithm(np.ones(1), np.ones(1), np.ones(1)) == 2 * math.log(2)
     array([ True])
     """
     return p * np.log1p(q / p) + q * np.log1p(p / q)
 
 
-def minimum(p: Floats, q: Floats) -> Floats:
+def minimum(p: Floats, q: Floats, _odds: Floats) -> Floats:
     """Return 2 min(p, q): g of l1.
 
     Examples
     --------
-    >>> minimum(np.array([0.25]), np.array([0.5]))
+    >>> minimum(np.array([0.25]), np.array([0.5]), np.ones(1))
     array([0.5])
     """
     return 2 * np.minimum(p, q)
 
 
-def product(p: Floats, q: Floats) -> Floats:
+def product(p: Floats, q: Floats, _odds: Floats) -> Floats:
     """Return p q: g of the dot product, and on shares of unit length that of the cosine.
 
     Examples
     --------
-    >>> product(np.array([0.25]), np.array([0.5]))
+    >>> product(np.array([0.25]), np.array([0.5]), np.ones(1))
     array([0.125])
     """
     return p * q
 
 
+def fourth_root(p: Floats, q: Floats, _odds: Floats) -> Floats:
+    """Return (pq)^¼: being there at all counts, and how often hardly.
+
+    Examples
+    --------
+    >>> fourth_root(np.array([0.0625]), np.array([1.0]), np.ones(1))
+    array([0.5])
+    """
+    return np.sqrt(np.sqrt(p * q))
+
+
+def likelihood(p: Floats, q: Floats, odds: Floats) -> Floats:
+    """Return q ln(1 + odds · p): how much likelier visits are from this released user than from anybody.
+
+    If a known user's visits are drawn from the released shares p with probability 1 − λ, and else from π, what
+    everybody does, the mean logarithm of their likelihood against π alone is Σ q ln(λ + (1 − λ) p / π). Less the
+    constant ln λ, which is the same for all pairs, that is Σ q ln(1 + odds · p) over shared places, with
+    odds = (1 − λ) / (λ π).
+
+    Examples
+    --------
+    >>> likelihood(np.array([0.5]), np.array([1.0]), np.array([2.0])) == math.log(2)
+    array([ True])
+    """
+    return q * np.log1p(odds * p)
+
+
+KINDS: Mapping[KindName, Kind] = {
+    "logarithm": Kind(logarithm, LOGARITHM, LOGARITHM, "how alike shares are"),
+    "minimum": Kind(minimum, MINIMUM, MINIMUM, "how much shares have in common"),
+    "product": Kind(product, PRODUCT, PRODUCT, "large shares"),
+    "fourth-root": Kind(fourth_root, FOURTH_ROOT, FOURTH_ROOT, "having been there at all"),
+    "likelihood": Kind(likelihood, LIKELIHOOD, LIKELIHOOD_BACK, "how likely visits are"),
+}
+
+DEFINITIONS: Mapping[PaperWeight, Callable[[Floats, Floats], float]] = {
+    "jensen-shannon": jensen_shannon,
+    "l1": l1,
+    "cosine": cosine,
+    "dot": dot,
+}
+
+PAPER_WEIGHTS: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")
+
+# The doubt of the built-in likelihood was the best of several on the calls twin; a rehearsal tries others.
 WEIGHTS: Mapping[str, Weight] = {
     weight.name: weight
     for weight in (
-        Weight("jensen-shannon", jensen_shannon, 2 * math.log(2), 0.0, logarithm, LOGARITHM),
-        Weight("l1", l1, 2.0, 0.0, minimum, MINIMUM),
-        Weight("cosine", cosine, 1.0, 0.0, product, PRODUCT, unit_length=True),
-        Weight("dot", dot, 0.0, -1.0, product, PRODUCT),
+        Weight("jensen-shannon", (Term("logarithm"),), 2 * math.log(2), 0.0),
+        Weight("l1", (Term("minimum"),), 2.0, 0.0),
+        Weight("cosine", (Term("product"),), 1.0, 0.0, unit_length=True),
+        Weight("dot", (Term("product"),), 0.0, -1.0),
+        Weight("rarity-half", (Term("logarithm", rarity=0.5),)),
+        Weight("rarity", (Term("logarithm", rarity=1.0),)),
+        Weight("likelihood", (Term("likelihood"),)),
     )
 }
 
 
-def find_weight(name: str) -> Weight:
-    """Return the weight of that name, or say which ones there are.
+def find_weight(weight: str | Weight) -> Weight:
+    """Return the weight of that name, or say which ones there are; a weight is returned as it is.
 
     Examples
     --------
     >>> find_weight("cosine").ceiling
     1.0
     """
-    if name not in WEIGHTS:
+    if isinstance(weight, Weight):
+        return weight
+    if weight not in WEIGHTS:
         raise InputError(
-            f"there is no weight '{name}'",
+            f"there is no weight '{weight}'",
             why="a weight says what pairing two users costs",
             fix=f"use one of {', '.join(WEIGHTS)}; jensen-shannon is the paper's proposal",
         )
-    return WEIGHTS[name]
+    return WEIGHTS[weight]

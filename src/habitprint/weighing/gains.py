@@ -10,44 +10,30 @@ from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.weighing import kernel
-from habitprint.weighing.definitions import Weight, WeightName, find_weight
+from habitprint.weighing.definitions import KINDS, Weight, WeightName, find_weight
+from habitprint.weighing.evidence import Evidence, Sides
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
 
 
-def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
-    """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
-
-    Examples
-    --------
-    >>> scaled_shares(Histograms.from_strings({1: "ab"}), find_weight("cosine")).toarray().round(3)
-    array([[0.707, 0.707]])
-    """
-    shares = histograms.shares
-    if not weight.unit_length:
-        return shares
-    lengths = np.sqrt(np.add.reduceat(shares.data**2, shares.indptr[:-1]))
-    data = shares.data / np.repeat(lengths, np.diff(shares.indptr))
-    return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)
-
-
-def gain_blocks(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> Iterator[SparseMatrix]:
-    """Yield the gains of consecutive blocks of released users, from scaled shares over the same places.
+def gain_blocks(rows_of: SparseMatrix, others: SparseMatrix, evidence: Evidence) -> Iterator[SparseMatrix]:
+    """Yield the gains of consecutive blocks of users of one side with all of the other, from scaled shares.
 
     Cost: one visit per (released user, known user, shared place), on as many threads as there are cores; the result
     does not depend on their number.
 
     Examples
     --------
-    >>> shares = Histograms.from_strings({1: "ab", 2: "b"}).shares
-    >>> [block.toarray().tolist() for block in gain_blocks(shares, shares, find_weight("l1"))]
+    >>> habits = Histograms.from_strings({1: "ab", 2: "b"})
+    >>> sides = Sides.of(habits, habits, find_weight("l1"))
+    >>> [block.toarray().tolist() for block in gain_blocks(sides.released, sides.known, sides.evidence)]
     [[[2.0, 1.0], [1.0, 2.0]]]
     """
-    rows, index = make_rows(released), make_index(known)
+    rows, index = make_rows(rows_of), make_index(others)
 
     def run(first: int, last: int) -> SparseMatrix:
-        starts, users, gains = kernel.gains(first, last, rows, index, weight.branch)
+        starts, users, gains = kernel.gains(first, last, rows, index, evidence)
         block = sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
         block.sort_indices()
         return block
@@ -55,49 +41,76 @@ def gain_blocks(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> 
     return run_blocks(run, work_of_rows(rows, index), "gains")
 
 
-def positive_gains(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> SparseMatrix:
+def positive_gains(sides: Sides) -> SparseMatrix:
     """Return the gains of all pairs that share a place, shape (N, N′); all are kept, which `match` never does.
 
     Examples
     --------
     >>> a, b = Histograms.from_strings({1: "ab"}), Histograms.from_strings({2: "ab", 3: "cd"})
     >>> a, b = align(a, b)
-    >>> positive_gains(a.shares, b.shares, find_weight("l1")).toarray()
+    >>> positive_gains(Sides.of(a, b, find_weight("l1"))).toarray()
     array([[2., 0.]])
     """
-    return sparse.vstack(list(gain_blocks(released, known, weight)), format="csr")
+    return sparse.vstack(list(gain_blocks(sides.released, sides.known, sides.evidence)), format="csr")
 
 
-def pair_gains(released: SparseMatrix, known: SparseMatrix, rows: Indices, columns: Indices, weight: Weight) -> Floats:
+def pair_gains(sides: Sides, rows: Indices, columns: Indices) -> Floats:
     """Return the gains of the given pairs, the same to the last bit as in `positive_gains`.
 
     Examples
     --------
-    >>> shares = Histograms.from_strings({1: "ab", 2: "bb"}).shares
-    >>> pair_gains(shares, shares, np.array([0, 0]), np.array([0, 1]), find_weight("l1")).tolist()
+    >>> habits = Histograms.from_strings({1: "ab", 2: "bb"})
+    >>> pair_gains(Sides.of(habits, habits, find_weight("l1")), np.array([0, 0]), np.array([0, 1])).tolist()
     [2.0, 1.0]
     """
-    sides = make_rows(released), make_rows(known)
-    result: Floats = kernel.pair_gains(rows.astype(np.int64), columns.astype(np.int64), *sides, weight.branch)
+    both = make_rows(sides.released), make_rows(sides.known)
+    result: Floats = kernel.pair_gains(rows.astype(np.int64), columns.astype(np.int64), *both, sides.evidence)
     return result
 
 
-def place_gains(released: SparseMatrix, known: SparseMatrix, weight: Weight) -> SparseMatrix:
-    """Return what each place adds to the gain of row k of one side with row k of the other, shape (n, K).
+def pair_terms(sides: Sides, rows: Indices, columns: Indices) -> Floats:
+    """Return what each term of the weight adds to the gains of the given pairs, shape (n, terms).
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "ab", 2: "bb"})
+    >>> both = Weight("both", (*find_weight("l1").terms, *find_weight("dot").terms))
+    >>> pair_terms(Sides.of(habits, habits, both), np.array([0, 0]), np.array([0, 1])).tolist()
+    [[2.0, 0.5], [1.0, 0.5]]
+    """
+    both = make_rows(sides.released), make_rows(sides.known)
+    pairs = rows.astype(np.int64), columns.astype(np.int64)
+    work = np.diff(both[0].starts)[pairs[0]] + np.diff(both[1].starts)[pairs[1]]
+
+    def run(first: int, last: int) -> Floats:
+        part: Floats = kernel.pair_terms(first, last, *pairs, *both, sides.evidence_by_term)
+        return part
+
+    return np.concatenate(list(run_blocks(run, len(sides.weight.terms) * work.astype(np.float64), "evidence")))
+
+
+def place_gains(sides: Sides, rows: Indices, columns: Indices) -> SparseMatrix:
+    """Return what each place adds to the gains of the given pairs, shape (n, K).
 
     From the definition, in numpy: no kernel is asked.
 
     Examples
     --------
     >>> habits = Histograms.from_strings({1: "aab", 2: "abc"})
-    >>> place_gains(habits.shares[[0]], habits.shares[[1]], find_weight("l1")).toarray().round(3)
+    >>> sides = Sides.of(habits, habits, find_weight("l1"))
+    >>> place_gains(sides, np.array([0]), np.array([1])).toarray().round(3)
     array([[0.667, 0.667, 0.   ]])
     """
+    released, known = sides.released[rows], sides.known[columns]
     p = released.multiply(known.astype(np.bool_)).tocsr()
     q = known.multiply(released.astype(np.bool_)).tocsr()
     for side in (p, q):  # the same places in the same order: those that both rows have
         side.sort_indices()
-    return sparse.csr_array((weight.place_gain(p.data, q.data), p.indices, p.indptr), shape=p.shape)
+    gains = np.zeros(len(p.data))
+    for term in sides.weight.terms:
+        odds = sides.facts.odds(term)[p.indices]
+        gains += sides.facts.factors(term)[p.indices] * KINDS[term.kind].place_gain(p.data, q.data, odds)
+    return sparse.csr_array((gains, p.indices, p.indptr), shape=p.shape)
 
 
 def to_weights(gains: Floats, weight: Weight) -> Floats:
@@ -111,7 +124,7 @@ def to_weights(gains: Floats, weight: Weight) -> Floats:
     return np.maximum(weight.ceiling - gains, weight.floor)
 
 
-def weights(released: Histograms, known: Histograms, weight: WeightName = "jensen-shannon") -> Floats:
+def weights(released: Histograms, known: Histograms, weight: WeightName | Weight = "jensen-shannon") -> Floats:
     """Return the weight of every pair as a dense matrix, for small inputs.
 
     Parameters
@@ -119,7 +132,7 @@ def weights(released: Histograms, known: Histograms, weight: WeightName = "jense
     released, known
         Two sets of histograms; their places are aligned.
     weight
-        ``"jensen-shannon"`` (the paper's proposal), ``"l1"``, ``"cosine"`` or ``"dot"``.
+        ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`.
 
     Returns
     -------
@@ -143,10 +156,10 @@ def weights(released: Histograms, known: Histograms, weight: WeightName = "jense
             why=f"dense matrices are for small inputs, up to {LARGEST_DENSE:,} pairs",
             fix="use habitprint.match, which needs no such matrix, or select fewer users",
         )
-    released, known = align(released, known)
+    sides = Sides.of(*align(released, known), chosen)
     result = np.empty((released.n_users, known.n_users))
     first = 0
-    for block in gain_blocks(scaled_shares(released, chosen), scaled_shares(known, chosen), chosen):
+    for block in gain_blocks(sides.released, sides.known, sides.evidence):
         last = first + block.shape[0]
         result[first:last] = to_weights(block.toarray(), chosen)
         first = last

@@ -4,12 +4,21 @@ A released user's gains are summed into a row of scratch, place by place in asce
 to the last bit wherever it is computed, whatever the blocks and threads.
 """
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.weighing.definitions import LOGARITHM, MINIMUM
+from habitprint.weighing.definitions import (
+    FOURTH_ROOT,
+    LIKELIHOOD,
+    LIKELIHOOD_BACK,
+    LOGARITHM,
+    MINIMUM,
+)
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows
 
 N_TERMS = 17  # of the logarithm's series: the next one is below the last bit
@@ -30,27 +39,33 @@ def _log_of_sum(small: float, large: float) -> float:
 
 
 @kernel
-def place_gain(kind: int, p: float, q: float, log_p: float, log_q: float) -> float:
+def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
     """Return g, what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
 
     Examples
     --------
-    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5))
+    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5), 1.0)
     0.5
     """
-    if kind == LOGARITHM:
+    if branch == LOGARITHM:
         # (p+q) ln(p+q) − p ln p − q ln q, as a sum of positive terms: nothing cancels, so it is never zero.
         small, large = min(p, q), max(p, q)
         of_sum: float = _log_of_sum(small, large)
         return (p + q) * of_sum + small * abs(log_p - log_q)
-    if kind == MINIMUM:
+    if branch == MINIMUM:
         return 2.0 * min(p, q)
+    if branch == FOURTH_ROOT:
+        return math.sqrt(math.sqrt(p * q))
+    if branch == LIKELIHOOD:
+        return q * math.log1p(odds * p)
+    if branch == LIKELIHOOD_BACK:
+        return p * math.log1p(odds * q)
     return p * q
 
 
 @inner
 def row_gains(
-    i: int, rows: Rows, index: Index, kind: int, sums: Floats, touched: SmallIndices, by_share: Floats
+    i: int, rows: Rows, index: Index, evidence: Evidence, sums: Floats, touched: SmallIndices, by_share: Floats
 ) -> int:
     """Add up the gains of released user `i` with every known user who shares a place.
 
@@ -72,8 +87,15 @@ def row_gains(
     for a in range(rows.starts[i], rows.starts[i + 1]):
         place, p, log_p = rows.places[a], rows.shares[a], rows.logs[a]
         first = index.share_starts[place]
-        for k in range(index.share_starts[place + 1] - first):
-            by_share[k] = place_gain(kind, p, index.shares[first + k], log_p, index.logs[first + k])
+        n_shares = index.share_starts[place + 1] - first
+        for k in range(n_shares):
+            by_share[k] = 0.0
+        for t in range(len(evidence.branches)):
+            branch, factor = evidence.branches[t], evidence.factors[place, t]
+            odds = evidence.odds[t] / evidence.popularity[place]
+            for k in range(n_shares):
+                of_share = place_gain(branch, p, index.shares[first + k], log_p, index.logs[first + k], odds)
+                by_share[k] += factor * of_share
         for b in range(index.starts[place], index.starts[place + 1]):
             j = index.users[b]
             before = sums[j]
@@ -93,7 +115,9 @@ def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
 
 
 @kernel
-def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
+def gains(
+    first: int, last: int, rows: Rows, index: Index, evidence: Evidence
+) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
     """Return the positive gains of the released users `first` to `last` − 1 as the arrays of a CSR block.
 
     Returns
@@ -110,7 +134,7 @@ def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[I
     sums, touched, by_share = make_scratch(index)
     end = 0
     for i in range(first, last):
-        for k in range(row_gains(i, rows, index, kind, sums, touched, by_share)):
+        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
             j = touched[k]
             users[end], values[end] = j, sums[j]
             sums[j] = 0.0
@@ -120,7 +144,7 @@ def gains(first: int, last: int, rows: Rows, index: Index, kind: int) -> tuple[I
 
 
 @kernel
-def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, kind: int) -> Floats:
+def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, evidence: Evidence) -> Floats:
     """Return the gain of each pair, the same to the last bit as from `row_gains`."""
     result = np.zeros(len(pairs_rows), np.float64)
     for k in range(len(pairs_rows)):
@@ -128,11 +152,46 @@ def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns:
         a, a_end = rows.starts[i], rows.starts[i + 1]
         b, b_end = columns.starts[j], columns.starts[j + 1]
         while a < a_end and b < b_end:
-            if rows.places[a] == columns.places[b]:
-                result[k] += place_gain(kind, rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b])
+            place = rows.places[a]
+            if place == columns.places[b]:
+                p, q, log_p, log_q = rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b]
+                of_place = 0.0
+                for t in range(len(evidence.branches)):
+                    odds = evidence.odds[t] / evidence.popularity[place]
+                    of_term = place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
+                    of_place += evidence.factors[place, t] * of_term
+                result[k] += of_place
                 a += 1
                 b += 1
-            elif rows.places[a] < columns.places[b]:
+            elif place < columns.places[b]:
+                a += 1
+            else:
+                b += 1
+    return result
+
+
+@kernel
+def pair_terms(
+    first: int, last: int, pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, evidence: Evidence
+) -> Floats:
+    """Return what each term adds to the gains of the pairs `first` to `last` − 1, shape (pairs, terms)."""
+    n_terms = len(evidence.branches)
+    result = np.zeros((last - first, n_terms), np.float64)
+    for k in range(first, last):
+        i, j = pairs_rows[k], pairs_columns[k]
+        a, a_end = rows.starts[i], rows.starts[i + 1]
+        b, b_end = columns.starts[j], columns.starts[j + 1]
+        while a < a_end and b < b_end:
+            place = rows.places[a]
+            if place == columns.places[b]:
+                p, q, log_p, log_q = rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b]
+                for t in range(n_terms):
+                    odds = evidence.odds[t] / evidence.popularity[place]
+                    of_term = place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
+                    result[k - first, t] += evidence.factors[place, t] * of_term
+                a += 1
+                b += 1
+            elif place < columns.places[b]:
                 a += 1
             else:
                 b += 1

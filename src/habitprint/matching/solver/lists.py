@@ -12,6 +12,15 @@ FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the 
 
 
 @inner
+def all_gains(row: int, problem: Problem, scratch: Scratch) -> int:
+    """Compute the gains of all pairs of a row in the scratch, and return how many there are."""
+    n: int = row_gains(
+        row, problem.released, problem.known, problem.evidence, scratch.sums, scratch.touched, scratch.by_share
+    )
+    return n
+
+
+@inner
 def sink_least(offers: Records, n: int, at: int) -> None:
     """Restore a heap with the least offer on top after the entry `at` has changed."""
     offer, column = offers[at].offer, offers[at].column
@@ -165,7 +174,7 @@ def first_lists(
     """
     n_pairs = 0
     for i in range(first, last):
-        n = row_gains(i, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+        n = all_gains(i, problem, scratch)
         n_pairs += n
         for k in range(n):
             scratch.offers[k] = scratch.sums[scratch.touched[k]]
@@ -200,7 +209,7 @@ def least_potentials(
     """
     n_pairs = 0
     for i in range(first, last):
-        n = row_gains(i, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+        n = all_gains(i, problem, scratch)
         n_pairs += n
         needed = 0.0
         for k in range(n):

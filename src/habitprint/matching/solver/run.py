@@ -13,7 +13,7 @@ from habitprint.matching.solver import state as st
 from habitprint.matching.solver.queue import NONE, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Weight
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
@@ -52,7 +52,7 @@ class Solution:
 def solve(
     released: Nodes,
     known: Nodes,
-    weight: Weight,
+    evidence: Evidence,
     size: int,
     *,
     epsilon: float = 0.0,
@@ -68,6 +68,8 @@ def solve(
     ----------
     released, known
         The nodes of both sides.
+    evidence
+        What shared places are worth, seen from the released side.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′).
     epsilon
@@ -79,14 +81,14 @@ def solve(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weighing import find_weight
+    >>> from habitprint.weighing import Sides, find_weight
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
-    >>> solution = solve(nodes, nodes, weight, 2)
+    >>> solution = solve(nodes, nodes, Sides.of(habits, habits, weight).evidence, 2)
     >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
     ([1, 1], 4.0)
     """
-    problem = st.Problem(make_rows(released.shares), make_index(known.shares), weight.branch)
+    problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
     work = work_of_rows(problem.released, problem.known)
     state = first_state(problem, released, known, size, max_memory, work, progress)
     state.clock[st.EPSILON] = epsilon
@@ -130,10 +132,11 @@ def first_state(
     --------
     >>> from habitprint.histograms import Histograms
     >>> from habitprint.matching.nodes import make_nodes
-    >>> from habitprint.weighing import find_weight
-    >>> weight = find_weight("l1")
-    >>> nodes = make_nodes(Histograms.from_strings({1: "a", 2: "b"}), weight, np.random.default_rng(0))
-    >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), weight.branch)
+    >>> from habitprint.weighing import Sides, find_weight
+    >>> habits, weight = Histograms.from_strings({1: "a", 2: "b"}), find_weight("l1")
+    >>> evidence = Sides.of(habits, habits, weight).evidence
+    >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
+    >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), evidence)
     >>> first_state(problem, nodes, nodes, 2, 1e9, np.ones(2)).short["gain"][:, 0].tolist()
     [2.0, 2.0]
     """

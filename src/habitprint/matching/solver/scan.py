@@ -10,7 +10,7 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.compiled import inner
-from habitprint.matching.solver.lists import best_of, block_end, in_blocks
+from habitprint.matching.solver.lists import all_gains, best_of, block_end, in_blocks
 from habitprint.matching.solver.queue import NONE, Queue, schedule
 from habitprint.matching.solver.state import (
     CLOCK,
@@ -23,7 +23,6 @@ from habitprint.matching.solver.state import (
     Scratch,
     State,
 )
-from habitprint.weighing.kernel import row_gains
 
 ANY: int = np.int64(-2)  # type: ignore[assignment]  # no tree has this name
 GROWTH = 4  # how much longer each long list is than the one before
@@ -93,7 +92,7 @@ def free_long_list(s: State, row: int) -> None:
 def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     """Compute all pairs of a row with their offers of now, and make the best of them its reserve."""
     rows, reserve_columns = s.rows, s.reserve_columns
-    n = row_gains(row, problem.released, problem.known, problem.kind, scratch.sums, scratch.touched, scratch.by_share)
+    n = all_gains(row, problem, scratch)
     s.counters[WORK] += 8 * n
     for k in range(n):
         j = np.int64(scratch.touched[k])

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver.queue import NONE, Queue
+from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows
 
 Records = npt.NDArray[Any]  # of one of the types below
@@ -66,11 +67,11 @@ CLOCK, HIGHEST, TOTAL_GAIN, EPSILON = range(4)  # places in `clock`
 
 
 class Problem(NamedTuple):
-    """The two sides: shares of the row classes, index of the column classes, and which gain."""
+    """The two sides: shares of the row classes, index of the column classes, and what shared places are worth."""
 
     released: Rows
     known: Index
-    kind: int
+    evidence: Evidence
 
 
 class Scratch(NamedTuple):

@@ -1,0 +1,185 @@
+"""``habitprint rehearse``: which attack identifies most, tried on tables of which the truth is known."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from habitprint.cli.options import ADVERSARY, INPUT, OUTPUT, DuplicatesOption, ForceOption, JsonOption, Options
+from habitprint.cli.progress import ProgressBar
+from habitprint.errors import InputError
+from habitprint.files import check_target
+from habitprint.histograms import read_histograms
+from habitprint.matching import Direction, Method
+from habitprint.progress import Progress
+from habitprint.rehearsal import Rehearsal
+from habitprint.rehearsal import rehearse as rehearse_tables
+from habitprint.tables import read_table
+from habitprint.truth import SAME_ID
+from habitprint.weighing import WEIGHTS, Weight, read_weight, write_weight
+from habitprint.words import percent
+
+AUTO = "auto"
+N_SHOWN = 8  # attacks on the screen
+NOTHING_TO_REHEARSE = (
+    "--weight auto: there is nothing to rehearse with, so the paper's weight is used. --rehearse A B gives two earlier "
+    "tables of the same people."
+)
+
+
+@dataclass(frozen=True)
+class ChosenWeight:
+    """Hold the weight to match with, and what to say about the choice; nothing if it was given."""
+
+    weight: Weight
+    words: str | None
+
+
+@dataclass(frozen=True)
+class WeightOptions(Options, panel=ADVERSARY):
+    """Hold by which weight users are compared: a given one, one that was learned before, or the best in a rehearsal."""
+
+    weight: Annotated[
+        str,
+        typer.Option(
+            help=f"What pairing two users costs: {', '.join(WEIGHTS)}; a file that habitprint rehearse wrote; or auto, "
+            "the best in a rehearsal (--rehearse).",
+            metavar="NAME|FILE|auto",
+        ),
+    ] = "jensen-shannon"
+    rehearse: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(help="Two earlier tables of the same people, with the same ids, to rehearse with.", metavar="A B"),
+    ] = None
+
+    def choose(self, method: Method, direction: Direction, *, seed: int, progress: Progress) -> ChosenWeight:
+        """Return the weight for one way to match.
+
+        Examples
+        --------
+        >>> from habitprint.progress import silent
+        >>> WeightOptions("l1").choose("joint", "released-to-known", seed=0, progress=silent).weight.name
+        'l1'
+        """
+        if self.rehearse is not None and self.weight != AUTO:
+            raise InputError(
+                f"--rehearse does not go with --weight {self.weight}",
+                why="a rehearsal chooses the weight",
+                fix="leave one of them out, or use --weight auto",
+            )
+        if self.weight in WEIGHTS:
+            return ChosenWeight(WEIGHTS[self.weight], None)
+        if self.weight != AUTO:
+            return ChosenWeight(_read(self.weight), None)
+        if self.rehearse is None:
+            return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE)
+        progress("reading", 0, 1)
+        tables = [read_histograms(file) for file in self.rehearse]
+        rehearsal = rehearse_tables(tables[0], tables[1], seed=seed, progress=progress)
+        weight = rehearsal.weight_for(method, direction)
+        return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.")
+
+
+def _read(name: str) -> Weight:
+    try:
+        return read_weight(name)
+    except InputError as error:
+        if Path(name).exists():
+            raise
+        raise InputError(
+            f"there is no weight '{name}', and no such file",
+            why="a weight says what pairing two users costs",
+            fix=f"use one of {', '.join(WEIGHTS)}, a file that habitprint rehearse wrote, or auto",
+        ) from error
+
+
+def rehearse(
+    released_file: Annotated[
+        Path, typer.Argument(help="Earlier histograms of people whom the adversary knows.", metavar="A")
+    ],
+    known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
+    truth: Annotated[
+        str,
+        typer.Option(
+            help="Who is whom in the two: a table with the columns released, known; or same-id.",
+            metavar="FILE|same-id",
+            rich_help_panel=INPUT,
+        ),
+    ] = SAME_ID,
+    duplicates: DuplicatesOption = "error",
+    seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the weight to this .json file.", rich_help_panel=OUTPUT)
+    ] = None,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Rehearse the attack on two tables of which the truth is known, and learn which evidence counts.
+
+    An adversary needs no secret for that: he cuts what he knows in two in time.
+    All weights are tried, and one that is learned from the people themselves.
+    What was best can be used on a release with [bold]--weight FILE[/bold].
+
+    [bold]Examples[/bold]
+
+    habitprint rehearse april.parquet may.parquet --out weight.json
+
+    habitprint match june.parquet july.parquet --weight weight.json
+    """
+    if out is not None:
+        check_target(out, overwrite=force)
+    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+        progress("reading", 0, 1)
+        released, known = (read_histograms(file, duplicates=duplicates) for file in (released_file, known_file))
+        who = truth if truth == SAME_ID else read_table(truth)
+        found = rehearse_tables(released, known, truth=who, seed=seed, progress=progress)
+    if out is not None:
+        write_weight(found.weight, out, overwrite=force)
+    if as_json:
+        _print_json(found, out)
+        return
+    screen = Console(highlight=False)
+    screen.print(_as_table(found))
+    screen.print(found.words, soft_wrap=True, markup=False)
+    screen.print(f"What the learned weight counts: {found.lesson.words}", soft_wrap=True, markup=False)
+    if out is not None:
+        screen.print(f"{found.weight.name} written to {out}: use it with --weight {out}", soft_wrap=True, markup=False)
+
+
+def _as_table(found: Rehearsal) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("attack")
+    table.add_column("identified", justify="right")
+    table.add_column("95% interval")
+    ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
+    for each in dict.fromkeys([*ordered[:N_SHOWN], found.paper, found.best]):
+        style = "bold" if each == found.best else ""
+        table.add_row(each.name, percent(each.rate.value), each.rate.interval_words, style=style)
+    return table
+
+
+def _print_json(found: Rehearsal, out: Path | None) -> None:
+    facts = {
+        "best": found.best.name,
+        "words": found.words,
+        "lesson": found.lesson.words,
+        "n_people": found.lesson.n_people,
+        "seed": found.seed,
+        "attacks": [
+            {
+                "name": each.name,
+                "weight": each.weight.name,
+                "method": each.method,
+                "direction": each.direction,
+                "identified": each.rate.value,
+                "interval": each.rate.interval,
+            }
+            for each in found.attacks
+        ],
+        "out": None if out is None else str(out),
+    }
+    typer.echo(json.dumps(facts, ensure_ascii=False))

@@ -1,0 +1,148 @@
+"""What a shared place is worth: how rare and how popular places are among the known users, arranged for the kernels."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.histograms import Histograms
+from habitprint.weighing.definitions import KINDS, Term, Weight
+
+
+class Evidence(NamedTuple):
+    """What shared places are worth, for kernels: g number t counts ``factors[l, t]`` times at place l."""
+
+    branches: Indices  # of each g in the kernel
+    factors: Floats  # places × number of g
+    odds: Floats  # of each g, for the likelihood, before they are divided by how popular a place is
+    popularity: Floats  # of each place
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceFacts:
+    """Hold what the adversary knows about places: from the known users alone.
+
+    Parameters
+    ----------
+    rarity
+        How few visit the place, ln((N′ + 1) / n) / ln(N′ + 1): 1 where only one does, a little above 0 where all do.
+    popularity
+        The mean share of the place. Places that nobody known visits have that of the least popular: no pair shares
+        them.
+
+    Examples
+    --------
+    >>> facts = PlaceFacts.of(Histograms.from_strings({1: "ab", 2: "b", 3: "b"}))
+    >>> facts.rarity.round(3).tolist(), facts.popularity.round(3).tolist()
+    ([1.0, 0.208], [0.167, 0.833])
+    """
+
+    rarity: Floats
+    popularity: Floats
+
+    @classmethod
+    def of(cls, known: Histograms) -> "PlaceFacts":
+        """Return the facts about the places of the known table."""
+        shares = known.shares
+        n_visitors = np.bincount(shares.indices, minlength=known.n_places)
+        rarity = np.log((known.n_users + 1) / np.maximum(n_visitors, 1)) / np.log(known.n_users + 1)
+        popularity = np.bincount(shares.indices, shares.data, minlength=known.n_places) / known.n_users
+        return cls(rarity, np.where(n_visitors > 0, popularity, popularity[n_visitors > 0].min()))
+
+    def factors(self, term: Term) -> Floats:
+        """Return θ · rarity^a of each place.
+
+        Examples
+        --------
+        >>> PlaceFacts.of(Histograms.from_strings({1: "a"})).factors(Term("product", factor=2.0, rarity=1.0)).tolist()
+        [2.0]
+        """
+        # Not `rarity**0`: θ = 1 and a = 0 are the paper's weights to the last bit.
+        return np.full(len(self.rarity), term.factor) if term.rarity == 0 else term.factor * self.rarity**term.rarity
+
+    def odds(self, term: Term) -> Floats:
+        """Return (1 − λ) / (λ π) of each place.
+
+        Examples
+        --------
+        >>> PlaceFacts.of(Histograms.from_strings({1: "aab", 2: "b"})).odds(Term("likelihood")).round(3).tolist()
+        [3.0, 1.5]
+        """
+        return term.odds / self.popularity
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Hold two tables as a weight compares them: their scaled shares over the same places, and what places are worth.
+
+    Examples
+    --------
+    >>> from habitprint.weighing import find_weight
+    >>> habits = Histograms.from_strings({1: "ab", 2: "b"})
+    >>> Sides.of(habits, habits, find_weight("l1")).evidence.factors.tolist()
+    [[1.0], [1.0]]
+    """
+
+    released: SparseMatrix
+    known: SparseMatrix
+    weight: Weight
+    facts: PlaceFacts
+
+    @classmethod
+    def of(cls, released: Histograms, known: Histograms, weight: Weight) -> "Sides":
+        """Return the sides of two tables that have the same places in the same order (`habitprint.align`)."""
+        return cls(scaled_shares(released, weight), scaled_shares(known, weight), weight, PlaceFacts.of(known))
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Return what shared places are worth, for kernels whose rows are the released users."""
+        return self._evidence([KINDS[term.kind].branch for term in self.weight.terms])
+
+    @cached_property
+    def evidence_back(self) -> Evidence:
+        """Return the same for kernels whose rows are the known users: a g need not be symmetric."""
+        return self._evidence([KINDS[term.kind].branch_back for term in self.weight.terms])
+
+    @cached_property
+    def evidence_by_term(self) -> Evidence:
+        """Return the same as `evidence`, but each term of the weight for itself."""
+        terms = self.weight.terms
+        return Evidence(
+            np.array([KINDS[term.kind].branch for term in terms]),
+            np.column_stack([self.facts.factors(term) for term in terms]),
+            np.array([term.odds for term in terms]),
+            self.facts.popularity,
+        )
+
+    def _evidence(self, branches: list[int]) -> Evidence:
+        """Return the evidence with one g for all terms that have the same: it is computed once, and is what costs."""
+        factors: dict[tuple[int, float], Floats] = {}
+        for branch, term in zip(branches, self.weight.terms, strict=True):
+            g = branch, term.odds if term.kind == "likelihood" else 1.0
+            factors[g] = factors.get(g, 0.0) + self.facts.factors(term)
+        return Evidence(
+            np.array([branch for branch, _ in factors]),
+            np.column_stack(list(factors.values())),
+            np.array([odds for _, odds in factors]),
+            self.facts.popularity,
+        )
+
+
+def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
+    """Return the shares as the weight's g wants them: plain, or divided by their Euclidean length.
+
+    Examples
+    --------
+    >>> from habitprint.weighing import find_weight
+    >>> scaled_shares(Histograms.from_strings({1: "ab"}), find_weight("cosine")).toarray().round(3)
+    array([[0.707, 0.707]])
+    """
+    shares = histograms.shares
+    if not weight.unit_length:
+        return shares
+    lengths = np.sqrt(np.add.reduceat(shares.data**2, shares.indptr[:-1]))
+    data = shares.data / np.repeat(lengths, np.diff(shares.indptr))
+    return sparse.csr_array((data, shares.indices, shares.indptr), shape=shares.shape)

@@ -1,0 +1,239 @@
+"""A weight learned from pairs of whom the truth is known: which evidence counts, by conditional logit.
+
+Let s_ij = Σ_t θ_t x_ijt be the gain of a pair, where x_ijt is what term t adds to it. The model: released user i is
+known user j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k, and in the other direction likewise.
+θ ≥ 0 maximises the mean logarithm of the probabilities of the true pairs, less a small ridge.
+
+Not all users k need be looked at: those who share no place with i have s = 0 and are only counted, the nearest are
+taken one by one, and of the rest some are drawn, each of whom stands for as many as were not.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import optimize
+
+from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.compiled import kernel
+from habitprint.histograms import Histograms, align
+from habitprint.truth import CommonUsers
+from habitprint.weighing.definitions import Term, Weight, find_weight
+from habitprint.weighing.evidence import Sides
+from habitprint.weighing.gains import gain_blocks, pair_terms
+
+RIDGE = 1e-5
+MOST_PEOPLE = 400  # to learn from, in each direction: a few hundred pairs settle six numbers
+N_NEAREST, N_DRAWN = 60, 60  # rivals of each: the nearest, and others drawn among the rest
+NEGLIGIBLE = 1e-6  # what a term adds for a true partner, as a share of all: below, it is left out
+LEARNED = "learned"
+
+# What a shared place may add: how alike the shares are, and having been there at all; each more, the rarer the place.
+BASIS: tuple[Term, ...] = tuple(
+    Term(kind, rarity=power) for kind in ("logarithm", "fourth-root") for power in (0.0, 1.0, 2.0)
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Choices:
+    """Hold for each of n users what speaks for the true partner, and for rivals.
+
+    Parameters
+    ----------
+    true
+        What each term adds for the true partner, n × terms.
+    rivals
+        The same for rivals, n × rivals × terms.
+    offsets
+        The logarithm of how many users each rival stands for, n × rivals; minus infinity for nobody.
+    """
+
+    true: Floats
+    rivals: Floats
+    offsets: Floats
+
+    def scaled_by(self, scale: Floats) -> "_Choices":
+        """Return the same with terms in other units."""
+        return _Choices(self.true / scale, self.rivals / scale, self.offsets)
+
+
+def fit_weight(
+    released: Histograms,
+    known: Histograms,
+    common: CommonUsers,
+    *,
+    name: str = LEARNED,
+    basis: tuple[Term, ...] = BASIS,
+    seed: int = 0,
+) -> Weight:
+    """Learn from pairs that are known to be the same person how much each kind of evidence counts.
+
+    Parameters
+    ----------
+    released, known
+        Two tables; how rare a place is, is taken from the known one.
+    common
+        The pairs to learn from, by rows of both tables.
+    name
+        How the weight is called.
+    basis
+        The terms that may count; their factors are found.
+    seed
+        Decides whom to learn from if there are many, and which rivals stand for the rest.
+
+    Returns
+    -------
+    Weight
+        With the terms that count. The paper's weight if there is nobody to learn from, or no term helps.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> weight = fit_weight(released, known, common_users("same-id", released.users, known.users))
+    >>> weight.name, weight.ceiling, len(weight.terms) <= 6
+    ('learned', 0.0, True)
+    """
+    random = np.random.default_rng(seed)
+    pairs = np.sort(random.permutation(common.n)[:MOST_PEOPLE])
+    if len(pairs) == 0:
+        return replace(find_weight("jensen-shannon"), name=name, ceiling=0.0, floor=-math.inf)
+    rows, columns = common.released[pairs], common.known[pairs]
+    sides = Sides.of(*align(released, known), Weight("basis", basis))
+    choices = [_gather(sides, rows, columns, random, is_back=is_back) for is_back in (False, True)]
+    size = np.mean([each.true.mean(axis=0) for each in choices], axis=0)  # of each term, for a true partner
+    scale = np.where(size > 0, size, 1.0)
+    theta = _most_likely([each.scaled_by(scale) for each in choices])
+    counts = theta * (size > 0) > NEGLIGIBLE * theta.sum()
+    terms = tuple(
+        replace(term, factor=factor)
+        for term, factor, is_kept in zip(basis, (theta / scale).tolist(), counts, strict=True)
+        if is_kept
+    )
+    return Weight(name, terms or find_weight("jensen-shannon").terms)
+
+
+def fit_on_other_half(
+    released: Histograms,
+    known: Histograms,
+    common: CommonUsers,
+    is_first: Booleans,
+    *,
+    name: str = LEARNED,
+    seed: int = 0,
+) -> tuple[Weight, Weight]:
+    """Learn one weight for each half of the people, from the other half: nobody is attacked with what he taught.
+
+    Parameters
+    ----------
+    is_first
+        Which of the common users are in the first half.
+
+    Returns
+    -------
+    tuple
+        The weight for the first half, learned from the second; and that for the second.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> common = common_users("same-id", released.users, known.users)
+    >>> [weight.name for weight in fit_on_other_half(released, known, common, np.arange(60) < 30)]
+    ['learned', 'learned']
+    """
+    first, second = (
+        CommonUsers(common.released[half], common.known[half], n_ignored=0) for half in (is_first, ~is_first)
+    )
+    return (
+        fit_weight(released, known, second, name=name, seed=seed),
+        fit_weight(released, known, first, name=name, seed=seed),
+    )
+
+
+def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Generator, *, is_back: bool) -> _Choices:
+    """Return what speaks for the true partners of some users, and for rivals, seen from one side."""
+    mine, true = (columns, rows) if is_back else (rows, columns)
+    side, other = (sides.known, sides.released) if is_back else (sides.released, sides.known)
+    evidence = sides.evidence_back if is_back else sides.evidence
+    rivals = np.empty((len(mine), N_NEAREST + N_DRAWN + 1), np.int64)
+    offsets = np.full(rivals.shape, -math.inf)
+    at = 0
+    for block in gain_blocks(side[mine], other, evidence):
+        for start, end in zip(block.indptr[:-1], block.indptr[1:], strict=True):
+            users, gains = block.indices[start:end], block.data[start:end]
+            is_rival = users != true[at]
+            rivals[at], offsets[at] = _stand_ins(users[is_rival], gains[is_rival], other.shape[0] - 1, random)
+            at += 1
+    n, m = rivals.shape
+
+    def terms(own: Indices, others: Indices) -> Floats:
+        return pair_terms(sides, others, own) if is_back else pair_terms(sides, own, others)
+
+    found = terms(np.repeat(mine, m), rivals.ravel()).reshape(n, m, -1)
+    found[:, -1] = 0.0  # whoever shares no place
+    return _Choices(terms(mine, true), found, offsets)
+
+
+def _stand_ins(users: Indices, gains: Floats, n_others: int, random: np.random.Generator) -> tuple[Indices, Floats]:
+    """Return rivals who stand for all others, and the logarithm of how many each stands for."""
+    rivals = np.zeros(N_NEAREST + N_DRAWN + 1, np.int64)
+    offsets = np.full(len(rivals), -math.inf)
+    order = np.lexsort((users, -gains))
+    nearest, rest = users[order[:N_NEAREST]], users[order[N_NEAREST:]]
+    drawn = np.sort(random.choice(rest, N_DRAWN, replace=False)) if len(rest) > N_DRAWN else rest
+    rivals[: len(nearest)], offsets[: len(nearest)] = nearest, 0.0
+    if len(drawn):
+        there = slice(N_NEAREST, N_NEAREST + len(drawn))
+        rivals[there], offsets[there] = drawn, math.log(len(rest) / len(drawn))
+    if n_others > len(users):
+        offsets[-1] = math.log(n_others - len(users))
+    return rivals, offsets
+
+
+def _most_likely(choices: list[_Choices]) -> Floats:
+    """Return θ ≥ 0 under which the true partners are likeliest."""
+    n_terms, n = choices[0].true.shape[1], sum(len(each.true) for each in choices)
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        value, slope = RIDGE * float(theta @ theta), 2 * RIDGE * theta
+        for each in choices:
+            surprise, added = surprise_of(theta, each.true, each.rivals, each.offsets)
+            value, slope = value + surprise / n, slope + added / n
+        return value, slope
+
+    # Truncated Newton: six numbers are no work for the threads of a linear-algebra library.
+    found = optimize.minimize(loss, np.ones(n_terms), jac=True, method="TNC", bounds=[(0.0, None)] * n_terms)
+    return np.asarray(found.x, np.float64)
+
+
+@kernel
+def surprise_of(theta: Floats, true: Floats, rivals: Floats, offsets: Floats) -> tuple[float, Floats]:
+    """Return minus the logarithm of the probability of all true partners, and its slope in θ."""
+    n, m, n_terms = rivals.shape
+    scores = np.empty(m)
+    value, slope = 0.0, np.zeros(n_terms)
+    for i in range(n):
+        score = 0.0
+        for t in range(n_terms):
+            score += true[i, t] * theta[t]
+        top = score
+        for k in range(m):
+            scores[k] = offsets[i, k]
+            for t in range(n_terms):
+                scores[k] += rivals[i, k, t] * theta[t]
+            top = max(top, scores[k])
+        total = math.exp(score - top)
+        for k in range(m):
+            scores[k] = math.exp(scores[k] - top)
+            total += scores[k]
+        value += top + math.log(total) - score
+        own = math.exp(score - top) / total
+        for t in range(n_terms):
+            slope[t] += (own - 1.0) * true[i, t]
+        for k in range(m):
+            for t in range(n_terms):
+                slope[t] += scores[k] / total * rivals[i, k, t]
+    return value, slope

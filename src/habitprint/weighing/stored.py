@@ -1,0 +1,74 @@
+"""A weight as a file, so that what was learned in one rehearsal can be used again."""
+
+import math
+import os
+from pathlib import Path
+
+import msgspec
+
+from habitprint.errors import InputError
+from habitprint.files import write_text
+from habitprint.weighing.definitions import Term, Weight
+
+SCHEMA = "habitprint-weight/1"
+
+
+class _Stored(msgspec.Struct, forbid_unknown_fields=True):
+    """What the file holds. JSON has no infinity: a weight without a lowest value has no floor."""
+
+    schema: str
+    name: str
+    terms: tuple[Term, ...]
+    ceiling: float
+    floor: float | None
+    unit_length: bool
+
+
+def write_weight(weight: Weight, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    """Write a weight to a JSON file.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from habitprint.weighing import WEIGHTS
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_weight(WEIGHTS["rarity"], Path(folder) / "weight.json")
+    ...     read_weight(Path(folder) / "weight.json") == WEIGHTS["rarity"]
+    True
+    """
+    floor = weight.floor if math.isfinite(weight.floor) else None
+    stored = _Stored(SCHEMA, weight.name, weight.terms, weight.ceiling, floor, weight.unit_length)
+    text = msgspec.json.format(msgspec.json.encode(stored), indent=1).decode() + "\n"
+    write_text(Path(path), text, overwrite=overwrite)
+
+
+def read_weight(path: str | os.PathLike[str]) -> Weight:
+    """Read a weight that `write_weight` wrote, or raise `InputError` if the file holds something else.
+
+    Examples
+    --------
+    >>> read_weight("no-such-file.json")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: cannot read no-such-file.json: No such file or directory
+      why: a weight says which evidence counts when two users are compared
+      fix: take a file that habitprint rehearse wrote, or the name of a built-in weight
+    """
+    path = Path(path)
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=_Stored)
+    except OSError as error:
+        raise _refused(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise _refused(f"{path} holds no weight: {error}") from error
+    if found.schema != SCHEMA:
+        raise _refused(f"{path} holds no weight: its schema is {found.schema!r}, not {SCHEMA!r}")
+    floor = -math.inf if found.floor is None else found.floor
+    return Weight(found.name, found.terms, found.ceiling, floor, found.unit_length)
+
+
+def _refused(what: str) -> InputError:
+    return InputError(
+        what,
+        why="a weight says which evidence counts when two users are compared",
+        fix="take a file that habitprint rehearse wrote, or the name of a built-in weight",
+    )
