@@ -17,12 +17,13 @@ from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
 from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
 from habitprint.cli.match import MatchOptions
 from habitprint.cli.options import AttackOptions, Options, expanded
+from habitprint.cli.rehearse import WeightOptions
 from habitprint.cli.table_options import TableOptions
 
 Record = TypeVar("Record", bound=Options)
 RECORDS = [
     *(IdColumns, EventOptions, RowOptions, PlaceOptions, PeriodOptions, CountOptions, TableOptions),
-    *(AttackOptions, MatchOptions, AdversaryOptions, ProtectionOptions),
+    *(AttackOptions, MatchOptions, WeightOptions, AdversaryOptions, ProtectionOptions),
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text[0] != "-")
 
@@ -64,7 +65,8 @@ def test_what_was_given_is_read_back_from_the_words_of_a_shell(
     events = EventOptions(time=time, lat=lat)
     places = PlaceOptions(side=side, mapping=Path("my map.csv"), by_hours=by_hours, by_weekday=by_weekday)
     protections = ProtectionOptions(coarsen=[Path("a.csv"), Path("b c.csv")], noise=noise)
-    for options in (events, places, protections):
+    weight = WeightOptions(weight="auto", rehearse=(Path("a.csv"), Path("b c.csv")))
+    for options in (events, places, protections, weight):
         words = shlex.split(" ".join(option.words for option in options.given))
         assert read_back(type(options), words) == options
 
@@ -86,6 +88,7 @@ def test_an_option_without_a_default_is_asked_for() -> None:
         ("inspect", ["Input", "Output"]),
         ("match", ["Input", "Adversary", "Output"]),
         ("path", ["Input", "Adversary", "Output"]),
+        ("rehearse", ["Input", "Adversary", "Output"]),
     ],
 )
 def test_help_comes_in_groups(command: str, groups: list[str]) -> None:

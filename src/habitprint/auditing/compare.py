@@ -201,7 +201,7 @@ class Comparison:
     >>> lenient = replace(strict, settings=replace(strict.settings, target=0.2))
     >>> found = hp.compare([strict, lenient], names=["strict", "lenient"])
     >>> found.others[0].difference.words
-    'no difference (95% interval 30.6 points lower to 30.6 points higher)'
+    'no difference (95% interval 24.2 points lower to 24.2 points higher)'
     >>> found.others[0].unlike[0].words
     'target: 20%, not 5%'
     """

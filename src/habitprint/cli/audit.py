@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.auditing.attacks import strongest_ways
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
@@ -44,7 +45,7 @@ from habitprint.events import Events
 from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
-from habitprint.histograms import Histograms
+from habitprint.histograms import Histograms, read_histograms
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release
@@ -55,6 +56,7 @@ from habitprint.words import at_most, percent
 
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
+N_ATTACKS = 8  # on the screen: the strongest of each method and weight
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,23 @@ class AdversaryOptions(Options, panel=ADVERSARY):
     overlap: Annotated[
         str | None, typer.Option(help="The adversary knows only this share of the people, such as 50%.", metavar="RATE")
     ] = None
+    rehearse: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            help="Two earlier tables of the people whom the adversary knows, with the same ids, from which he learns "
+            "which evidence counts. Of events, the known part is cut in two.",
+            metavar="A B",
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
+
+    @property
+    def rehearsal(self) -> tuple[Histograms, Histograms] | None:
+        """Return the two earlier tables, if there are any."""
+        if self.rehearse is None:
+            return None
+        one, other = map(read_histograms, self.rehearse)
+        return one, other
 
 
 @dataclass(frozen=True)
@@ -197,7 +215,7 @@ def audit(
     overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
     data = find_files(files[0]) if is_events else [Path(file) for file in files]
-    others = [places.mapping, *(protections.coarsen or []), tables.truth_file]
+    others = [places.mapping, *(protections.coarsen or []), tables.truth_file, *(adversary.rehearse or ())]
     check_folder(output.out, overwrite=output.force)
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
         refuse_inputs(output.out / name, *data, *others)
@@ -236,6 +254,7 @@ def audit(
             grid=subject.grid,
             coarser=coarser,
             truth=subject.truth,
+            rehearsal=adversary.rehearsal,
             active=counts.active,
             count=counts.count,
             noise=protections.noise,
@@ -325,8 +344,8 @@ def _without_folders(option: Given) -> Given:
     value = option.value
     if option.name == "--truth":
         return replace(option, value=Path(str(value)).name)
-    if isinstance(value, list):
-        return replace(option, value=[each.name if isinstance(each, Path) else each for each in value])
+    if isinstance(value, (list, tuple)):
+        return replace(option, value=type(value)(each.name if isinstance(each, Path) else each for each in value))
     return replace(option, value=value.name) if isinstance(value, Path) else option
 
 
@@ -449,10 +468,13 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print()
         screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for attack in found.attacks:
+    ways = sorted(strongest_ways(found.attacks), key=lambda attack: -attack.rate.high)
+    for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()
+    screen.print(f"The strongest of {len(found.attacks) - 1} attacks:")
     screen.print(table)
+    screen.print(found.learned, markup=False)
     screen.print()
     for aim, command in zip(NEXT, commands, strict=False):
         screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)

@@ -50,6 +50,8 @@ class Given:
         """Return the option as it is written in a shell."""
         if isinstance(self.value, bool):
             return self.name
+        if isinstance(self.value, tuple):  # one option with several values
+            return " ".join([self.name, *(shlex.quote(_text(value)) for value in self.value)])
         values = self.value if isinstance(self.value, list) else [self.value]
         return " ".join(f"{self.name} {shlex.quote(_text(value))}" for value in values)
 

@@ -138,7 +138,7 @@ def _adversary(audit: Audit) -> str:
     overlap = audit.settings.overlap
     n_known = counted(audit.data.scope.n_known, "person", "people")
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
-    return ADVERSARY_IN_SHORT.format(n_known=n_known) + reach
+    return f"{ADVERSARY_IN_SHORT.format(n_known=n_known)}{reach} {audit.learned}"
 
 
 def _target(audit: Audit) -> str:

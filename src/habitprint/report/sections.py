@@ -178,7 +178,7 @@ def attacks_section(audit: Audit) -> Section:
     >>> import habitprint as hp
     >>> section = attacks_section(hp.audit(hp.datasets.town(12, 5), noise=False))
     >>> section.blocks[0].text[:51]
-    'The strongest attack is “All at once, l1, with tota'
+    'The strongest attack is “All at once, rarity-half”:'
     """
     strongest, target = audit.strongest, audit.settings.target
     rate = strongest.rate
@@ -194,7 +194,7 @@ def attacks_section(audit: Audit) -> Section:
                 f"The strongest attack is “{strongest.title}”: it identifies {whole(rate.n_correct)} of "
                 f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
             ),
-            Text(METHODS_IN_WORDS),
+            Text(f"{METHODS_IN_WORDS} {audit.learned}"),
             Figure(
                 "Share of the people identified, by attack",
                 key_to_rates(target),

@@ -96,7 +96,9 @@ Places and habits change. A table of next year needs an audit of its own.
 METHODS_IN_WORDS = (
     "“All at once” pairs all people of both tables together so that the whole fits best; “one by one” looks at each "
     "person alone, from the released table or from the known side. What follows the comma is how the likeness of two "
-    "histograms is measured."
+    "histograms is measured: with “rarity”, places count the more the fewer people visit them; “likelihood” asks how "
+    "likely the known visits are from each released row; a “learned” measure was fitted to people of whom it is known "
+    "who they are."
 )
 OPTIONS = """
 Another target: --target 1%. By what is measured once the table is protected: --decide measured. What the table is for,
