@@ -1,7 +1,7 @@
 """``habitprint rehearse``: which attack identifies most, tried on tables of which the truth is known."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,16 +9,16 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from habitprint.cli.options import ADVERSARY, INPUT, OUTPUT, DuplicatesOption, ForceOption, JsonOption, Options
+from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, Options, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import print_copied
+from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
-from habitprint.histograms import read_histograms
 from habitprint.matching import Direction, Method
 from habitprint.progress import Progress
 from habitprint.rehearsal import Rehearsal
 from habitprint.rehearsal import rehearse as rehearse_tables
-from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Weight, read_weight, write_weight
 from habitprint.words import percent
@@ -53,7 +53,11 @@ class WeightOptions(Options, panel=ADVERSARY):
     ] = "jensen-shannon"
     rehearse: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(help="Two earlier tables of the same people, with the same ids, to rehearse with.", metavar="A B"),
+        typer.Option(
+            help="Two earlier tables of the same people, with the same ids, to rehearse with; A protected as"
+            " RELEASED is.",
+            metavar="A B",
+        ),
     ] = None
 
     def choose(self, method: Method, direction: Direction, *, seed: int, progress: Progress) -> ChosenWeight:
@@ -77,9 +81,8 @@ class WeightOptions(Options, panel=ADVERSARY):
             return ChosenWeight(_read(self.weight), None)
         if self.rehearse is None:
             return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE)
-        progress("reading", 0, 1)
-        tables = [read_histograms(file) for file in self.rehearse]
-        rehearsal = rehearse_tables(tables[0], tables[1], seed=seed, progress=progress)
+        found = TableOptions(truth=SAME_ID).read(*self.rehearse, progress=progress)
+        rehearsal = rehearse_tables(found.released, found.known, seed=seed, progress=progress)
         weight = rehearsal.weight_for(method, direction)
         return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.")
 
@@ -97,20 +100,13 @@ def _read(name: str) -> Weight:
         ) from error
 
 
+@expanded
 def rehearse(
     released_file: Annotated[
         Path, typer.Argument(help="Earlier histograms of people whom the adversary knows.", metavar="A")
     ],
     known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
-    truth: Annotated[
-        str,
-        typer.Option(
-            help="Who is whom in the two: a table with the columns released, known; or same-id.",
-            metavar="FILE|same-id",
-            rich_help_panel=INPUT,
-        ),
-    ] = SAME_ID,
-    duplicates: DuplicatesOption = "error",
+    tables: TableOptions,
     seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write the weight to this .json file.", rich_help_panel=OUTPUT)
@@ -123,6 +119,8 @@ def rehearse(
     An adversary needs no secret for that: he cuts what he knows in two in time.
     All weights are tried, and one that is learned from the people themselves.
     What was best can be used on a release with [bold]--weight FILE[/bold].
+    Against a protected release, rehearse with A protected in the same way (habitprint protect --keep-ids);
+    B is then changed by what anyone can copy of it.
 
     [bold]Examples[/bold]
 
@@ -132,13 +130,14 @@ def rehearse(
     """
     if out is not None:
         check_target(out, overwrite=force)
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
-        progress("reading", 0, 1)
-        released, known = (read_histograms(file, duplicates=duplicates) for file in (released_file, known_file))
-        who = truth if truth == SAME_ID else read_table(truth)
-        found = rehearse_tables(released, known, truth=who, seed=seed, progress=progress)
+        refuse_inputs(out, released_file, known_file, tables.truth)
+    notes = Console(stderr=True, highlight=False)
+    with ProgressBar(notes) as progress:
+        both = replace(tables, truth=tables.truth or SAME_ID).read(released_file, known_file, progress=progress)
+        found = rehearse_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
     if out is not None:
         write_weight(found.weight, out, overwrite=force)
+    print_copied(notes, both.copied)
     if as_json:
         _print_json(found, out)
         return

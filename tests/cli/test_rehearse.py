@@ -1,0 +1,100 @@
+"""``habitprint rehearse``, and weights that come from it, on the command line."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import habitprint as hp
+from command_line import run
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command said, and how it ended."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True)
+class Shell:
+    """Run the command line in this process."""
+
+    monkeypatch: pytest.MonkeyPatch
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *words: str) -> Told:
+        exit_code = run(self.monkeypatch, *words)
+        return Told(exit_code, *self.capture.readouterr())
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(monkeypatch, capsys)
+
+
+@pytest.fixture
+def weeks(tmp_path: Path) -> list[str]:
+    """Write four weeks of a town: two to rehearse with, two to attack."""
+    files = []
+    for number, table in enumerate([*hp.datasets.town(60, 20, seed=1), *hp.datasets.town(60, 20, seed=2)]):
+        files.append(str(tmp_path / f"week{number}.csv"))
+        table.to_table().write_csv(files[-1])
+    return files
+
+
+def test_a_rehearsal_says_what_it_chose_and_the_weight_can_be_used(
+    shell: Shell, weeks: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "weight.json"
+    told = shell("rehearse", weeks[0], weeks[1], "--out", str(file))
+    assert told.exit_code == 0
+    assert "Rehearsed on 60 people" in told.stdout.replace("\n", " ")
+    assert "of the evidence for a true pair" in told.stdout.replace("\n", " ")
+    used = json.loads(shell("match", weeks[2], weeks[3], "--weight", str(file), "--json").stdout)
+    assert used["weight"] == hp.read_weight(file).name
+    again = shell("rehearse", weeks[0], weeks[1], "--out", str(file))
+    assert again.exit_code == 2  # nothing is overwritten without being asked
+
+
+def test_auto_rehearses_first_and_says_why(shell: Shell, weeks: list[str]) -> None:
+    found = json.loads(
+        shell("match", weeks[2], weeks[3], "--weight", "auto", "--rehearse", weeks[0], weeks[1], "--json").stdout
+    )
+    expected = hp.rehearse(*(hp.read_histograms(file) for file in weeks[:2]))
+    assert found["weight"] == expected.weight_for("joint").name
+    assert found["chosen"].startswith(expected.words)
+
+
+def test_auto_without_tables_to_rehearse_with_says_so_and_takes_the_paper_s_weight(
+    shell: Shell, weeks: list[str]
+) -> None:
+    found = shell("match", weeks[2], weeks[3], "--weight", "auto", "--json")
+    assert json.loads(found.stdout)["weight"] == "jensen-shannon"
+    assert "nothing to rehearse with" in found.stderr.replace("\n", " ")
+
+
+def test_a_rehearsal_and_a_weight_do_not_go_together(shell: Shell, weeks: list[str]) -> None:
+    found = shell("match", weeks[2], weeks[3], "--weight", "l1", "--rehearse", weeks[0], weeks[1])
+    assert found.exit_code == 2
+    assert "--rehearse does not go with --weight l1" in found.stderr
+
+
+def test_a_weight_that_does_not_exist_is_refused_with_the_names_of_all(shell: Shell, weeks: list[str]) -> None:
+    found = shell("path", weeks[2], weeks[3], "--weight", "euclid")
+    assert found.exit_code == 2
+    assert "jensen-shannon, l1, cosine, dot, rarity-half, rarity, likelihood" in found.stderr
+
+
+def test_a_protected_table_is_rehearsed_with_what_anyone_can_copy_of_it(
+    shell: Shell, weeks: list[str], tmp_path: Path
+) -> None:
+    safer = str(tmp_path / "safer.csv")
+    assert shell("protect", weeks[0], "--top-places", "5", "--keep-ids", "--out", safer).exit_code == 0
+    told = shell("rehearse", safer, weeks[1], "--json")
+    assert told.exit_code == 0, told.stderr
+    assert "the known side was changed" in told.stderr.replace("\n", " ")
+    assert json.loads(told.stdout)["n_people"] <= 60
