@@ -215,16 +215,14 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
     loss = case.loss_of(protection) or 0.0
-    left = f", and little is left of the {case.scale.kept}" if case.scale.leaves_little(loss) else ""
+    left = f": little is left of the {case.scale.kept}" if case.scale.leaves_little(loss) else ""
     how = (
         f"proven: whoever attacks, {protection.proven.in_short}"
         if protection.proven.is_within(goal.target)
         else f"measured: up to {at_most(protection.risk.high)}"
     )
     helps = f"Protected by “{protection.label}” it meets the target, {how}"
-    dropped = (
-        f", and {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
-    )
+    dropped = f"; {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
     return f"{misses}. {helps}. The {case.scale.name} is {case.scale.in_words(loss)}{left}{dropped}."
 
 

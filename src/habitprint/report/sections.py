@@ -43,6 +43,7 @@ from habitprint.report.texts import (
 )
 from habitprint.words import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 
+N_DRAWN = 8  # attacks in the picture; the table has all
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
 
 
@@ -184,6 +185,9 @@ def attacks_section(audit: Audit) -> Section:
     rate = strongest.rate
     times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
     ways = strongest_ways(audit.attacks)
+    # The strongest, in the order of the table; what they must be compared with is always there.
+    highest = sorted((attack.rate.high for attack in ways), reverse=True)[:N_DRAWN][-1]
+    ways = tuple(attack for attack in ways if attack.rate.high >= highest or attack.method == "random")
     bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in ways]
     picture = rates_picture(bars, target, "Share of the people identified by each attack, with its interval.")
     return Section(
@@ -194,9 +198,10 @@ def attacks_section(audit: Audit) -> Section:
                 f"The strongest attack is “{strongest.title}”: it identifies {whole(rate.n_correct)} of "
                 f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
             ),
-            Text(f"{METHODS_IN_WORDS} {audit.learned}"),
+            Text(METHODS_IN_WORDS),
+            Text(audit.learned),
             Figure(
-                "Share of the people identified, by attack",
+                "Share of the people identified, by the strongest attacks",
                 key_to_rates(target),
                 (Picture("attacks-picture", picture),),
                 (attacks_table("Attacks on the table as it is", audit.attacks, explained=True),),
