@@ -14,7 +14,7 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.mechanisms.groups import grouping
-from habitprint.mechanisms.groups.grouping import Loss
+from habitprint.mechanisms.groups.distances import Loss
 from instances import random_histograms, tables
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "microagg"  # beside the checkout

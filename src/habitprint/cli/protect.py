@@ -59,7 +59,7 @@ from habitprint.mechanisms import (
     totals_exposure,
 )
 from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
-from habitprint.mechanisms.groups.grouping import Loss
+from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.microaggregation import Grouping
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split

@@ -3,18 +3,17 @@
 Records that are equally near or far are taken in their order; what differs by less than rounding counts as equal.
 """
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.blocks import run_blocks
-from habitprint.mechanisms.groups.kernel import Selection, list_nearest, select_groups
-from habitprint.mechanisms.groups.neighbours import L1, L2, Records, distances, first_smallest, tie_keys
+from habitprint.mechanisms.groups.successive import Selection, list_nearest, select_groups
+from habitprint.mechanisms.groups.distances import L1, L2, Loss, Records, distances, first_smallest, tie_keys
 from habitprint.progress import Progress, silent
 
-Loss = Literal["l1", "l2"]
 WORK = 2e7  # entries read between two reports of progress: some hundredths of a second
 
 
@@ -61,7 +60,7 @@ def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) ->
         take(remaining[np.argmax(tie_keys(from_first))])
     if len(remaining) >= k:
         labels[remaining] = n_groups
-    return _join_leftovers(rows, labels, loss)
+    return join_nearest(rows, labels, loss)
 
 
 def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) -> Indices:
@@ -93,7 +92,7 @@ def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress
         if select_groups(n_rounds, records, state):
             remaining = state.remaining[:n_remaining]
             _list_nearest(remaining[state.losses[remaining] < 0], records, state)
-    return _join_leftovers(rows, state.labels, loss)
+    return join_nearest(rows, state.labels, loss)
 
 
 def second_phase(rows: SparseMatrix, labels: Indices, loss: Loss, progress: Progress = silent) -> Indices:
@@ -203,7 +202,7 @@ def _start(rows: SparseMatrix, records: Records) -> Selection:
     )
 
 
-def _join_leftovers(rows: SparseMatrix, labels: Indices, loss: Loss) -> Indices:
+def join_nearest(rows: SparseMatrix, labels: Indices, loss: Loss) -> Indices:
     """Give those without a group that with the nearest mean; the means stay where they are meanwhile."""
     labels = labels.copy()
     left = np.flatnonzero(labels < 0)

@@ -1,89 +1,211 @@
-"""How far sparse rows are from a centre and which are the nearest, compiled: one pass over their entries."""
+"""Who is near whom, found through the places that users share: without a distance for each of the N² pairs.
 
+|x| + |y| − |x − y| is zero wherever x or y is, and so is x² + y² − (x − y)². So two users are apart by the sizes of both
+less what their common places give back, and an index of places finds all that is given back.
+"""
+
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from habitprint.arrays import Floats, Indices, SmallIndices
+from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
+from habitprint.blocks import run_blocks
 from habitprint.compiled import inner, kernel
+from habitprint.mechanisms.groups.distances import L1, L2, Loss
+from habitprint.mechanisms.groups.table import Common, Visitors, arrange, by_place, sizes_of
+from habitprint.progress import Progress, silent
 
-L1, L2 = 0, 1
-DISTANCE_BITS = 12  # of a float that rounding may have spoilt
-
-
-class Records(NamedTuple):
-    """The rows to be grouped: entries ``starts[i]`` to ``starts[i + 1]`` are of record i, places ascending."""
-
-    starts: Indices
-    places: SmallIndices
-    values: Floats
-    n_places: int
-    k: int
-    loss: int
+KEPT_BEYOND = 16  # neighbours listed beyond the k − 1 of a group: many are in another group when they are wanted
 
 
-def tie_keys(values: Floats) -> Indices:
-    """Return whole numbers in the order of the values, equal for values that differ by rounding only.
+class Found(NamedTuple):
+    """The users nearest to each, nearest first, of those who share a place; of equally near ones the first."""
+
+    users: SmallIndices  # shape (N, n): the first counts[i] of row i
+    distances: Floats
+    counts: Indices
+
+
+class Search(NamedTuple):
+    """Room for the search of one user's neighbours: zero, False or anything before and after it."""
+
+    common: Floats  # what the common places give back, by user
+    is_met: Booleans
+    met: SmallIndices
+    keys: Floats
+    heap: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Hold a table arranged for grouping, with the nearest of each user: made once, for as many k as wanted.
+
+    Users are in an order that follows from their rows alone, so that no result depends on the order of the table.
+
+    Parameters
+    ----------
+    rows
+        What it was made from, shape (N, K).
+    loss
+        How users are compared: ``"l1"`` or ``"l2"``.
+    order
+        Which row each user here is.
+    common, visitors
+        The rows in that order, by user and by place, without places of one user.
+    found
+        Who is nearest to each. It matters for speed alone how many are listed.
+    from_mean
+        How far each is from the mean of all.
+    """
+
+    rows: SparseMatrix
+    loss: Loss
+    order: Indices
+    common: Common
+    visitors: Visitors
+    found: Found
+    from_mean: Floats
+
+
+def find_neighbours(rows: SparseMatrix, loss: Loss, k: int, progress: Progress = silent) -> Neighbours:
+    """Find the nearest of each user, for groups of up to k and a little slower for larger ones.
 
     Examples
     --------
-    >>> first, second, third = tie_keys(np.array([0.3, 0.1 + 0.2, 0.31]))
-    >>> bool(first == second), bool(second < third)
-    (True, True)
+    >>> table = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25]])
+    >>> neighbours = find_neighbours(table, "l1", 2)
+    >>> nearest = neighbours.order[neighbours.found.users[neighbours.order.argsort(), 0]]
+    >>> nearest.tolist()
+    [2, 2, 0]
     """
-    # The bits of floats of zero or more are in their order; the last ones are rounded away.
-    return np.asarray((values.view(np.int64) + (1 << (DISTANCE_BITS - 1))) >> DISTANCE_BITS)
+    n_users, n_places = rows.shape
+    # Equal rows have equal keys: the same terms are added in the same order.
+    order = np.argsort(rows @ np.random.default_rng(0).random(n_places), kind="stable")
+    ordered = sparse.csr_array(rows[order])
+    ordered.sort_indices()
+    user, place, value = np.repeat(np.arange(n_users), np.diff(ordered.indptr)), ordered.indices, ordered.data
+    kind = L1 if loss == "l1" else L2
+    size = sizes_of(value, kind)
+    mean = np.bincount(place, weights=value, minlength=n_places) / n_users
+    here = sizes_of(value - mean[place], kind) - sizes_of(mean[place], kind)
+    n_visitors = np.bincount(place, minlength=n_places)
+    is_common = n_visitors[place] > 1
+    number = np.cumsum(n_visitors > 1) - 1
+    entries = (value[is_common], (user[is_common], number[place[is_common]]))
+    by_user = sparse.csr_array(entries, (n_users, int(number[-1]) + 1))
+    by_user.sort_indices()
+    common = arrange(by_user, kind, np.bincount(user[~is_common], weights=size[~is_common], minlength=n_users))
+    visitors = by_place(by_user)
+    found = list_neighbours(common, visitors, min(max(2 * k, k + KEPT_BEYOND), n_users - 1), progress)
+    from_mean = np.bincount(user, weights=here, minlength=n_users) + sizes_of(mean, kind).sum()
+    return Neighbours(rows, loss, order, common, visitors, found, np.maximum(from_mean, 0.0))
+
+
+def list_neighbours(common: Common, visitors: Visitors, n: int, progress: Progress = silent) -> Found:
+    """List the n nearest of each user, of those who share a place with them.
+
+    Examples
+    --------
+    >>> table = sparse.csr_array([[1.0, 0.0], [0.5, 0.5], [0.75, 0.25], [0.0, 1.0]])
+    >>> found = list_neighbours(arrange(table, L1, np.zeros(4)), by_place(table), 2)
+    >>> found.users.tolist(), found.distances.tolist()
+    ([[2, 1], [2, 0], [0, 1], [1, 2]], [[0.5, 1.0], [0.5, 1.0], [0.5, 0.5], [1.0, 1.5]])
+    """
+    n_users = len(common.sizes)
+    found = Found(np.zeros((n_users, n), np.int32), np.zeros((n_users, n)), np.zeros(n_users, np.int64))
+    user = np.repeat(np.arange(n_users), np.diff(common.starts))
+    visits = np.bincount(user, weights=np.diff(visitors.starts)[common.places], minlength=n_users) + n
+    for _ in run_blocks(
+        lambda first, last: _list_block(first, last, common, visitors, found), visits, "nearest users", progress
+    ):
+        pass
+    return found
 
 
 @inner
-def size_of(loss: int, value: float) -> float:
-    """Return |x| for l1 and x² for l2."""
-    return abs(value) if loss == L1 else value * value
+def given_back(loss: int, x: float, y: float) -> float:
+    """Return by how much less x and y are apart than their sizes: 2 min(x, y) for shares and l1, 2xy for l2."""
+    return abs(x) + abs(y) - abs(x - y) if loss == L1 else 2.0 * x * y
 
 
 @inner
-def distance_from(i: int, records: Records, centre: Floats, norm: float) -> float:
-    """Return the distance of record i from a dense centre whose own size is `norm`."""
-    inside = 0.0
-    seen = 0.0
-    for e in range(records.starts[i], records.starts[i + 1]):
-        c = centre[records.places[e]]
-        inside += size_of(records.loss, records.values[e] - c)
-        seen += size_of(records.loss, c)
-    # Summed in the same order as the norm: exactly zero for equal rows.
-    return inside + max(norm - seen, 0.0)
+def push(keys: Floats, heap: Indices, n: int, key: float, user: int) -> int:
+    """Add to a heap of n whose first is the smallest (key, user); return how many there are then."""
+    at = n
+    while at > 0:
+        up = (at - 1) // 2
+        if keys[up] < key or (keys[up] == key and heap[up] < user):
+            break
+        keys[at], heap[at] = keys[up], heap[up]
+        at = up
+    keys[at], heap[at] = key, user
+    return n + 1
 
 
 @inner
-def _norm(centre: Floats, loss: int) -> float:
-    total = 0.0
-    for value in centre:
-        total += size_of(loss, value)
-    return total
+def pop(keys: Floats, heap: Indices, n: int) -> int:
+    """Take the first from a heap of n; return how many are left."""
+    n -= 1
+    key, user = keys[n], heap[n]
+    at = 0
+    while 2 * at + 1 < n:
+        down = 2 * at + 1
+        if down + 1 < n and (
+            keys[down + 1] < keys[down] or (keys[down + 1] == keys[down] and heap[down + 1] < heap[down])
+        ):
+            down += 1
+        if key < keys[down] or (key == keys[down] and user < heap[down]):
+            break
+        keys[at], heap[at] = keys[down], heap[down]
+        at = down
+    keys[at], heap[at] = key, user
+    return n
+
+
+@inner
+def list_met(i: int, n_met: int, sizes: Floats, search: Search, found: Found) -> None:
+    """Make user i's list of those who were met, and forget them."""
+    most, n = found.users.shape[1], 0
+    for t in range(n_met):
+        j = search.met[t]
+        # The farthest of those kept is the first of the heap.
+        key = search.common[j] - sizes[i] - sizes[j]
+        search.common[j], search.is_met[j] = 0.0, False
+        if n < most:
+            n = push(search.keys, search.heap, n, key, -j)
+        elif key > search.keys[0] or (key == search.keys[0] and -j > search.heap[0]):
+            n = pop(search.keys, search.heap, n)
+            n = push(search.keys, search.heap, n, key, -j)
+    found.counts[i] = n
+    while n > 0:
+        found.users[i, n - 1] = -search.heap[0]
+        found.distances[i, n - 1] = max(-search.keys[0], 0.0)
+        n = pop(search.keys, search.heap, n)
 
 
 @kernel
-def distances(some: Indices, records: Records, centre: Floats) -> Floats:
-    """Return the distance of some records from a dense centre, in one pass over their entries."""
-    result = np.empty(len(some))
-    norm = _norm(centre, records.loss)
-    for n in range(len(some)):
-        result[n] = distance_from(some[n], records, centre, norm)
-    return result
-
-
-@kernel
-def first_smallest(keys: Indices, n: int) -> Indices:
-    """Return where the n smallest keys are, in ascending order of key; of equal ones the first."""
-    chosen = np.empty(n, np.int64)
-    n_chosen = 0
-    for j in range(len(keys)):
-        if n_chosen == n and keys[j] >= keys[chosen[n - 1]]:
-            continue
-        at = n_chosen if n_chosen < n else n - 1
-        n_chosen = min(n_chosen + 1, n)
-        while at > 0 and keys[chosen[at - 1]] > keys[j]:
-            chosen[at] = chosen[at - 1]
-            at -= 1
-        chosen[at] = j
-    return chosen[:n_chosen]
+def _list_block(first: int, last: int, common: Common, visitors: Visitors, found: Found) -> None:
+    n_users, most = len(common.sizes), found.users.shape[1]
+    search = Search(
+        np.zeros(n_users),
+        np.zeros(n_users, np.bool_),
+        np.empty(n_users, np.int32),
+        np.empty(most + 1),
+        np.empty(most + 1, np.int64),
+    )
+    for i in range(first, last):
+        n_met = 0
+        for e in range(common.starts[i], common.starts[i + 1]):
+            place, x = common.places[e], common.values[e]
+            for f in range(visitors.starts[place], visitors.starts[place + 1]):
+                j = visitors.users[f]
+                if j == i:
+                    continue
+                if not search.is_met[j]:
+                    search.is_met[j] = True
+                    search.met[n_met] = j
+                    n_met += 1
+                search.common[j] += given_back(common.loss, x, visitors.values[f])
+        list_met(i, n_met, common.sizes, search, found)

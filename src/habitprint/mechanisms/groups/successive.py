@@ -11,7 +11,7 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.mechanisms.groups.neighbours import (
+from habitprint.mechanisms.groups.distances import (
     DISTANCE_BITS,
     L1,
     L2,

@@ -1,0 +1,127 @@
+"""A table arranged for grouping: what users have at places that others visit too, by user and by place.
+
+A place where only one user was brings nobody nearer to anybody: all such places are one number for each user.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
+from habitprint.compiled import inner, kernel
+from habitprint.mechanisms.groups.distances import L1, size_of
+
+
+class Common(NamedTuple):
+    """The rows without places of one user: entries ``starts[i]`` to ``starts[i + 1]`` are of user i, places ascending."""
+
+    starts: Indices
+    places: SmallIndices
+    values: Floats
+    sizes: Floats  # of the whole rows
+    alone: Floats  # the part of the size that is at places of nobody else
+    n_places: int
+    loss: int
+
+
+class Visitors(NamedTuple):
+    """The same entries by place: ``starts[l]`` to ``starts[l + 1]`` are of place l, users ascending."""
+
+    starts: Indices
+    users: SmallIndices
+    values: Floats
+
+
+class Groups(NamedTuple):
+    """Who is in which group: the first ``sizes[g]`` entries of row g, in no order that means anything."""
+
+    members: SmallIndices  # shape (groups, room)
+    sizes: Indices
+
+
+def arrange(by_user: SparseMatrix, loss: int, alone: Floats) -> Common:
+    """Arrange rows for the kernels; `alone` is what each has at places that are not among them.
+
+    Examples
+    --------
+    >>> arrange(sparse.csr_array([[0.5, 0.25]]), L1, np.array([0.25])).sizes.tolist()
+    [1.0]
+    """
+    user = np.repeat(np.arange(by_user.shape[0]), np.diff(by_user.indptr))
+    sizes = alone + np.bincount(user, weights=sizes_of(by_user.data, loss), minlength=by_user.shape[0])
+    starts, places = by_user.indptr.astype(np.int64), by_user.indices.astype(np.int32)
+    return Common(starts, places, np.array(by_user.data, np.float64), sizes, alone, by_user.shape[1], loss)
+
+
+def by_place(by_user: SparseMatrix) -> Visitors:
+    """Arrange rows by place.
+
+    Examples
+    --------
+    >>> by_place(sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])).users.tolist()
+    [0, 0, 1]
+    """
+    columns = by_user.tocsc()
+    columns.sort_indices()
+    return Visitors(columns.indptr.astype(np.int64), columns.indices.astype(np.int32), np.array(columns.data))
+
+
+def sizes_of(values: Floats, loss: int) -> Floats:
+    """Return |x| for l1 and x² for l2.
+
+    Examples
+    --------
+    >>> sizes_of(np.array([-3.0, 2.0]), L1).tolist()
+    [3.0, 2.0]
+    """
+    return np.asarray(np.abs(values) if loss == L1 else values * values)
+
+
+@inner
+def alone_loss(loss: int, alone: float, n: int) -> float:
+    """Return what a group of n loses at places where only one of its members was, with a size of `alone`."""
+    # The mean of x and n − 1 zeros is x/n: (1 − 1/n)·x away from one and x/n from the others.
+    return alone * (n - 1) / n * (2.0 if loss == L1 else 1.0)
+
+
+@inner
+def group_loss(
+    members: SmallIndices, n: int, common: Common, mean: Floats, touched: SmallIndices, is_touched: Booleans
+) -> float:
+    """Return the loss of the first n members as one group; `mean` is zero before and after."""
+    n_touched = 0
+    alone = 0.0
+    for m in range(n):
+        member = members[m]
+        alone += common.alone[member]
+        for e in range(common.starts[member], common.starts[member + 1]):
+            place = common.places[e]
+            if not is_touched[place]:
+                is_touched[place] = True
+                touched[n_touched] = place
+                n_touched += 1
+            mean[place] += common.values[e] / n
+    norm = 0.0
+    for t in range(n_touched):
+        norm += size_of(common.loss, mean[touched[t]])
+    total = n * norm + alone_loss(common.loss, alone, n)
+    for m in range(n):
+        for e in range(common.starts[members[m]], common.starts[members[m] + 1]):
+            c = mean[common.places[e]]
+            total += size_of(common.loss, common.values[e] - c) - size_of(common.loss, c)
+    for t in range(n_touched):
+        mean[touched[t]] = 0.0
+        is_touched[touched[t]] = False
+    return total
+
+
+@kernel
+def losses_of(groups: Groups, common: Common) -> Floats:
+    """Return the loss of each group, from its definition."""
+    mean, touched = np.zeros(common.n_places), np.empty(common.n_places, np.int32)
+    is_touched = np.zeros(common.n_places, np.bool_)
+    losses = np.empty(len(groups.sizes))
+    for g in range(len(losses)):
+        losses[g] = group_loss(groups.members[g], groups.sizes[g], common, mean, touched, is_touched)
+    return losses
