@@ -70,7 +70,7 @@ def compile_others() -> float:
     released, known = illustration()
     pair_margins(match(released, known), released, known)
     fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
-    for method in ("successive", "mdav"):
+    for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method, second_phase=method == "mdav")
     chain_kernel.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
     chain_kernel.find_clusters(np.zeros((2, 3)), 1.0, 2)

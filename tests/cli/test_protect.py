@@ -32,7 +32,7 @@ def test_a_release_is_written_verified_and_checked_again(
         "10-anonymity",
         f"verified on safer{ending} as written: the smallest group of identical rows has 10 of 60 users",
         "information loss",
-        "successive group selection",
+        "the tightest groups first",
         "totals give nothing away",
         f"safer{ending}.json",
     ):

@@ -14,7 +14,9 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.mechanisms.groups import grouping
+from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.distances import Loss
+from habitprint.mechanisms.groups.neighbours import find_neighbours
 from instances import random_histograms, tables
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "microagg"  # beside the checkout
@@ -67,6 +69,16 @@ def test_successive_selection_loses_what_was_recomputed(name: str, k: int) -> No
     labels = grouping.successive_groups(sparse.csr_array(rows), k, "l2")
     assert lost_percent(rows, labels) == pytest.approx(RECOMPUTED_SUCCESSIVE[name][SIZES.index(k)], abs=5e-3)
     assert np.bincount(labels).min() >= k
+
+
+@pytest.mark.parametrize("k", [2, *SIZES, 20, 50])
+@pytest.mark.parametrize("name", ["tarragona", "census", pytest.param("eia", marks=pytest.mark.slow)])
+def test_the_best_groups_lose_less_than_those_of_the_published_methods(name: str, k: int) -> None:
+    rows = standardised(name)
+    labels = best_groups(find_neighbours(sparse.csr_array(rows), "l2", k), k)
+    assert np.bincount(labels).min() >= k
+    rivals = [method(sparse.csr_array(rows), k, "l2") for method in (grouping.mdav, grouping.successive_groups)]
+    assert lost_percent(rows, labels) < min(lost_percent(rows, rival) for rival in rivals)
 
 
 def test_a_second_phase_loses_less_than_was_published() -> None:

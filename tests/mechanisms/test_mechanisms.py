@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.mechanisms.groups.microaggregation import MOST_SUCCESSIVE
+from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.top_places import REST
 from habitprint.ties import identical_rows
 from instances import shuffled, tables
@@ -81,15 +81,28 @@ def test_one_group_of_all_is_the_mean_and_groups_of_one_are_the_users() -> None:
     assert np.array_equal(alone.counts.toarray(), released.shares.toarray())
 
 
-def test_past_a_stated_number_of_users_mdav_is_the_default_and_the_step_says_so(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_step_says_how_groups_were_found() -> None:
     released, _ = hp.datasets.town(30, 12)
-    assert "successive group selection" in hp.microaggregate(released, k=3).steps[0].found
-    assert f"{MOST_SUCCESSIVE:,}" == "10,000"
-    monkeypatch.setattr("habitprint.mechanisms.groups.microaggregation.MOST_SUCCESSIVE", 29)
-    release = hp.microaggregate(released, k=3)
-    assert "MDAV (the default above 29 users)" in release.steps[0].found
+    assert "the tightest groups first" in hp.microaggregate(released, k=3).steps[0].found
+    assert "successive group selection" in hp.microaggregate(released, 3, method="successive").steps[0].found
+    assert (
+        "by MDAV, with a second phase"
+        in hp.microaggregate(released, 3, method="mdav", second_phase=True).steps[0].found
+    )
+
+
+def test_neighbours_are_found_once_for_several_k_and_only_for_the_same_users() -> None:
+    released, known = hp.datasets.town(60, 12)
+    neighbours = find_neighbours(released.shares, "l1", 2)
+    for k in (2, 5, 20, 40):
+        shared = hp.Microaggregate(k, neighbours=neighbours)(released)
+        assert shared.histograms.to_table().equals(hp.microaggregate(released, k).histograms.to_table())
+    for mechanism, source in (
+        (hp.Microaggregate(5, neighbours=neighbours), known),
+        (hp.Microaggregate(5, "l2", neighbours=neighbours), released),
+    ):
+        with pytest.raises(hp.InputError, match="the neighbours are not of these users"):
+            mechanism(source)
 
 
 @given(
@@ -145,7 +158,7 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.Microaggregate(0), "k 0 is not a whole number"),
         (lambda: hp.Microaggregate(2.5), "k 2.5 is not a whole number"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
-        (lambda: hp.Microaggregate(2, method="best"), "no method 'best'"),  # type: ignore[arg-type]
+        (lambda: hp.Microaggregate(2, method="auto"), "no method 'auto'"),  # type: ignore[arg-type]
         (lambda: hp.KeepTopPlaces(0), "n 0 is not a whole number"),
         (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),
         (lambda: hp.SuppressBelow(float("nan")), "threshold nan is not"),

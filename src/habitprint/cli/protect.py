@@ -60,7 +60,7 @@ from habitprint.mechanisms import (
 )
 from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
 from habitprint.mechanisms.groups.distances import Loss
-from habitprint.mechanisms.groups.microaggregation import Grouping
+from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
@@ -104,7 +104,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     round_to: Annotated[float | None, typer.Option(help="7. Round counts to multiples of this.")] = None
     k: Annotated[int | None, typer.Option(help="8. Micro-aggregate: groups of at least so many users.")] = None
     loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1"
-    method: Annotated[Grouping, typer.Option(help="Micro-aggregation only: how to find groups.")] = "auto"
+    method: Annotated[Method, typer.Option(help="Micro-aggregation only: how to find groups.")] = "best"
     second_phase: Annotated[
         bool, typer.Option("--second-phase", help="Micro-aggregation only: dissolve groups where that lowers the loss.")
     ] = False
@@ -128,7 +128,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         Examples
         --------
         >>> ProtectionOptions(k=10, round_to=5.0).mechanisms
-        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='auto', second_phase=False))
+        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False))
         """
         given = {option.name for option in self.given}
         for needed, details in DETAILS:

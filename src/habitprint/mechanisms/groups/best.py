@@ -4,23 +4,30 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Indices
+from habitprint.mechanisms.groups.dissolve import dissolve
 from habitprint.mechanisms.groups.exchange import exchange
 from habitprint.mechanisms.groups.greedy import fill_up, take_tightest
-from habitprint.mechanisms.groups.grouping import join_nearest
+from habitprint.mechanisms.groups.grouping import join_nearest, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours
+from habitprint.mechanisms.groups.table import list_members, losses_of
 from habitprint.progress import Progress, silent
+
+MOST_ROUNDS = 3  # of exchanging and dissolving
+FEW = 500  # users up to whom a second start takes no time
 
 
 def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent) -> Indices:
     """Group the users of a table for a small loss.
 
     As many tight groups as there are, one after the other; who is left over fills groups with others of the same place,
-    and fewer than k join the group with the nearest mean. Then neighbouring groups exchange members while that lowers the loss.
+    and fewer than k join the group with the nearest mean. Then neighbouring groups exchange members, and groups whose
+    members are better off elsewhere are dissolved, while that lowers the loss. For few users, the groups of successive
+    group selection are improved in the same way, and the better ones are taken.
 
     Returns
     -------
     Indices
-        The number of each user's group, shape (N,), in the order of the table; groups in the order of their first users.
+        The number of each user's group, shape (N,), in the order of the table; groups in that of their first users.
 
     Examples
     --------
@@ -34,9 +41,24 @@ def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent) -> 
         return np.arange(n)
     if n < 2 * k:
         return np.zeros(n, np.int64)
+    rows = sparse.csr_array(neighbours.rows[neighbours.order])
     start = fill_up(neighbours, take_tightest(neighbours, k, progress), k)
-    start = join_nearest(sparse.csr_array(neighbours.rows[neighbours.order]), start, neighbours.loss)
+    starts = [join_nearest(rows, start, neighbours.loss)]
+    if n <= FEW:
+        starts.append(successive_groups(rows, k, neighbours.loss, progress))
+    ends = [_improve(neighbours, start, k, progress) for start in starts]
+    lost = [losses_of(list_members(end, k), neighbours.common).sum() for end in ends]
     labels = np.empty(n, np.int64)
-    labels[neighbours.order] = exchange(neighbours.common, start, k, progress)
+    labels[neighbours.order] = ends[int(np.argmin(lost))]
     _, first, number = np.unique(labels, return_index=True, return_inverse=True)
     return np.asarray(np.argsort(np.argsort(first))[number])
+
+
+def _improve(neighbours: Neighbours, labels: Indices, k: int, progress: Progress) -> Indices:
+    for _ in range(MOST_ROUNDS):
+        labels = exchange(neighbours.common, labels, k, progress)
+        fewer = dissolve(neighbours, labels, k)
+        if fewer.max() == labels.max():
+            break
+        labels = fewer
+    return labels

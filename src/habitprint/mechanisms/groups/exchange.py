@@ -1,9 +1,9 @@
 """Moves and swaps between neighbouring groups, as long as they lower the loss.
 
 Two groups are looked at together. A swap changes the means at the places of the two who are swapped and nowhere else;
-a place where only one member of both groups was costs the same whoever is where, as long as the sizes stay. All who could
-change sides are ranked by what that would cost to first order, and the first few of both sides are tried exactly.
-Pairs of groups that have no group in common are looked at by several threads at once, which changes nothing.
+a place where only one member of both groups was costs the same whoever is where, as long as the sizes stay. All who
+could change sides are ranked by what that would cost to first order, and the first few of both sides are tried exactly.
+Pairs that have no group in common are looked at by several threads at once, which changes nothing.
 """
 
 from typing import NamedTuple
@@ -14,9 +14,18 @@ from scipy import sparse
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.blocks import run_blocks
 from habitprint.compiled import inner, kernel
-from habitprint.mechanisms.groups.distances import L1, L2, size_of
+from habitprint.mechanisms.groups.distances import L2, size_of
 from habitprint.mechanisms.groups.neighbours import list_neighbours
-from habitprint.mechanisms.groups.table import Common, Groups, alone_loss, arrange, by_place, losses_of
+from habitprint.mechanisms.groups.table import (
+    Common,
+    Groups,
+    alone_loss,
+    arrange,
+    by_place,
+    labels_of,
+    list_members,
+    losses_of,
+)
 from habitprint.progress import Progress, silent
 
 N_NEAR = 8  # groups that a group exchanges members with
@@ -34,6 +43,7 @@ class Both(NamedTuple):
     members: SmallIndices
     side: SmallIndices  # 0 or 1, by member
     n: Indices  # members on each side
+    n_places: Indices  # one number: how many places they share
     alone: Floats  # of each member, the size at all other places
     # Entries starts[m] to starts[m + 1] are of member m.
     starts: Indices
@@ -68,6 +78,7 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
 
     Examples
     --------
+    >>> from habitprint.mechanisms.groups.distances import L1
     >>> table = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [0.25, 0.75]])
     >>> labels = exchange(arrange(table, L1, np.zeros(4)), np.array([0, 0, 1, 1]), 2)
     >>> bool(labels[0] == labels[2] != labels[1] == labels[3])
@@ -91,7 +102,7 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
         lost -= gained
         if gained <= ENOUGH * lost:
             break
-    return _labels(groups)
+    return labels_of(groups)
 
 
 def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Floats:
@@ -99,6 +110,7 @@ def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Fl
 
     Examples
     --------
+    >>> from habitprint.mechanisms.groups.distances import L1
     >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), L1, np.zeros(4))
     >>> groups = list_members(np.array([0, 0, 1, 1]), 2)
     >>> losses_of(groups, common).tolist()
@@ -122,32 +134,10 @@ def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Fl
     return gains
 
 
-def list_members(labels: Indices, k: int) -> Groups:
-    """List the members of groups, with room for up to 2k − 1: more of them would better be two groups.
-
-    Examples
-    --------
-    >>> list_members(np.array([0, 1, 0, 1, 1]), 2).members.tolist()
-    [[0, 2, 0], [1, 3, 4]]
-    """
-    sizes = np.bincount(labels)
-    order = np.argsort(labels, kind="stable")
-    members = np.zeros((len(sizes), max(2 * k - 1, sizes.max())), np.int32)
-    members[labels[order], np.arange(len(labels)) - np.repeat(sizes.cumsum() - sizes, sizes)] = order
-    return Groups(members, sizes)
-
-
-def _labels(groups: Groups) -> Indices:
-    labels = np.empty(groups.sizes.sum(), np.int64)
-    is_member = np.arange(groups.members.shape[1]) < groups.sizes[:, None]
-    labels[groups.members[is_member]] = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
-    return labels
-
-
 def _nearest_groups(common: Common, groups: Groups) -> Indices:
     """Return pairs of groups with near means, the nearest first."""
     n_groups, n_users = len(groups.sizes), len(common.sizes)
-    labels = _labels(groups)
+    labels = labels_of(groups)
     rows = sparse.csr_array((common.values, common.places, common.starts), (n_users, common.n_places))
     averaging = sparse.csr_array((1.0 / groups.sizes[labels], (labels, np.arange(n_users))), (n_groups, n_users))
     means = sparse.csr_array(averaging @ rows)
@@ -178,15 +168,8 @@ def take_turns(pairs: Indices, n_groups: int) -> Indices:
 
 
 @inner
-def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -> int:
-    """Put two groups side by side; return how many places at least two members share."""
-    n = 0
-    for s in range(2):
-        group = first if s == 0 else second
-        both.n[s] = groups.sizes[group]
-        for m in range(groups.sizes[group]):
-            both.members[n], both.side[n] = groups.members[group, m], s
-            n += 1
+def _number_places(n: int, common: Common, both: Both) -> int:
+    """Give a number to places that two of n members share, −2 to the others; return how many there are of both."""
     n_listed = 0
     for m in range(n):
         for e in range(common.starts[both.members[m]], common.starts[both.members[m] + 1]):
@@ -204,10 +187,24 @@ def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -
         both.number[both.listed[t]] = n_places if n_members > 1 else -2
         if n_members > 1:
             both.place_starts[n_places + 1] = both.place_starts[n_places] + n_members
-            both.sums[0, n_places] = both.sums[1, n_places] = 0.0
+            both.sums[:, n_places] = 0.0
+            both.lost[n_places] = 0.0
             n_places += 1
-    # While entries are laid out, `lost` counts how many of a place there are.
-    both.lost[:n_places] = 0.0
+    both.n_places[0] = n_places
+    return n_listed
+
+
+@inner
+def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -> None:
+    """Put two groups side by side."""
+    n = 0
+    for s in range(2):
+        group = first if s == 0 else second
+        both.n[s] = groups.sizes[group]
+        for m in range(groups.sizes[group]):
+            both.members[n], both.side[n] = groups.members[group, m], s
+            n += 1
+    n_listed = _number_places(n, common, both)
     n_entries = 0
     for m in range(n):
         both.starts[m] = n_entries
@@ -220,15 +217,14 @@ def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -
             both.places[n_entries], both.values[n_entries] = place, value
             n_entries += 1
             at = both.place_starts[place] + int(both.lost[place])
-            both.lost[place] += 1.0
+            both.lost[place] += 1.0  # counts those that are there already, for now
             both.place_members[at], both.place_values[at] = m, value
             both.sums[both.side[m], place] += value
     both.starts[n] = n_entries
     for t in range(n_listed):
         both.number[both.listed[t]] = -1
-    for place in range(n_places):
+    for place in range(both.n_places[0]):
         _renew(place, common.loss, both)
-    return n_places
 
 
 @inner
@@ -236,8 +232,9 @@ def _lost_at(place: int, loss: int, both: Both) -> float:
     """Return the loss of both sides at a place; for l2, less the squares, which are the same whoever is where."""
     mean, other = both.sums[0, place] / both.n[0], both.sums[1, place] / both.n[1]
     if loss == L2:
-        return -(both.sums[0, place] * mean + both.sums[1, place] * other)
-    total = 0.0
+        squares: float = both.sums[0, place] * mean + both.sums[1, place] * other
+        return -squares
+    total: float = 0.0
     n_here = 0
     start, end = both.place_starts[place], both.place_starts[place + 1]
     for e in range(start, end):
@@ -246,7 +243,8 @@ def _lost_at(place: int, loss: int, both: Both) -> float:
             n_here += 1
         else:
             total += abs(both.place_values[e] - other)
-    return total + (both.n[0] - n_here) * abs(mean) + (both.n[1] - (end - start - n_here)) * abs(other)
+    total += (both.n[0] - n_here) * abs(mean) + (both.n[1] - (end - start - n_here)) * abs(other)
+    return total
 
 
 @inner
@@ -326,13 +324,27 @@ def _swap_gain(i: int, j: int, loss: int, both: Both) -> float:
     _change_sides(j, both)
     here, there = both.n[both.side[i]], both.n[both.side[j]]
     moved = both.alone[i] - both.alone[j]
-    return alone_loss(loss, moved, here) - alone_loss(loss, moved, there) - change
+    gain: float = alone_loss(loss, moved, here) - alone_loss(loss, moved, there) - change
+    return gain
 
 
 @inner
-def _whole_loss(n_places: int, loss: int, both: Both) -> float:
+def _best_swap(least: float, loss: int, both: Both) -> tuple[float, int, int]:
+    """Return the most that a swap gains, of those tried and above the least, and who it is."""
+    best, mover, partner = least, -1, -1
+    for i in both.first[0]:
+        for j in both.first[1]:
+            if i >= 0 and j >= 0:
+                gain = _swap_gain(i, j, loss, both)
+                if gain > best:
+                    best, mover, partner = gain, i, j
+    return best, mover, partner
+
+
+@inner
+def _whole_loss(loss: int, both: Both) -> float:
     total = 0.0
-    for place in range(n_places):
+    for place in range(both.n_places[0]):
         total += _lost_at(place, loss, both)
     for m in range(both.n[0] + both.n[1]):
         total += alone_loss(loss, both.alone[m], both.n[both.side[m]])
@@ -347,40 +359,42 @@ def _move(m: int, both: Both) -> None:
 
 
 @inner
-def _improve(n_places: int, k: int, least: float, loss: int, both: Both) -> float:
-    """Do the best move or swap of those tried; return what it gains, zero when nothing was done."""
-    _rank(loss, both)
-    best = least
-    mover, partner = -1, -1
-    for i in both.first[0]:
-        for j in both.first[1]:
-            if i >= 0 and j >= 0:
-                gain = _swap_gain(i, j, loss, both)
-                if gain > best:
-                    best, mover, partner = gain, i, j
+def _best_move(k: int, least: float, loss: int, both: Both) -> tuple[float, int]:
+    """Return the most that a move gains, of those tried and above the least, and who it is."""
+    best, mover = least, -1
     for s in range(2):
         if both.n[s] > k and both.n[1 - s] < len(both.members) // 2:
-            before = _whole_loss(n_places, loss, both)
+            before = _whole_loss(loss, both)
             for i in both.first[s]:
                 if i >= 0:
                     _move(i, both)
-                    gain = before - _whole_loss(n_places, loss, both)
+                    gain = before - _whole_loss(loss, both)
                     _move(i, both)
                     if gain > best:
-                        best, mover, partner = gain, i, -1
-    if mover < 0:
-        return 0.0
-    if partner < 0:
+                        best, mover = gain, i
+    return best, mover
+
+
+@inner
+def _improve(k: int, least: float, loss: int, both: Both) -> float:
+    """Do the best move or swap of those tried; return what it gains, zero when nothing was done."""
+    _rank(loss, both)
+    gain: float
+    gain, i, j = _best_swap(least, loss, both)
+    gain, mover = _best_move(k, gain, loss, both)
+    if mover >= 0:
         _move(mover, both)
-        for place in range(n_places):
+        for place in range(both.n_places[0]):
             _renew(place, loss, both)
-        return best
-    _change_sides(mover, both)
-    _change_sides(partner, both)
-    for m in (mover, partner):
+        return gain
+    if i < 0:
+        return 0.0
+    for m in (i, j):
+        _change_sides(m, both)
+    for m in (i, j):
         for e in range(both.starts[m], both.starts[m + 1]):
             _renew(both.places[e], loss, both)
-    return best
+    return gain
 
 
 @kernel
@@ -392,6 +406,7 @@ def _exchange_block(
         members=np.empty(n_members, np.int32),
         side=np.empty(n_members, np.int32),
         n=np.empty(2, np.int64),
+        n_places=np.empty(1, np.int64),
         alone=np.empty(n_members),
         starts=np.empty(n_members + 1, np.int64),
         places=np.empty(n_entries, np.int32),
@@ -409,9 +424,9 @@ def _exchange_block(
         first=np.empty((2, N_TRIED), np.int32),
     )
     for p in range(len(pairs)):
-        n_places = _load(pairs[p, 0], pairs[p, 1], common, groups, both)
+        _load(pairs[p, 0], pairs[p, 1], common, groups, both)
         while True:
-            gain = _improve(n_places, k, least, common.loss, both)
+            gain = _improve(k, least, common.loss, both)
             if gain == 0.0:
                 break
             gains[p] += gain

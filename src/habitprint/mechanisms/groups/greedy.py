@@ -1,16 +1,15 @@
 """Groups taken one after the other, the tightest first: a fast relative of successive group selection.
 
 A user's group is the user and the k − 1 nearest who remain. Its cost is its loss less what its members would lose as
-part of all the others, for which how far they are from the mean of all is a good measure while the others are many: so
-outliers are cared for early, as successive group selection does. Costs are corrected when they are looked at: the group of the least
-cost is taken if it is still whole, and else made anew. Who cannot fill a group from users that they share a place with
-is left over; these are put side by side by the place where most of them is.
+part of all the others, for which their distance from the mean of all stands: so outliers are cared for early, as by
+successive group selection. Costs are corrected when they are looked at: the group of the least cost is taken if it is
+still whole, and else made anew. Who cannot fill a group with users of common places is left over; these are put side by
+side by the place where most of each is.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.compiled import inner, kernel
@@ -25,7 +24,7 @@ class Taking(NamedTuple):
     """How far the taking of groups has come."""
 
     labels: Indices  # −1 for those without a group
-    counts: Indices  # how many groups there are; how many wait in the heap; how many were looked at or taken
+    counts: Indices  # how many groups there are; how many users wait in the heap
     keys: Floats  # the costs of groups, some of them out of date: the heap and who waits
     heap: Indices
     is_all: Booleans  # whether a user's list has everybody who remains and shares a place
@@ -37,6 +36,7 @@ def take_tightest(neighbours: Neighbours, k: int, progress: Progress = silent) -
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> from habitprint.mechanisms.groups.neighbours import find_neighbours
     >>> table = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [0.25, 0.75]])
     >>> neighbours = find_neighbours(table, "l1", 2)
@@ -45,11 +45,12 @@ def take_tightest(neighbours: Neighbours, k: int, progress: Progress = silent) -
     """
     n = len(neighbours.order)
     n_listed = neighbours.found.users.shape[1]
-    found = Found(*(np.array(values) for values in neighbours.found))
-    visitors = Visitors(*(np.array(values) for values in neighbours.visitors))
+    listed, index = neighbours.found, neighbours.visitors
+    found = Found(listed.users.copy(), listed.distances.copy(), listed.counts.copy())
+    visitors = Visitors(index.starts, index.users.copy(), index.values.copy())
     state = Taking(
         labels=np.full(n, -1),
-        counts=np.array([0, n, 0]),
+        counts=np.array([0, n]),
         keys=np.full(n + 1, -np.inf),  # equal keys with users ascending are a heap
         heap=np.arange(n + 1),
         is_all=found.counts < n_listed,
@@ -69,6 +70,7 @@ def fill_up(neighbours: Neighbours, labels: Indices, k: int) -> Indices:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> from habitprint.mechanisms.groups.neighbours import find_neighbours
     >>> neighbours = find_neighbours(sparse.csr_array(np.eye(3)), "l1", 2)
     >>> fill_up(neighbours, np.full(3, -1), 2).tolist()
@@ -113,6 +115,31 @@ def _list_anew(i: int, common: Common, visitors: Visitors, search: Search, found
     state.is_all[i] = found.counts[i] < found.users.shape[1]
 
 
+@inner
+def _is_whole(i: int, k: int, found: Found, state: Taking) -> bool:
+    n_gone = 0
+    for n in range(k - 1):
+        n_gone += state.labels[found.users[i, n]] >= 0
+    return n_gone == 0
+
+
+@inner
+def _bring_up_to_date(
+    i: int, k: int, common: Common, visitors: Visitors, search: Search, found: Found, state: Taking
+) -> bool:
+    """Leave only those who remain in user i's list, or make it anew; return whether there are enough for a group."""
+    n_kept = 0
+    for n in range(found.counts[i]):
+        if state.labels[found.users[i, n]] < 0:
+            found.users[i, n_kept] = found.users[i, n]
+            n_kept += 1
+    found.counts[i] = n_kept
+    if n_kept < k - 1 and not state.is_all[i]:
+        _list_anew(i, common, visitors, search, found, state)
+    enough: bool = found.counts[i] >= k - 1
+    return enough
+
+
 @kernel
 def _take(
     n_looks: int, k: int, common: Common, visitors: Visitors, from_mean: Floats, found: Found, state: Taking
@@ -127,35 +154,20 @@ def _take(
     )
     mean, touched = np.zeros(common.n_places), np.empty(common.n_places, np.int32)
     is_touched, group = np.zeros(common.n_places, np.bool_), np.empty(k, np.int32)
-    for _ in range(n_looks):
-        if state.counts[1] == 0:
-            break
-        i, cost = state.heap[0], state.keys[0]
+    for _ in range(min(n_looks, state.counts[1])):
+        i, is_first_look = state.heap[0], state.keys[0] == -np.inf
         state.counts[1] = pop(state.keys, state.heap, state.counts[1])
         if state.labels[i] >= 0:
             continue
-        is_whole = cost > -np.inf
-        for n in range(k - 1 if is_whole else 0):
-            is_whole = is_whole and state.labels[found.users[i, n]] < 0
-        if is_whole:
+        if not is_first_look and _is_whole(i, k, found, state):
             state.labels[i] = state.counts[0]
             for n in range(k - 1):
                 state.labels[found.users[i, n]] = state.counts[0]
             state.counts[0] += 1
-            continue
-        n_kept = 0
-        for n in range(found.counts[i]):
-            if state.labels[found.users[i, n]] < 0:
-                found.users[i, n_kept] = found.users[i, n]
-                n_kept += 1
-        found.counts[i] = n_kept
-        if n_kept < k - 1 and not state.is_all[i]:
-            _list_anew(i, common, visitors, search, found, state)
-        if found.counts[i] < k - 1:
-            continue  # left over
-        group[0] = i
-        group[1:] = found.users[i, : k - 1]
-        cost = group_loss(group, k, common, mean, touched, is_touched)
-        for member in group:
-            cost -= from_mean[member]
-        state.counts[1] = push(state.keys, state.heap, state.counts[1], cost, i)
+        elif _bring_up_to_date(i, k, common, visitors, search, found, state):
+            group[0] = i
+            group[1:] = found.users[i, : k - 1]
+            cost = group_loss(group, k, common, mean, touched, is_touched)
+            for member in group:
+                cost -= from_mean[member]
+            state.counts[1] = push(state.keys, state.heap, state.counts[1], cost, i)

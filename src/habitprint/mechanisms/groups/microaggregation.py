@@ -1,22 +1,28 @@
 """Micro-aggregation: groups of at least k users, each released as the mean of its group."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from habitprint.arrays import Indices
+from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.groups.grouping import Loss, group_means, mdav, second_phase, successive_groups
+from habitprint.mechanisms.groups.best import best_groups
+from habitprint.mechanisms.groups.distances import Loss
+from habitprint.mechanisms.groups.grouping import group_means, mdav, second_phase, successive_groups
+from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import KAnonymity
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step
 from habitprint.progress import Progress, silent
 from habitprint.words import counted
 
-Method = Literal["successive", "mdav"]
-Grouping = Literal["auto", Method]
-MOST_SUCCESSIVE = 10_000  # users up to whom "auto" selects groups successively: some seconds to half a minute
+Method = Literal["best", "successive", "mdav"]
+IN_WORDS: dict[Method, str] = {
+    "best": "the tightest groups first, then exchanges between neighbours",
+    "successive": "successive group selection",
+    "mdav": "MDAV",
+}
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class Grouped(Facts):
     makes_shares: ClassVar[bool] = True
     k: int
     loss: Loss
-    method: Grouping
+    method: Literal["auto", Method]  # "auto" in releases of earlier versions
     second_phase: bool
 
 
@@ -45,10 +51,14 @@ class Microaggregate(OneStep):
     loss
         What grouping keeps small: ``"l1"`` (the paper's) or ``"l2"`` (squared, as usual elsewhere).
     method
-        ``"successive"`` group selection (Panagiotakis & Tziritas 2013, the paper's choice, with the lower loss),
-        ``"mdav"`` (Domingo-Ferrer & Torra 2005, faster), or ``"auto"``: successive up to 10,000 users.
+        ``"best"``, which loses least and takes least time for many users; or, to compare with others' results,
+        ``"successive"`` group selection (Panagiotakis & Tziritas 2013, the paper's choice) or ``"mdav"``
+        (Domingo-Ferrer & Torra 2005).
     second_phase
-        Whether to dissolve groups in the end where that lowers the loss (after Chang, Li & Huang 2007).
+        Whether to dissolve groups in the end where that lowers the loss (after Chang, Li & Huang 2007); ``"best"`` does
+        something like it by itself.
+    neighbours
+        For ``"best"``, of the same shares and loss, to be found once for several k; None to find them.
 
     Examples
     --------
@@ -63,12 +73,13 @@ class Microaggregate(OneStep):
 
     k: int
     loss: Loss = "l1"
-    method: Grouping = "auto"
+    method: Method = "best"
     second_phase: bool = False
+    neighbours: Neighbours | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         require_option("loss", self.loss, get_args(Loss))
-        require_option("method", self.method, get_args(Grouping))
+        require_option("method", self.method, get_args(Method))
         fix = "use a whole number from 1 (no protection) to the number of users"
         require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
 
@@ -81,10 +92,8 @@ class Microaggregate(OneStep):
                 why=f"a group of {counted(self.k, 'user')} cannot be made of {n_users:,}",
                 fix=f"use a k of at most {n_users}",
             )
-        by_size: Method = "successive" if n_users <= MOST_SUCCESSIVE else "mdav"
-        method = by_size if self.method == "auto" else self.method
         shares = histograms.shares
-        labels = (successive_groups if method == "successive" else mdav)(shares, self.k, self.loss, progress)
+        labels = self._group(shares, progress)
         if self.second_phase:
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
@@ -95,26 +104,37 @@ class Microaggregate(OneStep):
             f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}, for a small "
             f"{self.loss} loss",
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
-            found=self._found(sizes, method),
+            found=self._found(sizes),
         )
         return Outcome(means, step, guarantees)
 
-    def _found(self, sizes: Indices, method: Method) -> str:
-        how = "successive group selection" if method == "successive" else "MDAV"
-        if self.method == "auto" and method == "mdav":
-            how += f" (the default above {MOST_SUCCESSIVE:,} users)"
+    def _group(self, shares: SparseMatrix, progress: Progress) -> Indices:
+        if self.method != "best":
+            return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
+        neighbours = self.neighbours or find_neighbours(shares, self.loss, self.k, progress)
+        if not neighbours.is_of(shares, self.loss):
+            raise InputError(
+                "the neighbours are not of these users",
+                why="groups are made of users who are near each other, by the same loss",
+                fix="find them on the shares that are to be grouped, or leave them out",
+            )
+        return best_groups(neighbours, self.k, progress)
+
+    def _found(self, sizes: Indices) -> str:
         more = ", with a second phase" if self.second_phase else ""
         smallest, largest = int(sizes.min()), int(sizes.max())
         each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
         n_users = counted(int(sizes.sum()), "user")
-        return f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {how}{more}"
+        return (
+            f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {IN_WORDS[self.method]}{more}"
+        )
 
 
 def microaggregate(
     source: Histograms | Release,
     k: int,
     loss: Loss = "l1",
-    method: Grouping = "auto",
+    method: Method = "best",
     *,
     second_phase: bool = False,
     progress: Progress = silent,

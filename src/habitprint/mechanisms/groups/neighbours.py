@@ -1,7 +1,7 @@
 """Who is near whom, found through the places that users share: without a distance for each of the N² pairs.
 
-|x| + |y| − |x − y| is zero wherever x or y is, and so is x² + y² − (x − y)². So two users are apart by the sizes of both
-less what their common places give back, and an index of places finds all that is given back.
+|x| + |y| − |x − y| is zero wherever x or y is, and so is x² + y² − (x − y)². So two users are apart by the sizes of
+both less what their common places give back, and an index of places finds all that is given back.
 """
 
 from dataclasses import dataclass
@@ -68,6 +68,18 @@ class Neighbours:
     found: Found
     from_mean: Floats
 
+    def is_of(self, rows: SparseMatrix, loss: Loss) -> bool:
+        """Return whether they are the neighbours in these rows, by this loss."""
+        return self.loss == loss and (
+            self.rows is rows
+            or (
+                self.rows.shape == rows.shape
+                and np.array_equal(self.rows.indptr, rows.indptr)
+                and np.array_equal(self.rows.indices, rows.indices)
+                and np.array_equal(self.rows.data, rows.data)
+            )
+        )
+
 
 def find_neighbours(rows: SparseMatrix, loss: Loss, k: int, progress: Progress = silent) -> Neighbours:
     """Find the nearest of each user, for groups of up to k and a little slower for larger ones.
@@ -96,7 +108,8 @@ def find_neighbours(rows: SparseMatrix, loss: Loss, k: int, progress: Progress =
     entries = (value[is_common], (user[is_common], number[place[is_common]]))
     by_user = sparse.csr_array(entries, (n_users, int(number[-1]) + 1))
     by_user.sort_indices()
-    common = arrange(by_user, kind, np.bincount(user[~is_common], weights=size[~is_common], minlength=n_users))
+    alone = np.bincount(user, weights=np.where(is_common, 0.0, size), minlength=n_users).astype(np.float64)
+    common = arrange(by_user, kind, alone)
     visitors = by_place(by_user)
     found = list_neighbours(common, visitors, min(max(2 * k, k + KEPT_BEYOND), n_users - 1), progress)
     from_mean = np.bincount(user, weights=here, minlength=n_users) + sizes_of(mean, kind).sum()
@@ -116,7 +129,8 @@ def list_neighbours(common: Common, visitors: Visitors, n: int, progress: Progre
     n_users = len(common.sizes)
     found = Found(np.zeros((n_users, n), np.int32), np.zeros((n_users, n)), np.zeros(n_users, np.int64))
     user = np.repeat(np.arange(n_users), np.diff(common.starts))
-    visits = np.bincount(user, weights=np.diff(visitors.starts)[common.places], minlength=n_users) + n
+    n_here = np.diff(visitors.starts)[common.places]
+    visits = np.bincount(user, weights=n_here, minlength=n_users).astype(np.float64) + n
     for _ in run_blocks(
         lambda first, last: _list_block(first, last, common, visitors, found), visits, "nearest users", progress
     ):

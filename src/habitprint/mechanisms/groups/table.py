@@ -6,7 +6,6 @@ A place where only one user was brings nobody nearer to anybody: all such places
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
 from habitprint.compiled import inner, kernel
@@ -14,10 +13,10 @@ from habitprint.mechanisms.groups.distances import L1, size_of
 
 
 class Common(NamedTuple):
-    """The rows without places of one user: entries ``starts[i]`` to ``starts[i + 1]`` are of user i, places ascending."""
+    """The rows without places of one user: entries ``starts[i]`` to ``starts[i + 1]`` are of user i."""
 
     starts: Indices
-    places: SmallIndices
+    places: SmallIndices  # ascending, for each user
     values: Floats
     sizes: Floats  # of the whole rows
     alone: Floats  # the part of the size that is at places of nobody else
@@ -45,6 +44,7 @@ def arrange(by_user: SparseMatrix, loss: int, alone: Floats) -> Common:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> arrange(sparse.csr_array([[0.5, 0.25]]), L1, np.array([0.25])).sizes.tolist()
     [1.0]
     """
@@ -59,12 +59,42 @@ def by_place(by_user: SparseMatrix) -> Visitors:
 
     Examples
     --------
+    >>> from scipy import sparse
     >>> by_place(sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])).users.tolist()
     [0, 0, 1]
     """
     columns = by_user.tocsc()
     columns.sort_indices()
     return Visitors(columns.indptr.astype(np.int64), columns.indices.astype(np.int32), np.array(columns.data))
+
+
+def list_members(labels: Indices, k: int) -> Groups:
+    """List the members of groups, with room for up to 2k − 1: more of them would better be two groups.
+
+    Examples
+    --------
+    >>> list_members(np.array([0, 1, 0, 1, 1]), 2).members.tolist()
+    [[0, 2, 0], [1, 3, 4]]
+    """
+    sizes = np.bincount(labels)
+    order = np.argsort(labels, kind="stable")
+    members = np.zeros((len(sizes), max(2 * k - 1, sizes.max())), np.int32)
+    members[labels[order], np.arange(len(labels)) - np.repeat(sizes.cumsum() - sizes, sizes)] = order
+    return Groups(members, sizes)
+
+
+def labels_of(groups: Groups) -> Indices:
+    """Return the group of each user.
+
+    Examples
+    --------
+    >>> labels_of(list_members(np.array([0, 1, 0, 1, 1]), 2)).tolist()
+    [0, 1, 0, 1, 1]
+    """
+    labels = np.empty(groups.sizes.sum(), np.int64)
+    is_member = np.arange(groups.members.shape[1]) < groups.sizes[:, None]
+    labels[groups.members[is_member]] = np.repeat(np.arange(len(groups.sizes)), groups.sizes)
+    return labels
 
 
 def sizes_of(values: Floats, loss: int) -> Floats:
@@ -105,7 +135,7 @@ def group_loss(
     norm = 0.0
     for t in range(n_touched):
         norm += size_of(common.loss, mean[touched[t]])
-    total = n * norm + alone_loss(common.loss, alone, n)
+    total: float = n * norm + alone_loss(common.loss, alone, n)
     for m in range(n):
         for e in range(common.starts[members[m]], common.starts[members[m] + 1]):
             c = mean[common.places[e]]
