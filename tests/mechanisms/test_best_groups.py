@@ -9,6 +9,7 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.arrays import Floats
+from habitprint.mechanisms.exposure import proven_share
 from habitprint.mechanisms.groups import grouping
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.dissolve import dissolve
@@ -17,6 +18,7 @@ from habitprint.mechanisms.groups.exchange import exchange, exchange_pairs, take
 from habitprint.mechanisms.groups.greedy import fill_up, take_tightest
 from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.groups.table import arrange, labels_of, list_members, losses_of
+from habitprint.ties import identical_rows
 from instances import random_histograms, tables
 
 LOSSES = pytest.mark.parametrize("loss", ["l1", "l2"])
@@ -119,6 +121,26 @@ def test_dissolving_groups_never_raises_the_loss_and_leaves_none_too_small(loss:
             reference_best.total_lost(ordered, fewer, loss) <= reference_best.total_lost(ordered, labels, loss) + 1e-9
         )
     assert n_dissolved > 0
+
+
+@LOSSES
+@pytest.mark.parametrize(("k", "mean_k"), [(1, 4), (2, 10), (5, 5), (5, 40), (3, 300)])
+def test_groups_of_different_sizes_are_as_few_as_asked_and_cost_less_than_equal_ones(
+    loss: Loss, k: int, mean_k: int
+) -> None:
+    released, _ = hp.datasets.town(600, 40, seed=4)
+    release = hp.microaggregate(released, k, loss, mean_k=mean_k)
+    assert identical_rows(release.histograms).min() >= k
+    assert proven_share(release).mean <= 1 / mean_k + 1e-9
+    rows, equal = released.shares.toarray(), release.histograms.select(places=released.places).shares.toarray()
+    limit = reference_best.total_lost(rows, grouped(released.shares, mean_k, loss), loss)
+    assert sum(reference_best.size(row, loss) for row in rows - equal) <= limit + 1e-9
+
+
+def test_groups_without_anything_in_common_are_merged_all_the_same() -> None:
+    labels = best_groups(find_neighbours(sparse.csr_array(np.eye(12)), "l1", 2), 2, n_groups=2)
+    assert np.bincount(labels).min() >= 2
+    assert labels.max() == 1
 
 
 @LOSSES

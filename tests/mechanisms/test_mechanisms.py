@@ -159,6 +159,9 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.Microaggregate(2.5), "k 2.5 is not a whole number"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, method="auto"), "no method 'auto'"),  # type: ignore[arg-type]
+        (lambda: hp.Microaggregate(5, mean_k=4), "mean_k = 4 with k = 5"),
+        (lambda: hp.Microaggregate(5, method="mdav", mean_k=9), "and the method 'mdav'"),
+        (lambda: hp.Microaggregate(5, mean_k=float("nan")), "mean_k = nan"),
         (lambda: hp.KeepTopPlaces(0), "n 0 is not a whole number"),
         (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),
         (lambda: hp.SuppressBelow(float("nan")), "threshold nan is not"),
@@ -184,6 +187,7 @@ def test_bad_parameters_are_refused_by_name(make: object, words: str) -> None:
     ("mechanism", "words"),
     [
         (hp.Microaggregate(31), "k = 31 with 30 users"),
+        (hp.Microaggregate(3, mean_k=31), "mean_k = 31 with 30 users"),
         (hp.SuppressBelow(1000), "no count reaches the threshold of 1000"),
         (hp.RoundTo(5000), "every count is nearer to zero than to 5000"),
         (hp.Coarsen({"place-00": "A"}), "does not say what becomes of 'place-01', 'place-02'"),

@@ -74,7 +74,7 @@ FOR_ADVICE = {"--pseudonyms", "--keep-ids"}  # options that go with what an audi
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
     ("--epsilon", {"--unit", "--delta"}),
-    ("--k", {"--loss", "--method", "--second-phase"}),
+    ("--k", {"--loss", "--method", "--second-phase", "--mean-k"}),
 )
 
 
@@ -103,6 +103,10 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     suppress_below: Annotated[float | None, typer.Option(help="6. Leave out counts below this.")] = None
     round_to: Annotated[float | None, typer.Option(help="7. Round counts to multiples of this.")] = None
     k: Annotated[int | None, typer.Option(help="8. Micro-aggregate: groups of at least so many users.")] = None
+    mean_k: Annotated[
+        float | None,
+        typer.Option(help="Micro-aggregation only: and of so many on average; groups of like people grow larger."),
+    ] = None
     loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1"
     method: Annotated[Method, typer.Option(help="Micro-aggregation only: how to find groups.")] = "best"
     second_phase: Annotated[
@@ -128,7 +132,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         Examples
         --------
         >>> ProtectionOptions(k=10, round_to=5.0).mechanisms
-        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False))
+        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False, mean_k=None))
         """
         given = {option.name for option in self.given}
         for needed, details in DETAILS:
@@ -149,7 +153,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
             None if epsilon is None else AddNoise(epsilon, self.unit, self.delta, limit),
             None if self.suppress_below is None else SuppressBelow(_whole_if_it_is(self.suppress_below)),
             None if self.round_to is None else RoundTo(_whole_if_it_is(self.round_to)),
-            None if self.k is None else Microaggregate(self.k, self.loss, self.method, self.second_phase),
+            None if self.k is None else Microaggregate(self.k, self.loss, self.method, self.second_phase, self.mean_k),
             ReleaseShares() if self.shares else None,
         )
         return tuple(step for step in steps if step is not None)

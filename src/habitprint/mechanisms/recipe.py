@@ -29,8 +29,8 @@ class Recipe:
         Of noise for each event.
     suppress_below, round_to
         Counts below this are left out; counts become multiples of this.
-    k
-        The size of groups.
+    k, mean_k
+        The least size of groups, and the least on average.
     shares
         Whether shares are released instead of counts. Groups are shares in any case.
 
@@ -52,6 +52,7 @@ class Recipe:
     suppress_below: int | None = None
     round_to: int | None = None
     k: int | None = None
+    mean_k: float | None = None
     shares: bool = False
 
     def mechanism(self, mapping: PlaceMapping | None = None) -> Mechanism:
@@ -65,7 +66,7 @@ class Recipe:
             None if self.epsilon is None else AddNoise(self.epsilon, unit, self.delta),
             None if self.suppress_below is None else SuppressBelow(self.suppress_below),
             None if self.round_to is None else RoundTo(self.round_to),
-            None if self.k is None else Microaggregate(self.k),
+            None if self.k is None else Microaggregate(self.k, mean_k=self.mean_k),
             ReleaseShares() if self.shares else None,
         )
         return chain(*(step for step in steps if step is not None))
@@ -82,6 +83,7 @@ class Recipe:
             "--suppress-below": self.suppress_below,
             "--round-to": self.round_to,
             "--k": self.k,
+            "--mean-k": None if self.mean_k is None else f"{self.mean_k:g}",
         }
         given = [f"{option} {value}" for option, value in words.items() if value is not None]
         return " ".join([*given, *(["--shares"] if self.shares else [])])

@@ -8,6 +8,7 @@ from habitprint.mechanisms.groups.dissolve import dissolve
 from habitprint.mechanisms.groups.exchange import exchange
 from habitprint.mechanisms.groups.greedy import fill_up, take_tightest
 from habitprint.mechanisms.groups.grouping import join_nearest, successive_groups
+from habitprint.mechanisms.groups.merge import merge_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours
 from habitprint.mechanisms.groups.table import list_members, losses_of
 from habitprint.progress import Progress, silent
@@ -16,13 +17,22 @@ MOST_ROUNDS = 3  # of exchanging and dissolving
 FEW = 500  # users up to whom a second start takes no time
 
 
-def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent) -> Indices:
+def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent, *, n_groups: int | None = None) -> Indices:
     """Group the users of a table for a small loss.
 
     As many tight groups as there are, one after the other; who is left over fills groups with others of the same place,
     and fewer than k join the group with the nearest mean. Then neighbouring groups exchange members, and groups whose
     members are better off elsewhere are dissolved, while that lowers the loss. For few users, the groups of successive
     group selection are improved in the same way, and the better ones are taken.
+
+    Parameters
+    ----------
+    neighbours
+        The table, arranged.
+    k
+        The least number of users in a group.
+    n_groups
+        At most so many groups: those that cost least are merged, and then members exchanged again. None for any number.
 
     Returns
     -------
@@ -37,21 +47,27 @@ def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent) -> 
     [0, 1, 0, 1]
     """
     n = len(neighbours.order)
-    if k == 1:
-        return np.arange(n)
     if n < 2 * k:
         return np.zeros(n, np.int64)
+    grouped = _group(neighbours, k, progress) if k > 1 else np.arange(n)
+    if n_groups is not None and grouped.max() >= n_groups:
+        grouped = exchange(neighbours.common, merge_groups(neighbours.common, grouped, n_groups), k, progress)
+    labels = np.empty(n, np.int64)
+    labels[neighbours.order] = grouped
+    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    return np.asarray(np.argsort(np.argsort(first))[number])
+
+
+def _group(neighbours: Neighbours, k: int, progress: Progress) -> Indices:
+    """Group users into as many groups as seem best, in the order of `neighbours`."""
     rows = sparse.csr_array(neighbours.rows[neighbours.order])
     start = fill_up(neighbours, take_tightest(neighbours, k, progress), k)
     starts = [join_nearest(rows, start, neighbours.loss)]
-    if n <= FEW:
+    if len(start) <= FEW:
         starts.append(successive_groups(rows, k, neighbours.loss, progress))
     ends = [_improve(neighbours, start, k, progress) for start in starts]
     lost = [losses_of(list_members(end, k), neighbours.common).sum() for end in ends]
-    labels = np.empty(n, np.int64)
-    labels[neighbours.order] = ends[int(np.argmin(lost))]
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.asarray(np.argsort(np.argsort(first))[number])
+    return ends[int(np.argmin(lost))]
 
 
 def _improve(neighbours: Neighbours, labels: Indices, k: int, progress: Progress) -> Indices:

@@ -88,7 +88,7 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
     lost = losses_of(groups, common).sum()
     has_changed = np.ones(len(groups.sizes), np.bool_)
     for sweep in range(MOST_SWEEPS):
-        pairs = _nearest_groups(common, groups)
+        pairs = nearest_groups(common, groups)
         pairs = pairs[has_changed[pairs].any(axis=1)]
         turns = take_turns(pairs, len(groups.sizes))
         has_changed[:] = False
@@ -134,8 +134,16 @@ def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Fl
     return gains
 
 
-def _nearest_groups(common: Common, groups: Groups) -> Indices:
-    """Return pairs of groups with near means, the nearest first."""
+def nearest_groups(common: Common, groups: Groups) -> Indices:
+    """Return pairs of groups with near means, the nearest first.
+
+    Examples
+    --------
+    >>> from habitprint.mechanisms.groups.distances import L1
+    >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25]]), L1, np.zeros(3))
+    >>> nearest_groups(common, list_members(np.arange(3), 1)).tolist()
+    [[0, 2], [1, 2]]
+    """
     n_groups, n_users = len(groups.sizes), len(common.sizes)
     labels = labels_of(groups)
     rows = sparse.csr_array((common.values, common.places, common.starts), (n_users, common.n_places))

@@ -1,5 +1,6 @@
 """Micro-aggregation: groups of at least k users, each released as the mean of its group."""
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
@@ -23,6 +24,7 @@ IN_WORDS: dict[Method, str] = {
     "successive": "successive group selection",
     "mdav": "MDAV",
 }
+ROUNDING = 1e-9  # of the number of groups: a thousand users in groups of 1 / 0.05 are fifty
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class Grouped(Facts):
     loss: Loss
     method: Literal["auto", Method]  # "auto" in releases of earlier versions
     second_phase: bool
+    mean_k: float | None = None
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,10 @@ class Microaggregate(OneStep):
     second_phase
         Whether to dissolve groups in the end where that lowers the loss (after Chang, Li & Huang 2007); ``"best"`` does
         something like it by itself.
+    mean_k
+        How many users a group has on average, at least: groups of like people grow, others stay at k or little more.
+        Then nobody is expected to point at the right row of more than 1 / `mean_k` of the people, at a lower loss than
+        if all groups had as many. None where only k matters. For ``"best"``.
     neighbours
         For ``"best"``, of the same shares and loss, to be found once for several k; None to find them.
 
@@ -75,6 +82,7 @@ class Microaggregate(OneStep):
     loss: Loss = "l1"
     method: Method = "best"
     second_phase: bool = False
+    mean_k: float | None = None
     neighbours: Neighbours | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -82,16 +90,24 @@ class Microaggregate(OneStep):
         require_option("method", self.method, get_args(Method))
         fix = "use a whole number from 1 (no protection) to the number of users"
         require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
+        if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k < math.inf):
+            raise InputError(
+                f"mean_k = {self.mean_k} with k = {self.k} and the method {self.method!r}",
+                why="groups have at least k users, so they cannot have fewer on average; and only the method 'best' "
+                "lets some grow beyond k",
+                fix="use a mean_k of at least k, with the method 'best'",
+            )
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Find the groups and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
-        if self.k > n_users:
-            raise InputError(
-                f"k = {self.k} with {counted(n_users, 'user')}",
-                why=f"a group of {counted(self.k, 'user')} cannot be made of {n_users:,}",
-                fix=f"use a k of at most {n_users}",
-            )
+        for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
+            if k > n_users:
+                raise InputError(
+                    f"{name} = {k} with {counted(n_users, 'user')}",
+                    why=f"a group of {k:,} users cannot be made of {n_users:,}",
+                    fix=f"use a {name} of at most {n_users}",
+                )
         shares = histograms.shares
         labels = self._group(shares, progress)
         if self.second_phase:
@@ -100,9 +116,9 @@ class Microaggregate(OneStep):
         means = Histograms(group_means(shares, labels, len(sizes))[labels], histograms.users, histograms.places)
         guarantees = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
         step = Step(
-            Grouped(self.k, self.loss, self.method, self.second_phase),
-            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}, for a small "
-            f"{self.loss} loss",
+            Grouped(self.k, self.loss, self.method, self.second_phase, self.mean_k),
+            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
+            f"{self._on_average}, for a small {self.loss} loss",
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
             found=self._found(sizes),
         )
@@ -118,7 +134,12 @@ class Microaggregate(OneStep):
                 why="groups are made of users who are near each other, by the same loss",
                 fix="find them on the shares that are to be grouped, or leave them out",
             )
-        return best_groups(neighbours, self.k, progress)
+        n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
+        return best_groups(neighbours, self.k, progress, n_groups=n_groups)
+
+    @property
+    def _on_average(self) -> str:
+        return "" if self.mean_k is None else f" and at least {self.mean_k:g} on average"
 
     def _found(self, sizes: Indices) -> str:
         more = ", with a second phase" if self.second_phase else ""
@@ -137,6 +158,7 @@ def microaggregate(
     method: Method = "best",
     *,
     second_phase: bool = False,
+    mean_k: float | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Replace each user's shares by the mean of a group of at least k; see `Microaggregate`.
@@ -148,4 +170,4 @@ def microaggregate(
     >>> release.steps[0].findings["n_groups"], release.guarantees
     (6, (KAnonymity(k=10),))
     """
-    return Microaggregate(k, loss, method, second_phase)(source, progress=progress)
+    return Microaggregate(k, loss, method, second_phase, mean_k)(source, progress=progress)
