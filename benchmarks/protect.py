@@ -12,7 +12,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from habitprint.mechanisms.groups.microaggregation import Method
 from recipe import SHAPES
 
 Result = dict[str, Any]
+METHODS: Mapping[Method, str] = {"best": "the best groups", "successive": "successive group selection", "mdav": "MDAV"}
 MOST_SUCCESSIVE = 10_000  # users that successive group selection is always measured with: half a minute
 
 
@@ -71,11 +72,7 @@ CASES: dict[str, tuple[bool, Callable[[], Result]]] = {
     **{
         f"{words}, {n_users:,} users, k = {k}": (is_quick, grouped(method, n_users, k))
         for n_users, k, is_quick in ((1_000, 10, True), (10_000, 10, True), (46_986, 10, True), (46_986, 3, False))
-        for words, method in (
-            ("the best groups", "best"),
-            ("successive group selection", "successive"),
-            ("MDAV", "mdav"),
-        )
+        for method, words in METHODS.items()
         if method != "successive" or n_users <= MOST_SUCCESSIVE
     },
     "the best groups, 46,986 users, k = 3, 10 on average": (
