@@ -120,9 +120,7 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
     assert losses.information_loss is not None
     assert losses.information_loss > 0.9
     assert losses.totals_error < 0.5
-    assert (
-        f"is {losses.information_loss:.2f}: little is left of the patterns of each person" in found.verdict.answer
-    )
+    assert f"is {losses.information_loss:.2f}: little is left of the patterns of each person" in found.verdict.answer
     goal = Goal(0.034, keep="totals")
     verdict = reach_verdict(goal, found.strongest, replace(found.protections, keep="totals"), found.people)
     assert f"The totals error is {percent(losses.totals_error)}" in verdict.answer
