@@ -12,8 +12,9 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
 LAYERS = """
-    errors words progress arrays compiled versions
-    files rates ids blocks
+    words _starting
+    errors progress arrays compiled versions
+    files inputs limits rates ids blocks
     tables
     counts
     histograms events

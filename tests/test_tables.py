@@ -43,13 +43,11 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_at_the_first_moment_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    close = os.close
-
-    def interrupt(handle: int) -> None:
-        close(handle)
+    def interrupt(folder: Path) -> int:
+        assert folder.is_dir()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(os, "close", interrupt)
+    monkeypatch.setattr("habitprint.files._lock", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "t.txt", lambda target: target.write_text("whole"), overwrite=False)
     monkeypatch.undo()

@@ -10,7 +10,11 @@
 import importlib as _importlib
 import typing as _typing
 
-from habitprint import datasets, markov
+from habitprint import (
+    _starting,  # noqa: F401 - before all that takes time to load
+    datasets,
+    markov,
+)
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare

@@ -28,8 +28,18 @@ def is_compiled() -> bool:
     True
     """
     # Numba has no public way to ask.
-    folder = Path(advance._cache.cache_path)  # noqa: SLF001
-    return any(folder.glob("kernel.advance-*.nbi"))
+    return is_kept() and any(Path(advance._cache.cache_path).glob("kernel.advance-*.nbi"))  # noqa: SLF001
+
+
+def is_kept() -> bool:
+    """Return whether there is a place where compiled code can be kept: not in a read-only package without a home.
+
+    Examples
+    --------
+    >>> is_kept()
+    True
+    """
+    return advance._cache.cache_path is not None  # noqa: SLF001
 
 
 def compile_kernels() -> float:

@@ -83,6 +83,7 @@ def _to_numbers(values: pl.Series, column: str) -> pl.Series:
         return values.cast(pl.Int64)
     if values.dtype.is_numeric():
         return values.cast(pl.Float64)
+    fault = f"holds {values.dtype} values, which are not numbers"
     if values.dtype == pl.String:
         spelled = values.str.strip_chars()
         whole = spelled.cast(pl.Int64, strict=False)
@@ -90,10 +91,9 @@ def _to_numbers(values: pl.Series, column: str) -> pl.Series:
         wrong = values.filter(numbers.is_null() & values.is_not_null())
         if wrong.is_empty():
             return numbers
-    else:
-        wrong = values.head(1)
+        fault = f"has values that are not numbers: {first_few(wrong.to_list())}"
     raise InputError(
-        f"column '{column}' has values that are not numbers: {first_few(wrong.to_list())}",
+        f"column '{column}' {fault}",
         why="a count says how often a user was at a place",
         fix="give numbers with a decimal point and no thousands separator",
     )
@@ -106,7 +106,10 @@ def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
         "is not a number (NaN)": counts.cast(pl.Float64).is_nan(),
         "is infinite": counts.cast(pl.Float64).is_infinite(),
         "is negative": counts < 0,
-        "is above 2^53, which cannot be added up exactly,": counts.cast(pl.Float64) > LARGEST_TOTAL,
+        # A number with a point that is as large may have been rounded to it.
+        "is above 2^53, which cannot be added up exactly,": counts > int(LARGEST_TOTAL)
+        if counts.dtype.is_integer()
+        else counts >= LARGEST_TOTAL,
     }
     for fault, is_faulty in faults.items():
         rows = (is_faulty.fill_null(value=False).arg_true() + 1).to_list()
@@ -183,6 +186,8 @@ def _check_range(matrix: SparseMatrix, users: pl.Series) -> None:
     with np.errstate(over="ignore"):
         totals = np.add.reduceat(counts, matrix.indptr[:-1])
     huge = ~(totals <= LARGEST_TOTAL)
+    if matrix.data.dtype.kind == "i" and not huge.any():  # exactly: one more than 2^53 is no float
+        huge = np.add.reduceat(matrix.data, matrix.indptr[:-1]) > int(LARGEST_TOTAL)
     if huge.any():
         raise InputError(
             f"the counts of user {first_few(users.filter(huge).to_list())} add up to more than 2^53",

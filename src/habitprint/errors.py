@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from numbers import Integral, Real
 from typing import TypeGuard
 
+from habitprint.words import printable
+
 
 class HabitprintError(Exception):
     """Base of every error that habitprint raises on purpose."""
@@ -31,10 +33,9 @@ class InputError(HabitprintError, ValueError):
     """
 
     def __init__(self, what: str, *, why: str, fix: str) -> None:
-        super().__init__(f"{what}\n  why: {why}\n  fix: {fix}")
-        self.what = what
-        self.why = why
-        self.fix = fix
+        # Names and values of others are in it, and it is shown on terminals.
+        self.what, self.why, self.fix = map(printable, (what, why, fix))
+        super().__init__(f"{self.what}\n  why: {self.why}\n  fix: {self.fix}")
 
 
 class NoSharedPlaceWarning(UserWarning):

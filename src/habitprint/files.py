@@ -1,48 +1,187 @@
 """Write files and folders whole or not at all: beside their place first, and moved there when complete."""
 
+import ctypes
+import functools
 import os
+import re
 import secrets
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from polars.exceptions import PolarsError
+from polars.exceptions import PanicException, PolarsError
 
-from habitprint.errors import InputError
+from habitprint.errors import InputError, first_line
+
+if sys.platform != "win32":
+    import fcntl
 
 OWNER_ONLY = 0o600
+OWNERS_FOLDER = 0o700
+DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
+EXCHANGE = 2  # of two names at once: RENAME_EXCHANGE of Linux
+HERE = -100  # AT_FDCWD of Linux
 
 Writer = Callable[[Path], object]
 
+_in_use: set[Path] = set()  # the folders in which files are being made at this moment
+
+
+@dataclass(frozen=True)
+class Output:
+    """Hold what writes a file, and where it goes.
+
+    Parameters
+    ----------
+    path
+        Its name.
+    write
+        What fills it, under another name at first.
+    is_private
+        Whether only its owner may read it, because it says who is who.
+
+    Examples
+    --------
+    >>> Output(Path("note.txt"), lambda path: path.write_text("hello")).is_private
+    False
+    """
+
+    path: Path
+    write: Writer
+    is_private: bool = False
+
+
+class Drafts:
+    """Hold files that are being made, each in a folder beside its place that nobody else can look into.
+
+    See `drafting`, which makes them and removes what is left of them.
+    """
+
+    def __init__(self, folders: ExitStack) -> None:
+        self._folders = folders
+        self._of_place: dict[Path, Path] = {}
+
+    def of(self, target: Path) -> Path:
+        """Return where to make a file."""
+        place = target.absolute().parent
+        if place not in self._of_place:
+            self._of_place[place] = self._folders.enter_context(_draft(place))
+        return self._of_place[place] / target.name
+
+    def move(self, targets: Sequence[Path], *, overwrite: bool) -> None:
+        """Give complete files their names, in this order; if one cannot have its name, all is as it was before.
+
+        Where several are replaced, the old ones leave first, in the opposite order: at no moment does one of them stand
+        beside one of the others. Whoever looks in between sees a part of the new ones, without the last.
+        """
+        if overwrite and len(targets) == 1:
+            self.of(targets[0]).replace(targets[0])
+            return
+        before: list[tuple[Path, Path]] = []
+        done: list[Path] = []
+        try:
+            for target in reversed(targets) if overwrite else ():
+                aside = self.of(target).with_name(f"{target.name}.before")
+                with suppress(FileNotFoundError):
+                    target.rename(aside)
+                    before.append((aside, target))
+            for target in targets:
+                move_into_place(self.of(target), target, overwrite=overwrite)
+                done.append(target)
+        except BaseException:
+            for target in reversed(done):
+                target.unlink(missing_ok=True)
+            for aside, target in reversed(before):
+                aside.rename(target)
+            raise
+
 
 @contextmanager
-def draft(path: Path) -> Iterator[Path]:
-    """Lend a name beside `path` for a file or a folder to be made there; what is left of it in the end is removed.
-
-    What the system refuses meanwhile becomes an `InputError`.
+def drafting() -> Iterator[Drafts]:
+    """Lend places where files can be made; whatever was not moved from there in the end is removed.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with draft(Path(folder) / "note.txt") as name:
-    ...         _ = name.write_text("never moved into place")
+    ...     with drafting() as drafts:
+    ...         _ = drafts.of(Path(folder) / "note.txt").write_text("never moved into place")
     ...     os.listdir(folder)
     []
     """
-    # The name is chosen before anything is there, so that at no moment something could be left behind.
-    name = path.absolute().parent / f".habitprint-{secrets.token_hex(8)}"
+    with ExitStack() as folders:
+        yield Drafts(folders)
+
+
+@contextmanager
+def _draft(place: Path) -> Iterator[Path]:
+    """Make a folder within a place, and remove it in the end; it is locked, so that others see that it is in use."""
+    _remove_abandoned(place)
+    with ExitStack() as cleaning:
+        while True:
+            # The name is chosen before anything is there, so that at no moment something could be left behind.
+            name = place / f".habitprint-{secrets.token_hex(8)}"
+            _in_use.add(name)
+            cleaning.callback(_remove, name)
+            name.mkdir(mode=OWNERS_FOLDER)
+            try:
+                cleaning.callback(os.close, _lock(name))
+            except (BlockingIOError, FileNotFoundError):  # somebody took it for abandoned before it was locked
+                continue
+            except OSError:  # a file system without locks: then nobody takes anything for abandoned
+                pass
+            break
+        yield name
+
+
+def _remove(name: Path) -> None:
+    shutil.rmtree(name, ignore_errors=True)
+    _in_use.discard(name)
+
+
+def remove_drafts() -> None:
+    """Remove all that is being made, because the process is about to end at once.
+
+    Examples
+    --------
+    >>> remove_drafts()
+    """
+    for name in list(_in_use):
+        _remove(name)
+
+
+def _lock(folder: Path) -> int:
+    """Return a lock of a folder, which ends with the process however that ends."""
+    if sys.platform == "win32":
+        raise OSError(folder)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with telling_of(path):
-            yield name
-    finally:
-        if name.is_dir():
-            shutil.rmtree(name, ignore_errors=True)
-        else:
-            name.unlink(missing_ok=True)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        folder.stat()  # it may be gone
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+@functools.cache
+def _remove_abandoned(place: Path) -> None:
+    """Remove what a process of ours that was killed has left in a folder; looked for once in each.
+
+    It is ours by its name and by its owner, and abandoned if nobody holds its lock.
+    """
+    with suppress(OSError), os.scandir(place) as entries:
+        for entry in entries:
+            with suppress(OSError):
+                is_draft = DRAFT.fullmatch(entry.name) is not None and entry.is_dir(follow_symlinks=False)
+                if is_draft and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
+                    lock = _lock(Path(entry.path))
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                    os.close(lock)
 
 
 @contextmanager
@@ -60,15 +199,40 @@ def telling_of(path: Path) -> Iterator[None]:
     """
     try:
         yield
-    except (OSError, PolarsError) as error:
+    except (OSError, PolarsError, PanicException, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(
-            f"cannot write {path}: {error}",
+            f"cannot write {path}: {reason or first_line(error)}",
             why="the system refused it; nothing was written",
             fix="choose another place, or make room there",
         ) from error
 
 
-def write_whole(path: Path, write: Writer, *, overwrite: bool) -> None:
+def write_all(outputs: Sequence[Output], *, overwrite: bool) -> None:
+    """Write several files, all of them or none, and give them their names in this order once all are complete.
+
+    What makes no sense without another file comes after that one: a table after what tells about it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     notes = [Output(Path(folder) / name, lambda path: path.write_text("hello")) for name in ("a", "b")]
+    ...     write_all(notes, overwrite=False)
+    ...     sorted(os.listdir(folder))
+    ['a', 'b']
+    """
+    with drafting() as drafts:
+        for output in outputs:
+            with telling_of(output.path):
+                target = drafts.of(output.path)
+                target.touch(mode=OWNER_ONLY if output.is_private else 0o666)
+                output.write(target)
+        with telling_of(outputs[-1].path):
+            drafts.move([output.path for output in outputs], overwrite=overwrite)
+
+
+def write_whole(path: Path, write: Writer, *, overwrite: bool, is_private: bool = False) -> None:
     """Let `write` fill a temporary file beside `path`, and move it into place once complete.
 
     Examples
@@ -79,10 +243,7 @@ def write_whole(path: Path, write: Writer, *, overwrite: bool) -> None:
     ...     os.listdir(folder)
     ['note.txt']
     """
-    with draft(path) as target:
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        write(target)
-        move_into_place(target, path, overwrite=overwrite)
+    write_all([Output(path, write, is_private)], overwrite=overwrite)
 
 
 def write_text(path: Path, text: str, *, overwrite: bool) -> None:
@@ -96,23 +257,36 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     ...     (Path(folder) / "note.md").read_text()
     'hello'
     """
-    write_whole(path, lambda target: target.write_text(text, encoding="utf-8", newline="\n"), overwrite=overwrite)
+    write_all([text_output(path, text)], overwrite=overwrite)
+
+
+def text_output(path: Path, text: str) -> Output:
+    """Return what writes a text.
+
+    Examples
+    --------
+    >>> text_output(Path("note.md"), "hello").path.name
+    'note.md'
+    """
+    return Output(path, lambda target: target.write_text(text, encoding="utf-8", newline="\n"))
 
 
 def write_folder(
     folder: Path, writers: Mapping[str, Writer], *, ours: Collection[str] = (), overwrite: bool = False
 ) -> list[Path]:
-    """Write a folder of files, all of them or none, and return their paths.
+    """Write a folder of files, all of them or none and all at one moment, and return their paths.
 
     Parameters
     ----------
     folder
-        It must not be there, or be empty, unless `overwrite` is true; then files of the same names are replaced, and
-        no others touched but `ours`.
+        It must not be there, or be empty, unless `overwrite` is true; then it is replaced by one with files of the
+        same names replaced, and with all others but `ours` as they were.
     writers
         What writes each file, by its name.
     ours
         Names of files that an earlier run may have left: what this one does not write is no longer true, and removed.
+
+    A folder that is a disk of its own, as in a container, cannot be replaced: there, the files are moved one by one.
 
     Examples
     --------
@@ -122,20 +296,63 @@ def write_folder(
     ['a.txt']
     """
     check_folder(folder, overwrite=overwrite)
-    with draft(folder) as target:
-        target.mkdir()
+    place = folder.resolve()
+    stays = _must_stay(place)
+    with telling_of(folder), _draft(place if stays else place.parent) as draft:
+        made = draft / place.name
+        made.mkdir()
         for name, write in writers.items():
-            write(target / name)
-        if folder.is_dir() and overwrite:
+            write(made / name)
+        if stays:
+            for name in {*ours, *writers}:
+                (place / name).unlink(missing_ok=True)
             for name in writers:
-                (target / name).replace(folder / name)
-            for name in set(ours) - writers.keys():
-                (folder / name).unlink(missing_ok=True)
+                (made / name).rename(place / name)
+        elif place.is_dir() and overwrite:
+            _copy_others(place, made, {*ours, *writers})
+            _swap(made, place)
         else:
-            if folder.is_dir():
-                folder.rmdir()  # fails if somebody wrote something into it meanwhile
-            target.rename(folder)
+            made.rename(place)  # over an empty folder too; fails if somebody wrote something into it meanwhile
     return [folder / name for name in writers]
+
+
+def _must_stay(folder: Path) -> bool:
+    """Return whether a folder is there but cannot be replaced: it is a disk of its own, or its place is not ours."""
+    return folder.is_dir() and (folder.is_mount() or not os.access(folder.parent, os.W_OK))
+
+
+def _copy_others(old: Path, new: Path, ours: Collection[str]) -> None:
+    """Put everything but some files into a new folder too: as the same files, where the file system allows it."""
+    shutil.copymode(old, new)
+    for entry in os.scandir(old):
+        if entry.name in ours or DRAFT.fullmatch(entry.name):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            shutil.copytree(entry.path, new / entry.name, symlinks=True, copy_function=_link_or_copy)
+        else:
+            _link_or_copy(entry.path, str(new / entry.name))
+
+
+def _link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(source, target, follow_symlinks=False)
+
+
+def _swap(new: Path, old: Path) -> None:
+    """Give two folders each other's names, at one moment where the system can do that."""
+    if sys.platform == "linux":
+        exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if exchange is not None and exchange(HERE, os.fsencode(new), HERE, os.fsencode(old), EXCHANGE) == 0:
+            return
+    aside = new.with_name(f"{new.name}.before")
+    old.rename(aside)
+    try:
+        new.rename(old)
+    except BaseException:
+        aside.rename(old)
+        raise
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
@@ -145,18 +362,18 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     --------
     >>> check_target(Path("notes.txt"), overwrite=False)
     """
-    if not path.parent.is_dir():
-        raise _no_parent(path, path.parent)
     with telling_of(path):
-        is_there = path.exists()
-    if path.is_dir():
-        raise InputError(
-            f"cannot write {path}: it is a folder",
-            why="the result is one file",
-            fix="give the name of a file, such as pairs.csv",
-        )
-    if is_there and not overwrite:
-        raise _already_there(path)
+        os.fspath(path).encode()  # what is not UTF-8 text, no library of ours can write to
+        if not path.parent.is_dir():
+            raise _no_parent(path, path.parent)
+        if path.is_dir():
+            raise InputError(
+                f"cannot write {path}: it is a folder",
+                why="the result is one file",
+                fix="give the name of a file, such as pairs.csv",
+            )
+        if os.path.lexists(path) and not overwrite:
+            raise _already_there(path)
     _require_permission(path, path.parent)
 
 
@@ -167,23 +384,26 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     --------
     >>> check_folder(Path("audit-of-calls"), overwrite=False)
     """
-    parent = folder.absolute().parent
-    if folder.exists() and not folder.is_dir():
-        raise InputError(
-            f"cannot write into {folder}: it is a file",
-            why="the result is a folder of several files",
-            fix="choose another name",
-        )
-    if not parent.is_dir():
-        raise _no_parent(folder, parent)
-    if folder.is_dir() and any(folder.iterdir()) and not overwrite:
-        raise InputError(
-            f"the folder {folder} exists already and is not empty",
-            why="nothing is overwritten without being asked",
-            fix="choose another name, or allow it with --force (overwrite=True in Python)",
-        )
-    for place in (parent, folder) if folder.is_dir() else (parent,):
-        _require_permission(folder, place)
+    with telling_of(folder):
+        os.fspath(folder).encode()
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise InputError(
+                f"cannot write into {folder}: it is a file, or a link that leads nowhere",
+                why="the result is a folder of several files",
+                fix="choose another name",
+            )
+        place = folder.resolve()
+        if not place.parent.is_dir():
+            raise _no_parent(folder, folder.absolute().parent)
+        if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:
+            raise InputError(
+                f"the folder {folder} exists already and is not empty",
+                why="nothing is overwritten without being asked",
+                fix="choose another name, or allow it with --force (overwrite=True in Python)",
+            )
+    _require_permission(folder, place if place.is_dir() else place.parent)
+    if place.is_dir() and not _must_stay(place):
+        _require_permission(folder, place.parent)
 
 
 def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
@@ -207,6 +427,8 @@ def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
     except FileExistsError:
         raise _already_there(path) from None
     except OSError:  # a file system without hard links
+        if os.path.lexists(path):
+            raise _already_there(path) from None
         made.replace(path)
 
 
@@ -229,7 +451,7 @@ def _no_parent(path: Path, parent: Path) -> InputError:
 def _require_permission(path: Path, place: Path) -> None:
     """Raise `InputError` unless something can be written into a folder, which is tried: a permission may deceive."""
     try:
-        with TemporaryDirectory(prefix=".habitprint-", dir=place):
+        with _draft(place.absolute()):
             pass
     except OSError as error:
         raise InputError(

@@ -17,6 +17,7 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.counts import Duplicates, checked_counts, counts_from_table
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
+from habitprint.inputs import OF_POLARS, reading
 from habitprint.tables import read_table
 
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
@@ -343,6 +344,12 @@ def read_histograms(
     """
     table = read_table(path)
     try:
-        return Histograms.from_table(table, user=user, place=place, count=count, duplicates=duplicates)
+        with reading(
+            path,
+            why="its columns hold something else",
+            fix="give ids as text or integers, counts as numbers",
+            faults=OF_POLARS,
+        ):
+            return Histograms.from_table(table, user=user, place=place, count=count, duplicates=duplicates)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error

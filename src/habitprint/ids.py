@@ -45,9 +45,15 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
         )
     if ids.dtype not in (pl.String, pl.Int64, pl.UInt64):
         raise InputError(
-            f"column '{column}' holds {ids.dtype} values (the first is {ids[0]!r})",
+            f"column '{column}' holds {ids.dtype} values",
             why="ids are text or integers; other types do not survive being written and read again",
             fix=f"convert '{column}' to text or to integers first",
+        )
+    if ids.dtype == pl.String and (broken := ids.filter(ids.str.contains("[\r\n]"))).len():
+        raise InputError(
+            f"column '{column}' has ids with a line break in them, such as {first_few(broken.head(1))}",
+            why="a table of text has one line for each row, so that they would not survive",
+            fix="take the line breaks out of them",
         )
     return ids
 

@@ -14,6 +14,7 @@ from habitprint.events import Events
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
+from habitprint.inputs import OF_POLARS, reading
 from habitprint.tables import collect, read_table, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
@@ -209,7 +210,8 @@ def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to
     """
     table = read_table(path)
     try:
-        return replace(PlaceMapping.from_table(table, place=place, to=to), source=Path(path).name)
+        with reading(path, why="its columns hold something else", fix="ids are text or integers", faults=OF_POLARS):
+            return replace(PlaceMapping.from_table(table, place=place, to=to), source=Path(path).name)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
 

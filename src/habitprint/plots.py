@@ -1,6 +1,7 @@
 """Pictures of the best matchings of every size, and files of charts that need no browser."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -10,12 +11,13 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
-from habitprint.files import check_target, write_whole
+from habitprint.files import Output, check_target, write_all
 from habitprint.matching import MatchingPath
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
 }  # fmt: skip
+UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
 FEW = 12  # ticks of an axis, one for each pair
 MOST_STEPS = 1000  # between the points of a line: more say nothing more
 # What the menu of an .html file offers: to save the picture, not to send the data to an editor elsewhere.
@@ -129,17 +131,37 @@ def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwr
     ...     (Path(folder) / "path.svg").stat().st_size > 1000
     True
     """
-    _require(chart, alt.TopLevelMixin, "plot_path(path)")
     path = Path(path)
     check_chart_target(path, overwrite=overwrite)
+    write_all([chart_output(chart, path)], overwrite=overwrite)
+
+
+def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
+    """Return what writes a chart, to be written together with other files.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> chart = hp.plot_path(hp.matching_path(*hp.datasets.illustration()))
+    >>> chart_output(chart, Path("path.svg")).path.name
+    'path.svg'
+    """
+    _require(chart, alt.TopLevelMixin, "plot_path(path)")
     kind = FORMATS[path.suffix.lower()]
     is_page = kind == "html"
 
     def write(target: Path) -> None:
         options = MENU if is_page else None
-        chart.save(str(target), format=kind, scale_factor=2, inline=is_page, embed_options=options)
+        _drawable(chart).save(str(target), format=kind, scale_factor=2, inline=is_page, embed_options=options)
 
-    write_whole(path, write, overwrite=overwrite)
+    return Output(path, write)
+
+
+def _drawable(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
+    r"""Return a chart without letters that cannot be drawn: at a control character, what draws it ends the process."""
+    text: str = chart.to_json()
+    cleaned = UNDRAWABLE.sub("\ufffd", text)
+    return chart if cleaned == text else alt.Chart.from_json(cleaned)
 
 
 def check_chart_target(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

@@ -9,25 +9,73 @@ from typing import Any
 import polars as pl
 
 from habitprint.errors import InputError, first_line
-from habitprint.files import check_target, write_whole
+from habitprint.files import Output, check_target, write_all
+from habitprint.inputs import reading, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
-READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
-    # Lines with nothing in them, as editors leave them at the end, say nothing.
-    ".csv": lambda path: pl.read_csv(path, infer_schema=False, glob=False).filter(
-        ~pl.all_horizontal(pl.all().is_null())
-    ),
-    ".parquet": lambda path: pl.read_parquet(path, glob=False),
-}
+MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look at
+FIRST_BYTES = 1 << 20
+# A spreadsheet takes text that begins so for a formula, and runs it; plain numbers are none.
+FORMULA, NUMBER, ESCAPED = r"^'*[=+\-@\t\r]", r"^[+-]?\d+(?:\.\d+)?$", r"^'('*[=+\-@\t\r])"
 ADVICE = {
     ".csv": "look at its first lines: a CSV table has a header line, commas between columns, and is saved as UTF-8",
     ".parquet": "check that the file is complete, for example by copying it again",
 }
+WHY = "a table is one CSV or Parquet file"
+
+
+def _read_csv(path: Path) -> pl.DataFrame:
+    with path.open("rb") as file:
+        refuse_wide(file.readline(FIRST_BYTES), ",", path)
+    # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
+    table = pl.read_csv(path, infer_schema=False, glob=False)
+    # Lines with nothing in them, as editors leave them at the end, say nothing.
+    return table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
+
+
+def _write_csv(frame: pl.DataFrame, path: Path) -> None:
+    text = pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)
+    is_formula = text.str.contains(FORMULA) & ~text.str.contains(NUMBER)
+    frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)
+
+
+READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
+    ".csv": _read_csv,
+    ".parquet": lambda path: pl.read_parquet(path, glob=False),
+}
 WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
-    ".csv": lambda frame, path, _label: frame.write_csv(path),
+    ".csv": lambda frame, path, _label: _write_csv(frame, path),
     ".parquet": lambda frame, path, label: frame.write_parquet(path, metadata={LABEL: label} if label else None),
 }
+
+
+def without_escape(text: pl.Expr) -> pl.Expr:
+    """Return text of a CSV file without the mark that keeps a spreadsheet from taking it for a formula.
+
+    Whatever would be one is written with an apostrophe before it, and read without.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"user": ["'=1+1", "'tis", "Jo"]}).select(without_escape(pl.col("user")))["user"].to_list()
+    ['=1+1', "'tis", 'Jo']
+    """
+    return pl.when(text.str.starts_with("'")).then(text.str.replace(ESCAPED, "${1}")).otherwise(text)
+
+
+def refuse_wide(header: bytes, separator: str, path: Path) -> None:
+    """Raise `InputError` if the first line of a text file has more columns than any table has.
+
+    Examples
+    --------
+    >>> refuse_wide(b"user,place,count", ",", Path("week1.csv"))
+    """
+    n_columns = header.count(separator.encode()) + 1
+    if n_columns > MOST_COLUMNS:
+        raise InputError(
+            f"cannot read {path}: its first line has {n_columns:,} columns or more",
+            why=f"it should be a header, and none has more than {MOST_COLUMNS:,}",
+            fix="look at its first lines; in a table of counts, every user and place has a row of its own",
+        )
 
 
 def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
@@ -44,33 +92,26 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     read_table(file).row(0)
     ('007', 'dorm', '3')
     """
-    path = Path(path)
-    if not path.is_file():
-        fault = "there is no such file" if not path.exists() else "it is a folder" if path.is_dir() else "it is no file"
-        raise InputError(
-            f"cannot read {path}: {fault}",
-            why="a table is one CSV or Parquet file",
-            fix="check the path for typing mistakes",
-        )
-    read = READERS[known_ending(path, "read")]
-    try:
-        return read(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"cannot read {path}: {first_line(error)}",
-            why=f"its content is not that of a {path.suffix.lower()} table, or it may not be opened",
-            fix=ADVICE[path.suffix.lower()],
-        ) from error
+    path = require_file(path, why=WHY)
+    ending = known_ending(path, "read")
+    why = f"its content is not that of a {ending} table, or it may not be opened"
+    with reading(path, why=why, fix=ADVICE[ending]):
+        return READERS[ending](path)
 
 
 def write_table(
-    frame: pl.DataFrame, path: str | os.PathLike[str], *, overwrite: bool = False, label: str | None = None
+    frame: pl.DataFrame,
+    path: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    label: str | None = None,
+    is_private: bool = False,
 ) -> None:
     """Write a table to a CSV or Parquet file, in one piece or not at all.
 
     The table is written to a temporary file beside `path` and moved into place once complete. A file that is
     there already is kept unless `overwrite` is true. With a label, a Parquet file also says where the data comes from
-    (a CSV file cannot), so that nobody takes a twin for real people.
+    (a CSV file cannot), so that nobody takes a twin for real people. What is private, only its owner may read.
 
     Examples
     --------
@@ -80,10 +121,23 @@ def write_table(
     ...     os.listdir(folder)
     ['users.parquet']
     """
-    path = Path(path)
     check_writable(path, overwrite=overwrite)
+    write_all([table_output(frame, path, label=label, is_private=is_private)], overwrite=overwrite)
+
+
+def table_output(
+    frame: pl.DataFrame, path: str | os.PathLike[str], *, label: str | None = None, is_private: bool = False
+) -> Output:
+    """Return what writes a table, to be written together with others.
+
+    Examples
+    --------
+    >>> table_output(pl.DataFrame({"user": [1]}), "users.parquet").path.name
+    'users.parquet'
+    """
+    path = Path(path)
     write = WRITERS[known_ending(path, "write")]
-    write_whole(path, lambda target: write(frame, target, label), overwrite=overwrite)
+    return Output(path, lambda target: write(frame, target, label), is_private)
 
 
 def find_label(files: Iterable[Path]) -> str | None:
@@ -98,12 +152,12 @@ def find_label(files: Iterable[Path]) -> str | None:
     ...     find_label([file, Path("calls.csv")])
     'made up'
     """
-    labels = [
-        label
-        for file in files
-        if file.suffix.lower() == ".parquet" and (label := pl.read_parquet_metadata(file).get(LABEL))
-    ]
-    return "; ".join(dict.fromkeys(labels)) or None
+    labels = []
+    for file in files:
+        if file.suffix.lower() == ".parquet":
+            with reading(file, why="its content is not that of a Parquet file", fix=ADVICE[".parquet"]):
+                labels.append(pl.read_parquet_metadata(file).get(LABEL))
+    return "; ".join(dict.fromkeys(label for label in labels if label)) or None
 
 
 def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -250,11 +304,7 @@ def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:
     >>> collect([pl.LazyFrame({"n": [1, 2]}).select(pl.col("n").sum())], "a frame")[0].item()
     3
     """
-    try:
+    why = "a file is broken, or changed while it was read"
+    fix = "check that the files are complete and all have the same columns"
+    with reading(f"{source} to its end", why=why, fix=fix):
         return pl.collect_all(frames, engine="streaming")
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"{source} cannot be read to its end: {first_line(error)}",
-            why="a file is broken, or changed while it was read",
-            fix="check that the files are complete and all have the same columns",
-        ) from error

@@ -1,9 +1,29 @@
 """Say numbers and times in words that a person can read."""
 
 import math
+import unicodedata
 from datetime import datetime
 
+# Kinds of letters that a terminal obeys instead of showing them: controls, directions, halves of letters, separators.
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 SMALLEST = 0.0005  # a rate below rounds to nothing in a column of percentages with one digit
+
+
+def printable(value: object, keep: str = "") -> str:
+    r"""Return text that shows what is in it, and does nothing else: it cannot move a cursor or turn a line around.
+
+    Examples
+    --------
+    >>> printable("a\nb"), printable(7), printable("\x1b[2J"), printable("abc\u202edef")
+    ('a\\nb', '7', '\\x1b[2J', 'abc\\u202edef')
+    """
+    text = str(value)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        repr(letter)[1:-1] if unicodedata.category(letter) in UNSEEN and letter not in keep else letter
+        for letter in text
+    )
 
 
 def percent(rate: float) -> str:

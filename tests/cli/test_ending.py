@@ -13,7 +13,7 @@ from polars.exceptions import PanicException
 
 import habitprint as hp
 from command_line import run
-from habitprint.cli.ending import INTERRUPTED
+from habitprint.cli.stopping import INTERRUPTED
 
 
 @pytest.mark.parametrize("command", ["match", "path"])

@@ -268,7 +268,7 @@ def test_a_lazy_frame_that_cannot_be_read_is_the_inputs_fault(tmp_path: Path) ->
     lazy = pl.scan_parquet(tmp_path / "a.parquet")
     lazy.collect_schema()
     (tmp_path / "a.parquet").unlink()
-    with pytest.raises(hp.InputError, match="cannot be read"):
+    with pytest.raises(hp.InputError, match="cannot read a frame"):
         hp.events_from_frame(lazy)
 
 

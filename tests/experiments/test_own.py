@@ -93,7 +93,7 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
         ("n_users = [", "k = [1]\nn_users = [", "one thing varies at a time"),
         ('place = "antenna"', 'lat = "lat"\nlon = "lon"', "box = None"),
         ('place = "antenna"', 'lat = "lat"\nlon = "lon"\nbox = [1, 2]', "four edges"),
-        ("[vary]", "[vary", "is not TOML"),
+        ("[vary]", "[vary", "an experiment is a TOML file"),
     ],
 )
 def test_a_fault_is_named_with_how_to_fix_it(folder: Path, old: str, new: str, words: str) -> None:

@@ -126,7 +126,7 @@ def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     with pytest.raises(hp.InputError, match="not from here"):
         make_output(tmp_path)
-    make_output(tmp_path, force=True)
+    make_output(tmp_path, force=True).make()
     make_output(tmp_path)
     with pytest.raises(hp.InputError, match="is a file"):
         make_output(tmp_path / "thesis.tex")

@@ -152,7 +152,7 @@ def test_all_files_appear_together_or_none_does(
         moved.append(path)
         move_into_place(made, path, overwrite=overwrite)
 
-    monkeypatch.setattr("habitprint.mechanisms.files.move_into_place", fails_in_the_end)
+    monkeypatch.setattr("habitprint.files.move_into_place", fails_in_the_end)
     other, other_key = hp.pseudonymise(hp.microaggregate(hp.datasets.town(60, 20)[0], k=6))
     with pytest.raises(hp.InputError, match="the disk is full"):
         hp.write_release(other, tmp_path / "safer.csv", key=other_key, overwrite=overwrite)

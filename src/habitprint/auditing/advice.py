@@ -13,6 +13,7 @@ from habitprint.auditing.candidates import Candidate
 from habitprint.auditing.data import EventsAsked, Scope
 from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
+from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import Mechanism, ProvenShare, Recipe
@@ -120,15 +121,14 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     """
     path = Path(path)
     file = path / FILE if path.is_dir() else path
+    text = read_text(
+        file,
+        why="an audit writes its advice there, if a protection is needed and one is enough",
+        fix="give the folder of the audit; read its report to see whether it advises anything",
+    )
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Advice)
-    except OSError as error:
-        raise InputError(
-            f"cannot read {file}: {error.strerror}",
-            why="an audit writes its advice there, if a protection is needed and one is enough",
-            fix="give the folder of the audit; read its report to see whether it advises anything",
-        ) from error
-    except msgspec.MsgspecError as error:
+        return msgspec.json.decode(text, type=Advice)
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise InputError(
             f"{file} is not the advice of an audit: {error}",
             why="it is applied as it was written",

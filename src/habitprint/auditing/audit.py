@@ -41,6 +41,7 @@ from habitprint.errors import InputError, require_option, require_seed
 from habitprint.events import Events
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
+from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
@@ -275,11 +276,9 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
     path = Path(path)
     file = path / FACTS if path.is_dir() else path
     fix = f"give the folder that habitprint audit wrote, or its {FACTS}"
+    text = read_text(file, why="the facts of an audit are read from there", fix=fix)
     try:
-        return Audit.from_json(msgspec.json.decode(file.read_bytes(), type=dict[str, object]))
-    except OSError as error:
-        why = "the facts of an audit are read from there"
-        raise InputError(f"cannot read {file}: {error.strerror}", why=why, fix=fix) from error
+        return Audit.from_json(msgspec.json.decode(text, type=dict[str, object]))
     except (msgspec.MsgspecError, RecursionError) as error:
         why = "the facts of an audit are JSON"
         raise InputError(f"{file} is not the report of an audit: {error}", why=why, fix=fix) from error

@@ -1,8 +1,7 @@
 """The command `habitprint` and its subcommands."""
 
-import atexit
 import io
-import signal
+import os
 import sys
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from habitprint.cli.check import check
 from habitprint.cli.compare import compare
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
-from habitprint.cli.ending import INTERRUPTED, ending_well
+from habitprint.cli.ending import ending_well
 from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
@@ -22,6 +21,7 @@ from habitprint.cli.protect import protect
 from habitprint.cli.rehearse import rehearse
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
+from habitprint.cli.stopping import Stopped, stop_no_more, stop_tidily, stopped_by
 
 app = typer.Typer(
     name="habitprint",
@@ -67,11 +67,19 @@ def habitprint_command(
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
+        stop_tidily()
+        _keep_terminal_apart()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-        # Once everything is done, Ctrl-C must not turn a success into a failure.
-        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         app()
-    except KeyboardInterrupt:  # before the command itself began
-        sys.exit(INTERRUPTED)
+    except (KeyboardInterrupt, Stopped) as error:  # before the command itself began
+        sys.exit(stopped_by(error))
+    finally:
+        stop_no_more()
+
+
+def _keep_terminal_apart() -> None:
+    """Give messages and progress a way to the terminal of their own, while that of compiled code is turned aside."""
+    if isinstance(sys.stderr, io.TextIOWrapper) and sys.stderr is sys.__stderr__:
+        sys.stderr = os.fdopen(os.dup(sys.stderr.fileno()), "w", buffering=1, encoding=sys.stderr.encoding)

@@ -39,6 +39,7 @@ from habitprint.cli.options import (
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.events import Events
@@ -46,6 +47,7 @@ from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms, read_histograms
+from habitprint.limits import require_charts
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release
@@ -217,6 +219,7 @@ def audit(
     data = find_files(files[0]) if is_events else [Path(file) for file in files]
     others = [places.mapping, *(protections.coarsen or []), tables.truth_file, *(adversary.rehearse or ())]
     check_folder(output.out, overwrite=output.force)
+    require_charts()
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
         refuse_inputs(output.out / name, *data, *others)
     for_events = [given for options in (events, rows, places, periods, counts) for given in options.given]
@@ -224,7 +227,7 @@ def audit(
         _refuse(tables.given, "events", "a user has the same id in both periods, and all their rows are counted")
     else:
         _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    with ProgressBar(Screen(stderr=True)) as progress:
         coarser = [read_place_mapping(file) for file in protections.coarsen or []]
         if is_events:
             subject = _events(files[0], EventSource(ids, events, rows, periods, counts, places), protections)
@@ -269,10 +272,10 @@ def audit(
 
         written = write_audit(found, output.out, overwrite=output.force)
     if output.as_json:
-        typer.echo(found.to_text())
+        print_json_text(found.to_text())
     else:
         commands = commands_to_protect(found, files, output.out, [*for_events, *ids.given])
-        _tell(found, written, commands, Console(highlight=False))
+        _tell(found, written, commands, Screen())
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 

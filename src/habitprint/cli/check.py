@@ -1,17 +1,15 @@
 """``habitprint check``: whether a release keeps its promises."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json, describe_proven
-from habitprint.cli.say import facts
+from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
 from habitprint.mechanisms import check_guarantees, proven_share, read_release
 from habitprint.mechanisms.files import read_sidecar, sidecar
@@ -51,12 +49,12 @@ def check(
             "guarantees": checks_to_json(checks),
             "proven": None if proven is None else asdict(proven),
         }
-        typer.echo(json.dumps(found, ensure_ascii=False))
+        print_json(found)
     else:
         same = "the very table" if is_as_written else "not the table"
         rows = [(ANSWERS[is_as_written], f"{release_file.name} is {same} that was written, by its SHA-256")]
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
         rows.append(describe_proven(proven))
-        Console(highlight=False).print(facts(rows))
+        Screen().print(facts(rows))
     if not is_as_written or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)

@@ -13,7 +13,7 @@ from habitprint.auditing.audit import FACTS, read_audit
 from habitprint.auditing.compare import Compared, Comparison
 from habitprint.auditing.compare import compare as compare_audits
 from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_inputs
-from habitprint.cli.say import printable
+from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target
 from habitprint.words import at_most, counted, percent
 
@@ -71,11 +71,12 @@ def compare(
 
         write_comparison(found, out, overwrite=force)
     if as_json:
-        typer.echo(found.to_text())
+        print_json_text(found.to_text())
         return
-    _tell(found, Console(highlight=False))
+    screen = Screen()
+    _tell(found, screen)
     if out is not None:
-        typer.echo(f"written to {out}")
+        screen.print(f"written to {out}", soft_wrap=True)
 
 
 def _name(path: Path) -> str:
@@ -87,20 +88,20 @@ def _name(path: Path) -> str:
 
 
 def _tell(found: Comparison, screen: Console) -> None:
-    """Print it; text from files, which anybody may have written, moves no cursor."""
-    screen.print(Text(printable(found.answer), style="bold"))
+    """Print it."""
+    screen.print(Text(found.answer, style="bold"))
     screen.print()
     table = Table("", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for audit in found.audits:
-        table.add_column(Text(printable(audit.name)))
+        table.add_column(Text(audit.name))
     for name, cell in ROWS.items():
-        table.add_row(name, *(Text(printable(cell(audit))) for audit in found.audits))
+        table.add_row(name, *(Text(cell(audit)) for audit in found.audits))
     screen.print(table)
     screen.print()
     for audit in found.audits:
-        screen.print(printable(f"{audit.name}: {audit.scope.words}"), markup=False)
+        screen.print(f"{audit.name}: {audit.scope.words}")
     screen.print()
     notes = (("·", found.differences), ("warning:", found.warnings), ("note:", (*found.unknown, *found.about_people)))
     for mark, sentences in notes:
         for words in sentences:
-            screen.print(printable(f"{mark} {words}"), markup=False)
+            screen.print(f"{mark} {words}")

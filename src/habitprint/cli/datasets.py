@@ -1,20 +1,20 @@
 """``habitprint datasets``: which data there is, and twins made on the spot."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from habitprint.cli.ending import ending_well
 from habitprint.cli.options import ForceOption, JsonOption
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json
 from habitprint.datasets import calls_twin, web_twin
 from habitprint.errors import InputError
-from habitprint.tables import check_writable, write_table
+from habitprint.files import write_all
+from habitprint.tables import check_writable, table_output
 
 Twin = Literal["cdr", "web"]
 LISTED = [
@@ -37,12 +37,12 @@ datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint
 def list_datasets(as_json: JsonOption = False) -> None:
     """List the data that habitprint can read or make."""
     if as_json:
-        typer.echo(json.dumps([dict(zip(("name", "what", "how"), row, strict=True)) for row in LISTED]))
+        print_json([dict(zip(("name", "what", "how"), row, strict=True)) for row in LISTED])
         return
     table = Table("name", "what it is", "how to get it")
     for row in LISTED:
         table.add_row(*(Text(text, overflow="fold") for text in row))
-    Console(highlight=False).print(table)
+    Screen().print(table)
 
 
 @datasets.command("make")
@@ -71,7 +71,7 @@ def make(
         raise InputError("--out and --antennas name the same file", why="they are two tables", fix="choose two names")
     for path in targets:
         check_writable(path, overwrite=force)
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    with ProgressBar(Screen(stderr=True)) as progress:
         progress("making people", 0, 2)
         if twin == "cdr":
             calls = calls_twin(users, seed=seed) if users else calls_twin(seed=seed)
@@ -80,14 +80,14 @@ def make(
             visits = web_twin(users, seed=seed) if users else web_twin(seed=seed)
             tables, source = [visits.events], visits.source
         progress("writing", 1, 2)
-        for table, path in zip(tables, targets, strict=False):
-            write_table(table, path, overwrite=force, label=source)
+        pairs = zip(tables, targets, strict=False)
+        write_all([table_output(table, path, label=source) for table, path in pairs], overwrite=force)
     events = tables[0]
     if as_json:
         facts = {"source": source, "n_events": events.height, "n_users": events["user"].n_unique(), "out": str(out)}
-        typer.echo(json.dumps(facts, ensure_ascii=False))
+        print_json(facts)
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     screen.print(f"{source}: {events.height:,} events of {events['user'].n_unique():,} users", markup=False)
     screen.print(f"written to {' and '.join(map(str, targets[: len(tables)]))}", soft_wrap=True, markup=False)
     screen.print(

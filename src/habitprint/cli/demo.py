@@ -1,6 +1,5 @@
 """``habitprint demo``: the whole story on built-in data."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from habitprint.cli.options import INPUT, JsonOption
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json
 from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import events_from_frame
@@ -47,12 +47,12 @@ def demo(
 
     habitprint demo --users 5000
     """
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    with ProgressBar(Screen(stderr=True)) as progress:
         story = make_story(users, seed, progress)
     if as_json:
-        typer.echo(json.dumps(story.to_json()))
+        print_json(story.to_json())
     else:
-        tell(story, Console(highlight=False))
+        tell(story, Screen())
 
 
 @dataclass(frozen=True)
@@ -123,18 +123,24 @@ def tell(story: Story, screen: Console) -> None:
     True
     """
     released = story.calls.released
-    screen.print("[bold]1. Four students.[/bold] The names are hidden, but somebody knows their habits:\n")
+    screen.print(
+        Text.assemble(("1. Four students.", "bold"), " The names are hidden, but somebody knows their habits:\n")
+    )
     screen.print(_students(story.students, story.names, story.solved))
-    screen.print(f"\n[bold]2. Calls of {released.n_users:,} customers[/bold] from {released.n_places:,} antennas.")
-    screen.print(f"[dim]{story.calls.source}[/dim]", soft_wrap=True)
+    calls = (f"\n2. Calls of {released.n_users:,} customers", "bold")
+    screen.print(Text.assemble(calls, f" from {released.n_places:,} antennas."))
+    screen.print(Text(f"{story.calls.source}", style="dim"), soft_wrap=True)
     screen.print("One week is released without names, the other is known. Share of the customers identified:\n")
     screen.print(_bars(story.attacks))
     best = story.attacks[0].result.accuracy_rate  # the proposed weight, all at once
     if best is not None:
         screen.print(
-            f"\nAll at once, [bold]{percent(best.value)}[/bold] of the customers are identified "
-            f"({percent(best.level)} interval {best.interval_words}).\n"
-            "[dim]On your own events: habitprint audit EVENTS --user … --time … --place … --out DIR[/dim]"
+            Text.assemble(
+                "\nAll at once, ",
+                (percent(best.value), "bold"),
+                f" of the customers are identified ({percent(best.level)} interval {best.interval_words}).\n",
+                ("On your own events: habitprint audit EVENTS --user … --time … --place … --out DIR", "dim"),
+            )
         )
 
 
@@ -145,7 +151,7 @@ def _students(released: Histograms, known: Histograms, matching: Matching) -> Ta
     found = dict(zip(matching.released, matching.known, strict=True))
     for user, counts in zip(released.users, released.counts.toarray(), strict=True):
         theirs = " / ".join(f"{count}" for count in habits[found[user]])
-        table.add_row(user, *(f"{count}%" for count in counts), "→", f"[bold]{found[user]}[/bold]", theirs)
+        table.add_row(user, *(f"{count}%" for count in counts), "→", Text(str(found[user]), style="bold"), theirs)
     return table
 
 

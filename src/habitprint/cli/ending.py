@@ -10,12 +10,18 @@ from polars.exceptions import PanicException
 from rich.console import Console
 from rich.text import Text
 
-from habitprint.compile import is_compiled
+from habitprint.cli.say import Screen
+from habitprint.cli.stopping import Stopped, stopped_by
+from habitprint.compile import is_compiled, is_kept
 from habitprint.errors import InputError
 
 P = ParamSpec("P")
 
-GATE_FAILED, BAD_INPUT, OUR_FAULT, INTERRUPTED = 1, 2, 3, 130  # the exit codes that are not 0
+GATE_FAILED, BAD_INPUT, OUR_FAULT = 1, 2, 3  # the exit codes that are not 0, besides those of being stopped
+COMPILING = "compiling, once on this machine: about 15 seconds …"
+COMPILING_AGAIN = (
+    "compiling: about 15 seconds, each time, because compiled code can be kept nowhere (NUMBA_CACHE_DIR) …"
+)
 
 
 def ending_well(command: Callable[P, None], *, matches: bool = False) -> Callable[P, None]:
@@ -42,40 +48,49 @@ def ending_well(command: Callable[P, None], *, matches: bool = False) -> Callabl
 
     @functools.wraps(command)
     def run(*args: P.args, **options: P.kwargs) -> None:
-        notes = Console(stderr=True, highlight=False)
+        notes = Screen(stderr=True)
         try:
             if matches and not is_compiled():
-                notes.print("[dim]compiling, once on this machine: about 15 seconds …[/dim]")
+                notes.print(Text(COMPILING if is_kept() else COMPILING_AGAIN, style="dim"))
             command(*args, **options)
-        except InputError as error:
-            notes.print(Text.assemble(("error: ", "bold red"), str(error)), soft_wrap=True)
-            raise typer.Exit(BAD_INPUT) from error
-        except (KeyboardInterrupt, PanicException) as error:
-            if not _is_interrupt(error):
-                raise _our_fault(notes) from error
-            notes.print("stopped; files are written whole or not at all")
-            raise typer.Exit(INTERRUPTED) from error
-        except MemoryError as error:
-            notes.print("[bold red]error:[/] there is not enough memory for tables of this size")
-            notes.print("  fix: allow less with --max-memory, close other programs, or match fewer users")
-            raise typer.Exit(BAD_INPUT) from error
         except (typer.Exit, BrokenPipeError):
             raise  # whoever read the output has left: not worth a word
-        except OSError as error:
-            notes.print(Text.assemble(("error: ", "bold red"), f"the system refused: {error}"), soft_wrap=True)
-            raise typer.Exit(BAD_INPUT) from error
-        except Exception as error:
-            raise _our_fault(notes) from error
+        except (Exception, KeyboardInterrupt, PanicException, Stopped) as error:
+            # A signal that came while a library was at work may come out of it as something else.
+            code = stopped_by(error)
+            if code is None:
+                code = _tell(error, notes)
+            else:
+                notes.print("stopped; files are written whole or not at all")
+            raise typer.Exit(code) from error
 
     return run
 
 
-def _is_interrupt(error: BaseException) -> bool:
-    """Tell Ctrl-C, which polars turns into a panic if it comes at certain moments, from other panics."""
-    return isinstance(error, KeyboardInterrupt) or KeyboardInterrupt.__name__ in str(error)
-
-
-def _our_fault(notes: Console) -> typer.Exit:
+def _tell(error: BaseException, notes: Console) -> int:
+    """Say what went wrong, and return the exit code."""
+    if isinstance(error, InputError):
+        return _bad_input(notes, str(error))
+    if isinstance(error, MemoryError):
+        return _bad_input(
+            notes,
+            "there is not enough memory for tables of this size\n"
+            "  why: the system gave no more\n"
+            "  fix: allow less with --max-memory where there is one, close other programs, or use fewer users",
+        )
+    if isinstance(error, OSError):
+        return _bad_input(
+            notes,
+            f"the system refused: {error}\n"
+            "  why: a file or a folder cannot be used as it was asked for\n"
+            "  fix: look at what it names, and at its permissions",
+        )
     traceback.print_exc()
-    notes.print("[bold red]This is a fault of habitprint, not of your data.[/] Please report the lines above.")
-    return typer.Exit(OUR_FAULT)
+    ours = ("This is a fault of habitprint, not of your data.", "bold red")
+    notes.print(Text.assemble(ours, " Please report the lines above."))
+    return OUR_FAULT
+
+
+def _bad_input(notes: Console, words: str) -> int:
+    notes.print(Text.assemble(("error: ", "bold red"), words), soft_wrap=True)
+    return BAD_INPUT

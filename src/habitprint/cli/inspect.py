@@ -1,15 +1,14 @@
 """``habitprint inspect``: what a table of events holds."""
 
-import json
 from collections.abc import Sequence
 
-import typer
 from rich.console import Console
 from rich.table import Table
 
 from habitprint.cli.event_options import EventFiles, EventOptions, IdColumns
 from habitprint.cli.options import JsonOption, expanded
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json
 from habitprint.events import EventsCheck, check_events
 from habitprint.periods import DayRows, count_days
 from habitprint.words import counted
@@ -28,14 +27,14 @@ def inspect(files: EventFiles, ids: IdColumns, events: EventOptions, as_json: Js
 
     habitprint inspect 'calls/*.csv.gz' --user caller --time start --place antenna --time-zone Africa/Abidjan
     """
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    with ProgressBar(Screen(stderr=True)) as progress:
         opened = events.open(files, ids, on_bad_rows="skip")
         found = check_events(opened, progress=progress)
         strays = count_days(opened).strays
     if as_json:
         _print_json(found, strays)
     else:
-        _tell(found, strays, Console(highlight=False))
+        _tell(found, strays, Screen())
 
 
 def _tell(found: EventsCheck, strays: Sequence[DayRows], screen: Console) -> None:
@@ -90,4 +89,4 @@ def _print_json(found: EventsCheck, strays: Sequence[DayRows]) -> None:
             "pairs": found.shared.pairs.to_dicts(),
         },
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)

@@ -1,13 +1,12 @@
 """``habitprint match``: who is whom in two tables of histograms."""
 
-import json
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.text import Text
 
 from habitprint.cli.options import (
     ADVERSARY,
@@ -21,7 +20,15 @@ from habitprint.cli.options import (
 )
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.rehearse import ChosenWeight, WeightOptions
-from habitprint.cli.say import describe_matching, describe_pairs, print_caveats, print_chosen, print_copied
+from habitprint.cli.say import (
+    Screen,
+    describe_matching,
+    describe_pairs,
+    print_caveats,
+    print_chosen,
+    print_copied,
+    print_json,
+)
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
@@ -78,7 +85,7 @@ def match(
 
     habitprint match week3.csv week4.csv --weight auto --rehearse week1.csv week2.csv
     """
-    screen, notes = Console(highlight=False), Console(stderr=True, highlight=False)
+    screen, notes = Screen(), Screen(stderr=True)
     if out is not None:
         check_writable(out, overwrite=force)
         refuse_inputs(out, released_file, known_file, tables.truth)
@@ -101,7 +108,7 @@ def match(
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
         if out is not None:
             progress("writing", 0, 1)
-            write_table(matching.to_table(), out, overwrite=force)
+            write_table(matching.to_table(), out, overwrite=force, is_private=True)  # it says who is who
     print_copied(notes, found.copied)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, result)
@@ -110,7 +117,7 @@ def match(
         return
     screen.print(describe_matching(matching, found.released, found.known, result))
     if result is None:
-        screen.print("[dim]No accuracy: --truth says who really is whom.[/dim]")
+        screen.print(Text("No accuracy: --truth says who really is whom.", style="dim"))
     if out is None:
         screen.print()
         screen.print(describe_pairs(matching))
@@ -144,4 +151,4 @@ def _print_json(
         "copied": tables.copied,
         "chosen": chosen.words,
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)

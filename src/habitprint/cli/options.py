@@ -176,14 +176,25 @@ class AttackOptions(Options, panel=ADVERSARY):
         >>> AttackOptions(max_memory="4GB").max_bytes, AttackOptions(max_memory="1.5 m").max_bytes
         (4000000000.0, 1500000.0)
         """
-        found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", self.max_memory, re.IGNORECASE)
-        if found is None:
-            raise InputError(
-                f"--max-memory '{self.max_memory}' is not an amount of memory",
-                why="it says how many bytes the matching may use",
-                fix="give a number and a unit: 4GB, 500MB",
-            )
-        return float(found[1]) * UNITS[found[2].upper()]
+        return to_bytes(self.max_memory)
+
+
+def to_bytes(text: str) -> float:
+    """Return an amount of memory as a number of bytes.
+
+    Examples
+    --------
+    >>> to_bytes("500MB")
+    500000000.0
+    """
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
+    if found is None:
+        raise InputError(
+            f"--max-memory '{text}' is not an amount of memory",
+            why="it says how many bytes the matching may use",
+            fix="give a number and a unit: 4GB, 500MB",
+        )
+    return float(found[1]) * UNITS[found[2].upper()]
 
 
 def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:

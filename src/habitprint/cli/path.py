@@ -1,25 +1,26 @@
 """``habitprint path``: the best matching of every size."""
 
-import json
 import warnings
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.rehearse import WeightOptions
-from habitprint.cli.say import print_caveats, print_chosen, print_copied
+from habitprint.cli.say import Screen, print_caveats, print_chosen, print_copied, print_json
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
+from habitprint.files import Output, write_all
 from habitprint.histograms import n_shared_places
+from habitprint.limits import require_charts
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.progress import Progress
-from habitprint.tables import check_writable, write_table
+from habitprint.tables import check_writable, table_output
 from habitprint.words import percent
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
@@ -64,8 +65,9 @@ def path(
         from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
 
         check_chart_target(plot, overwrite=force)
+        require_charts()
         refuse_inputs(plot, *inputs)
-    notes = Console(stderr=True, highlight=False)
+    notes = Screen(stderr=True)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, progress=progress)
@@ -79,24 +81,27 @@ def path(
             progress=progress,
         )
         results = _count_correct(every_size, found, progress)
+        outputs: list[Output] = []
         if plot is not None:
-            from habitprint.plots import plot_path, save_chart  # noqa: PLC0415  (the same)
+            from habitprint.plots import chart_output, plot_path  # noqa: PLC0415  (the same)
 
             progress("drawing", 0, 1)
-            save_chart(plot_path(every_size, results), plot, overwrite=force)
+            outputs.append(chart_output(plot_path(every_size, results), plot))
         if out is not None:
+            outputs.append(table_output(every_size.to_table(), out))
+        if outputs:
             progress("writing", 0, 1)
-            write_table(every_size.to_table(), out, overwrite=force)
+            write_all(outputs, overwrite=force)
     print_copied(notes, found.copied)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, next(iter(results), None))
     if as_json:
         _print_json(every_size, found, results, out, plot)
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     screen.print(_some_sizes(every_size, results))
     if not results:
-        screen.print("[dim]No precision: --truth says who really is whom.[/dim]")
+        screen.print(Text("No precision: --truth says who really is whom.", style="dim"))
     for file in (out, plot):
         if file is not None:
             screen.print(f"written to {file}", soft_wrap=True, markup=False)
@@ -154,4 +159,4 @@ def _print_json(
         "path": every_size.to_table().to_dict(as_series=False) if out is None else None,
         "copied": tables.copied,
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)

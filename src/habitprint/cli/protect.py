@@ -1,6 +1,5 @@
 """``habitprint protect``: make a safer release, and say what it guarantees and what it costs."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -29,7 +28,7 @@ from habitprint.cli.options import (
     expanded,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import facts
+from habitprint.cli.say import Screen, facts, print_json, print_note
 from habitprint.errors import InputError
 from habitprint.events.read import find_files
 from habitprint.histograms import Histograms, read_histograms
@@ -268,7 +267,7 @@ def protect(
             why="it says which days of events are counted",
             fix="give the events that were audited and --advice, or leave it out",
         )
-    notes = Console(stderr=True, highlight=False)
+    notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
         theirs = None if known is None else read_histograms(known, duplicates=duplicates)
@@ -295,27 +294,30 @@ def protect(
     done = Protected(original, made, losses, checks, out, key, options.keep_ids, told, attacked, span)
     _note(done, notes)
     if as_json:
-        typer.echo(json.dumps(_to_json(done), ensure_ascii=False))
+        print_json(_to_json(done))
     else:
-        _tell(done, Console(highlight=False))
+        _tell(done, Screen())
 
 
 def _note(done: Protected, notes: Console) -> None:
     """Say what to look at before the file goes out."""
     told, proven = done.advice, done.proven
     if done.has_original_ids:
-        notes.print("[yellow]note:[/yellow] the release has the original user ids, as --keep-ids asks for.")
+        print_note(notes, "the release has the original user ids, as --keep-ids asks for.")
     if told is not None and told.scope.n_released != done.original.n_users:
-        notes.print(
-            f"[yellow]note:[/yellow] the advice is from an audit of {told.scope.n_released:,} people in the release; "
-            f"this table has {done.original.n_users:,}. Audit what was written."
+        print_note(
+            notes,
+            f"the advice is from an audit of {told.scope.n_released:,} people in the release; "
+            f"this table has {done.original.n_users:,}. Audit what was written.",
         )
     if told is not None and told.decide == "proven" and proven is not None and not proven.is_within(told.target):
-        notes.print(
-            f"[yellow]warning:[/yellow] it is not proven that this file meets the target of the audit, "
-            f"{percent(told.target)}: {proven.in_short}. Audit it before it goes out."
+        print_note(
+            notes,
+            f"it is not proven that this file meets the target of the audit, {percent(told.target)}: "
+            f"{proven.in_short}. Audit it before it goes out.",
+            mark="warning",
         )
-    notes.print("[yellow]note:[/yellow] what follows was measured on the original: not for publication.")
+    print_note(notes, "what follows was measured on the original: not for publication.")
 
 
 def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:

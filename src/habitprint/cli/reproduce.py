@@ -1,6 +1,5 @@
 """``habitprint reproduce``: the paper's tables and figures, or experiments of your own."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,20 +10,23 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, Options, expanded
+from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, Options, expanded, refuse_inputs, to_bytes
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName
-from habitprint.experiments.own import GivenEvents, nearest, read_spec
+from habitprint.experiments.own import INDEX, GivenEvents, nearest, read_spec
 from habitprint.experiments.pages import Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import Experiment, Judgement
+from habitprint.limits import require_charts
 
 ALL = "all"
 SPEC = ".toml"
+ENDINGS = (".csv", ".svg", ".png", ".md", ".json")  # of the files that are written
 SIZE = "Size"
 STYLES: Mapping[Judgement, str] = {
     "holds": "green", "leans": "yellow", "undecided": "yellow", "does not hold": "red", "not tested": "dim",
@@ -78,6 +80,10 @@ class SizeOptions(Options, panel=SIZE):
         int | None, typer.Option(min=1, help="How often users are drawn, where they are drawn several times.")
     ] = None
 
+    max_memory: Annotated[
+        str, typer.Option(help="What all matchings that run at the same time may use, such as 4GB.")
+    ] = "4GB"
+
     def of(self, experiment: Experiment) -> Experiment:
         """Return an experiment at this size."""
         return experiment if self.repeats is None else experiment.repeated(self.repeats)
@@ -128,7 +134,12 @@ def reproduce(
         **own,
     }
     store = make_output(out, force=force)
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    read = [file for source in own.values() for file in source.files]
+    for name in (INDEX, *(experiment.name for experiment in experiments)):
+        for ending in ENDINGS:
+            refuse_inputs(out / f"{name}{ending}", *read, *(names or []))
+    require_charts()
+    with ProgressBar(Screen(stderr=True)) as progress:
         made = run(
             [size.of(experiment) for experiment in experiments],
             sources,
@@ -136,12 +147,13 @@ def reproduce(
             out,
             seed=size.seed,
             is_quick=size.quick,
+            max_memory=to_bytes(size.max_memory),
             progress=progress,
         )
     if as_json:
-        typer.echo(json.dumps(made.to_json(), ensure_ascii=False))
+        print_json(made.to_json())
     else:
-        _tell(made, out, Console(highlight=False))
+        _tell(made, out, Screen())
 
 
 def _choose(
@@ -182,12 +194,12 @@ def _choose(
 def _list(*, as_json: bool) -> None:
     if as_json:
         rows = [{"name": one.name, "title": one.title, "about": one.about} for one in PAPER]
-        typer.echo(json.dumps(rows, ensure_ascii=False))
+        print_json(rows)
         return
     table = Table("name", "what it shows", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for one in PAPER:
         table.add_row(one.name, f"{one.title}. {one.about}")
-    Console(highlight=False).print(table)
+    Screen().print(table)
 
 
 def _tell(made: Reproduction, out: Path, screen: Console) -> None:

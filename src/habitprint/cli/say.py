@@ -1,9 +1,13 @@
 """Say what was found in words and tables for people."""
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from rich.console import Console, Group, RenderableType
-from rich.markup import escape
+import typer
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
@@ -11,20 +15,67 @@ from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import gap_and_share
-from habitprint.words import counted, number
+from habitprint.words import counted, number, printable
 
 FIRST = 10  # pairs shown
 
 
-def printable(value: object) -> str:
-    r"""Return an id as text that cannot move the cursor or break a line.
+class Screen(Console):
+    r"""Show text to people: text that comes from data is neither obeyed nor taken for markup.
+
+    Every command prints through it, so that no id, column or title clears a screen, sets its title, turns a line around
+    or ends in an error. What is styled says so by `rich.text.Text`.
 
     Examples
     --------
-    >>> printable("a\nb"), printable(7)
-    ('a\\nb', '7')
+    >>> Screen().print("[/]x \x1b[2J")
+    [/]x \x1b[2J
     """
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(value))
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
+        self.push_render_hook(_Cleaning())
+
+
+class _Cleaning(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Clean(renderable) for renderable in renderables]
+
+
+@dataclass(frozen=True)
+class _Clean:
+    renderable: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        for segment in console.render(self.renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text, keep="\n"), segment.style)
+
+
+def print_json(value: object) -> None:
+    r"""Print a value as one JSON object in one line; what a terminal would obey is escaped, which JSON allows.
+
+    Examples
+    --------
+    >>> print_json({"user": "a\x9b2J"})
+    {"user": "a\u009b2J"}
+    """
+    print_json_text(json.dumps(value, ensure_ascii=False))
+
+
+def print_json_text(text: str) -> None:
+    r"""Print a text that is JSON already in the same way.
+
+    Examples
+    --------
+    >>> print_json_text('["\u202e"]')
+    ["\u202e"]
+    """
+    typer.echo(re.sub("[^ -~\n]", _escaped, text))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    letter = found[0]
+    return letter if printable(letter) == letter else json.dumps(letter)[1:-1].replace("\x7f", "\\u007f")
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:
@@ -122,7 +173,7 @@ def print_copied(notes: Console, copied: Sequence[str] | None) -> None:
     """
     if copied:
         words = f"the known side was changed by what anyone can copy of the release: {'; '.join(copied)} (--as-is: not)"
-        _note(notes, words)
+        print_note(notes, words)
 
 
 def print_chosen(notes: Console, words: str | None) -> None:
@@ -146,12 +197,19 @@ def print_caveats(notes: Console, released: Histograms, known: Histograms, resul
     note: The two sides have no place in common, so every pair is a guess. Are places named alike?
     """
     for caveat in caveats(released, known):
-        _note(notes, caveat.words)
+        print_note(notes, caveat.words)
     if result is not None and result.n_ignored:
-        _note(
+        print_note(
             notes, f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."
         )
 
 
-def _note(notes: Console, words: str) -> None:
-    notes.print(f"[yellow]note:[/yellow] {escape(words)}", soft_wrap=True)
+def print_note(notes: Console, words: str, mark: str = "note") -> None:
+    """Print what is worth knowing.
+
+    Examples
+    --------
+    >>> print_note(Console(), "the release has the original user ids.")
+    note: the release has the original user ids.
+    """
+    notes.print(Text.assemble((f"{mark}: ", "yellow"), words), soft_wrap=True)

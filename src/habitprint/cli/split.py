@@ -1,6 +1,5 @@
 """``habitprint split``: from events to two tables of histograms."""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +7,7 @@ import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from habitprint.cli.event_options import (
     CountOptions,
@@ -21,12 +21,14 @@ from habitprint.cli.event_options import (
 )
 from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.events.read import find_files
+from habitprint.files import write_all
 from habitprint.periods import BusiestWeeks, Split
 from habitprint.periods import split as split_events
 from habitprint.periods.split import SIDES, Sides
-from habitprint.tables import check_writable, find_label, read_table, require_columns, write_table
+from habitprint.tables import check_writable, find_label, read_table, require_columns, table_output
 
 
 @expanded
@@ -74,18 +76,18 @@ def split(
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
     period = periods.period_or(BusiestWeeks(periods.first_day))
     chosen = _to_users(users)
-    with ProgressBar(Console(stderr=True, highlight=False)) as progress:
+    with ProgressBar(Screen(stderr=True)) as progress:
         placed = EventSource(ids, events, rows, periods, counts, places).open(files)
         parts = split_events(
             placed.events, period, users=chosen, active=counts.active, count=counts.count, progress=progress
         )
         label = find_label(find_files(files))
-        for histograms, out in zip(parts, (released_out, known_out), strict=True):
-            write_table(histograms.to_table(), out, overwrite=force, label=label)
+        tables = zip(parts, (released_out, known_out), strict=True)
+        write_all([table_output(part.to_table(), out, label=label) for part, out in tables], overwrite=force)
     if as_json:
         _print_json(parts, released_out, known_out)
     else:
-        _tell(parts, released_out, known_out, Console(highlight=False))
+        _tell(parts, released_out, known_out, Screen())
 
 
 def _to_users(text: str) -> Sides | pl.Series:
@@ -110,7 +112,7 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     table.add_row("places", f"{parts.released.n_places:,} released, {parts.known.n_places:,} known")
     screen.print(table)
     screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
-    screen.print("[dim]Next: habitprint match RELEASED KNOWN --truth same-id[/dim]")
+    screen.print(Text("Next: habitprint match RELEASED KNOWN --truth same-id", style="dim"))
 
 
 def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
@@ -130,4 +132,4 @@ def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
         "released": str(released_out),
         "known": str(known_out),
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)

@@ -100,7 +100,7 @@ class TableOptions(Options, panel=INPUT):
         if not self.as_is:
             with _or_as_is():
                 owner = find_owner_record(released_file, self.truth_file)
-                if sidecar(released_file).exists():
+                if os.path.lexists(sidecar(released_file)):
                     release = Release(released, _copied_steps(released_file, owner))
                     known = release.public(unchanged)
                     copied = tuple(step.words for step in release.steps if step.copied is not None)

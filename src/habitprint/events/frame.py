@@ -10,7 +10,8 @@ import polars as pl
 from habitprint.errors import InputError
 from habitprint.events.events import Events, OnBadRows, Reason
 from habitprint.events.times import FIRST_TIME, LAST_TIME, require_time_zone, time_text, to_instants
-from habitprint.tables import collect, require_columns, to_frame
+from habitprint.inputs import reading as reading_from
+from habitprint.tables import require_columns, to_frame
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
@@ -121,11 +122,8 @@ def to_events(
     >>> to_events(frame, Reading(user="who", time="when", place="where"), "calls")
     Events(calls: user, time, place; days in UTC)
     """
-    try:
+    with reading_from(source, why="its columns cannot be told", fix="check that the files are complete, and all alike"):
         schema = frame.collect_schema()
-    except (OSError, pl.exceptions.PolarsError):
-        collect([frame.head(0)], source)  # which says what is wrong
-        raise
     wanted = reading.columns
     _require_columns(frame, wanted, source)
     columns = {

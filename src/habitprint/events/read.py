@@ -12,10 +12,11 @@ from pathlib import Path
 
 import polars as pl
 
-from habitprint.errors import InputError, first_few, first_line
+from habitprint.errors import InputError, first_few
 from habitprint.events.events import Events, OnBadRows, Reason
 from habitprint.events.frame import BLANK, NO_ID, SURPLUS, Reading, to_events
-from habitprint.tables import collect, find_label
+from habitprint.inputs import reading, require_file
+from habitprint.tables import FIRST_BYTES, collect, find_label, refuse_wide, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
@@ -120,20 +121,12 @@ def find_files(path: Paths) -> list[Path]:
         )
     found: set[Path] = set()
     for pattern in patterns:
-        exact = Path(pattern)
+        exact, why = Path(pattern), "events are in one file, or in several that a pattern names"
         # A file may have a name that looks like a pattern; then the file is meant.
-        names = [pattern] if exact.is_file() else glob.glob(os.fspath(pattern), recursive=True)  # noqa: PTH207
-        files = [file for file in map(Path, names) if file.is_file()]
-        if not files:
-            is_folder = exact.is_dir()
-            raise InputError(
-                f"cannot read {exact}: {'it is a folder' if is_folder else 'there is no such file'}",
-                why="events are in one file, or in several that a pattern names",
-                fix=f"give a pattern: {shlex.quote(f'{exact}/*.csv')}"
-                if is_folder
-                else "check the path for typing mistakes",
-            )
-        found |= set(files)
+        names = [] if os.path.lexists(exact) else glob.glob(os.fspath(pattern), recursive=True)  # noqa: PTH207
+        files = [file for file in map(Path, names) if not file.is_dir()]
+        fix = f"give a pattern: {shlex.quote(f'{exact}/*.csv')}" if exact.is_dir() else "check the path"
+        found |= {require_file(file, why=why, fix=fix) for file in files or [exact]}
     return sorted(found)
 
 
@@ -156,24 +149,24 @@ def _kind(file: Path) -> str:
 def _opened(
     files: list[Path], kind: str, columns: Sequence[str] | None, wanted: Mapping[str, str]
 ) -> tuple[Opened, str | None]:
-    try:
+    with reading(
+        first_few(map(str, files), 1),
+        why=f"its content is not that of a {kind} file, or it may not be opened",
+        fix="copy it again from where it came; times have a zone by its name, or none"
+        if kind == ".parquet"
+        else "look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
+    ):
         return OPENERS[kind](files, columns, wanted), find_label(files)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"cannot read {first_few(map(str, files), 1)}: {first_line(error)}",
-            why=f"its content is not that of a {kind} file, or it may not be opened",
-            fix="copy it again from where it came"
-            if kind == ".parquet"
-            else "look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
-        ) from error
 
 
-def _refuse_utf_16(files: list[Path]) -> None:
-    """Raise `InputError` if a text file begins with the mark of UTF-16."""
+def _look_at_first_lines(files: list[Path], separator: str = "") -> None:
+    """Raise `InputError` if a text file begins with the mark of UTF-16, or has more columns than any table has."""
     for file in files:
         with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as content:
-            mark = content.read(2)
-        if mark in UTF_16:
+            header = content.readline(FIRST_BYTES)
+        if separator:
+            refuse_wide(header, separator, file)
+        if header[:2] in UTF_16:
             raise InputError(
                 f"cannot read {file}: it is UTF-16 text",
                 why="text files are read as UTF-8",
@@ -198,7 +191,7 @@ def _separated(separator: str) -> Opener:
         )
 
     def open_text(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
-        _refuse_utf_16(files)
+        _look_at_first_lines(files, separator)
         if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
             raise InputError(
                 f"columns={columns!r} is not a list of different names",
@@ -213,6 +206,8 @@ def _separated(separator: str) -> Opener:
         frame.collect_schema()
         # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
         is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
+        ids = {wanted[role] for role in ("user", "place") if wanted.get(role) in names}
+        frame = frame.with_columns(without_escape(pl.col(column)).alias(column) for column in sorted(ids))
         return Opened(frame, ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG)))
 
     return open_text
@@ -250,7 +245,7 @@ def _refuse_columns(columns: Sequence[str] | None, kind: str) -> None:
 def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
     _refuse_columns(columns, "NDJSON")
-    _refuse_utf_16(files)
+    _look_at_first_lines(files)
     source = first_few(map(str, files), 1)
     lines = pl.scan_lines(files, name=LINE, glob=False).select(pl.col(LINE).str.strip_prefix("\ufeff"))
     is_blank = pl.col(LINE).str.strip_chars() == ""
@@ -289,7 +284,7 @@ def _names(line: str) -> list[str]:
     """Return the names of the fields of one line of NDJSON that can be looked up."""
     try:
         fields = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [name for name in fields if _is_simple(name)] if isinstance(fields, dict) else []
 

@@ -14,13 +14,14 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError, is_whole, require_option
+from habitprint.errors import InputError, is_whole, require_number, require_option
 from habitprint.evaluation import Evaluation
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.matching import Direction, Method
 from habitprint.periods.dates import DAYS, DayName
 from habitprint.weighing import WeightName, find_weight
 
+MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars
 ALL: Final = "all"
 PROPOSED: Final = "jensen-shannon"
 
@@ -73,7 +74,7 @@ class Setting:
         for name in NUMBERS:
             value = getattr(self, name)
             is_allowed = value is None or (value == ALL and name in OR_ALL)
-            if not is_allowed and not (is_whole(value) and value >= 1):
+            if not is_allowed and not (is_whole(value) and 1 <= value <= MOST):
                 words = f', or "{ALL}"' if name in OR_ALL else ""
                 raise InputError(
                     f"{name} = {value!r}",
@@ -82,8 +83,10 @@ class Setting:
                 )
         if self.last_day is not None:
             require_option("last_day", self.last_day, DAYS)
-        if self.side is not None and not (not isinstance(self.side, (str, bool)) and self.side > 0):
-            raise InputError(f"side = {self.side!r}", why="it is a length in metres", fix="use 1000, say")
+        if self.side is not None:
+            require_number(
+                "side =", self.side, why="it is a length in metres", fix="use 1000, say", above=0, below=MOST
+            )
         if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
             raise InputError(
                 f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
@@ -433,8 +436,10 @@ def _pack(array: Any) -> str:
     return f"{array.dtype.str} {base64.b64encode(zlib.compress(array.tobytes())).decode()}"
 
 
-def _unpack(kind: type, packed: str) -> Any:
+def _unpack(kind: type, packed: object) -> Any:
     del kind
+    if not isinstance(packed, str):
+        raise TypeError(packed)
     dtype, _, content = packed.partition(" ")
     return np.frombuffer(zlib.decompress(base64.b64decode(content)), dtype)
 

@@ -26,10 +26,12 @@ from habitprint.experiments.jobs import (
 from habitprint.experiments.sources import Data, DataSource, files_fingerprint
 from habitprint.experiments.spec import Claim, Experiment, Layout, Part
 from habitprint.grids import Box
+from habitprint.inputs import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
 from habitprint.periods.dates import DayName
 from habitprint.periods.periods import Period
 from habitprint.weighing import WeightName
+from habitprint.words import printable
 
 EXAMPLE = """\
 name = "our-users"
@@ -57,6 +59,8 @@ CLAIMS: Mapping[str, Claim] = {
     "grows": Moves("accuracy grows along what varies", grows=True),
 }
 T = TypeVar("T")
+INDEX = "index"  # the name of the page that lists all results
+LONGEST_NAME = 100
 Ranges = tuple[tuple[str, str], tuple[str, str]]
 Edges = tuple[float, float, float, float]
 BOX = "the four edges, in degrees, of a box that squares are laid over: [south, west, north, east]"
@@ -117,14 +121,14 @@ class SpecPeriods:
 
     def period(self) -> Period:
         """Return what is released and what is known."""
-        chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name)]
+        chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name) not in (None, False)]
         if len(chosen) > 1:
             raise InputError(
                 f"[periods] names {' and '.join(chosen)}", why="events are split in one way", fix="keep one of them"
             )
-        if self.weeks:
+        if self.weeks is not None:
             return ConsecutiveWeeks(self.weeks)
-        if self.ranges:
+        if self.ranges is not None:
             return DateRanges(*self.ranges)
         return (HalvesOfActiveWeeks if self.halves else BusiestWeeks)(self.first_day)
 
@@ -184,8 +188,16 @@ def _experiment(spec: Spec) -> Experiment:
             why="one thing varies at a time",
             fix="keep one of them, and put the other into [setting]",
         )
-    if not spec.name.replace("-", "").replace("_", "").isalnum():
-        raise InputError(f"name = {spec.name!r}", why="files are named after it", fix="use letters, digits, - and _")
+    if not spec.name.replace("-", "").replace("_", "").isalnum() or len(spec.name) > LONGEST_NAME:
+        raise InputError(
+            f"name = {spec.name!r}",
+            why="files are named after it",
+            fix=f"use letters, digits, - and _, {LONGEST_NAME} at most",
+        )
+    if spec.name.casefold() == INDEX:
+        raise InputError(
+            f"name = {spec.name!r}", why="the page of all results has that name", fix="choose another name"
+        )
     varies, values = cast("tuple[Quantity | None, Any]", next(iter(spec.vary.items()), (None, [])))
     if varies is not None and (not isinstance(values, list) or not values):
         raise InputError(
@@ -241,21 +253,14 @@ def _source(events: SpecEvents, period: Period, folder: Path) -> DataSource:
 
     words = Path(events.file).name + (f", {len(files)} files" if len(files) > 1 else "")
     fingerprint = f"{files_fingerprint(*files)} {sorted(options.items())} {period!r} {box!r}"
-    return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read)
+    return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read, files=tuple(files))
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        reason = "there is no such file" if not path.exists() else str(error)
-        raise InputError(
-            f"cannot read {path}: {reason}", why="an experiment is a TOML file", fix="check the path"
-        ) from error
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"{path} is not TOML: {error}", why="an experiment is a TOML file", fix="look at the line that it names"
-        ) from error
+    why = "an experiment is a TOML file"
+    text = read_text(path, why=why)
+    with reading(path, why=why, fix="look at the line that it names"):
+        return tomllib.loads(text)
 
 
 def _typed(table: Mapping[str, Any], kind: type[T], where: str) -> T:
@@ -263,6 +268,7 @@ def _typed(table: Mapping[str, Any], kind: type[T], where: str) -> T:
     _check_names(table, kind, where)
     kinds = get_type_hints(kind)
     for name, value in table.items():
+        _refuse_empty(value, name, where)
         try:
             msgspec.convert(value, kinds[name])
         except msgspec.ValidationError as error:
@@ -273,6 +279,18 @@ def _typed(table: Mapping[str, Any], kind: type[T], where: str) -> T:
                 fix=f"give {words}, as docs/reproduce.md shows",
             ) from error
     return msgspec.convert(table, kind)
+
+
+def _refuse_empty(value: object, name: str, where: str) -> None:
+    """Raise `InputError` if an entry says nothing, or what it says cannot be shown: it would be taken for another."""
+    if value == "" or (value == [] and name in ("weights", "methods")):
+        raise InputError(f"{where}: {name} = {value!r}", why="it says nothing", fix="fill it in, or leave it out")
+    if isinstance(value, str) and printable(value, keep="\n\t") != value:
+        raise InputError(
+            f"{where}: {name} = {value!r}",
+            why="it has signs in it that cannot be shown",
+            fix="write it with letters, digits and blanks",
+        )
 
 
 def _check_names(table: Iterable[str], kind: type, where: str) -> None:

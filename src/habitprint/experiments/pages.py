@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from habitprint.errors import InputError
 from habitprint.events.events import in_words
 from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
 from habitprint.experiments.paper import PAPER_N_USERS
@@ -14,8 +15,9 @@ from habitprint.experiments.sources import DataKind, DataSource
 from habitprint.experiments.spec import Experiment, Finding, Judgement
 from habitprint.experiments.statistics import collect_runs, summarise
 from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered
-from habitprint.files import write_text
-from habitprint.tables import write_table
+from habitprint.files import Output, text_output, write_all
+from habitprint.inputs import read_text
+from habitprint.tables import table_output
 from habitprint.versions import versions, versions_in_words
 
 INDEX = "index.json"
@@ -124,17 +126,17 @@ def write_experiment(
     own = {job: done[job] for job in experiment.jobs() if job in done}
     runs = collect_runs(experiment, own, sources)
     evidence = Evidence(experiment, own, summarise(experiment, runs), sources, is_quick)
-    files: list[str] = []
+    outputs: list[Output] = []
     page = [f"# {experiment.title}", "", experiment.about, ""]
     if any(not isinstance(one.result, LeftOut) for one in own.values()):
-        rendered, files = _write_rendered(evidence, out)
-        if f"{experiment.name}.svg" in files:
+        rendered, outputs = _render(evidence, out)
+        if any(output.path.suffix == ".svg" for output in outputs):
             page += [f"![{experiment.title}]({experiment.name}.svg)", ""]
         page += [*rendered.markdown, ""]
     report = Report(
         name=experiment.name,
         title=experiment.title,
-        files=(*files, f"{experiment.name}.md"),
+        files=(*(output.path.name for output in outputs), f"{experiment.name}.md"),
         sources=tuple(_used(sources[name], runs) for name in evidence.data),
         findings=tuple(claim.judge(runs) for claim in experiment.claims) if own else (),
         skipped=tuple(evidence.skipped),
@@ -146,7 +148,8 @@ def write_experiment(
         is_quick=is_quick,
     )
     page += [*_sizes(evidence), *_notes(report)]
-    write_text(out / f"{experiment.name}.md", "\n".join(page) + "\n", overwrite=True)
+    outputs.append(text_output(out / f"{experiment.name}.md", "\n".join(page) + "\n"))
+    write_all(outputs, overwrite=True)
     return report
 
 
@@ -156,20 +159,17 @@ def _used(source: DataSource, runs: Sequence[Run]) -> UsedData:
     return UsedData(source.name, source.kind, source.words, unused)
 
 
-def _write_rendered(evidence: Evidence, out: Path) -> tuple[Rendered, list[str]]:
-    """Write the table and, if there is one, the picture; return them with the names of the files."""
+def _render(evidence: Evidence, out: Path) -> tuple[Rendered, list[Output]]:
+    """Return the table and, if there is one, the picture, and what writes them."""
     # Slow to import, because they draw.
     from habitprint.experiments.figures import LAYOUTS, Drawing  # noqa: PLC0415
-    from habitprint.plots import save_chart  # noqa: PLC0415
+    from habitprint.plots import chart_output  # noqa: PLC0415
 
     rendered, name = LAYOUTS[evidence.experiment.layout](evidence), evidence.experiment.name
-    write_table(rendered.table, out / f"{name}.csv", overwrite=True)
-    files = [f"{name}.csv"]
+    outputs = [table_output(rendered.table, out / f"{name}.csv")]
     if isinstance(rendered, Drawing):
-        for file in (f"{name}.svg", f"{name}.png"):
-            save_chart(rendered.chart, out / file, overwrite=True)
-            files.append(file)
-    return rendered, files
+        outputs += [chart_output(rendered.chart, out / f"{name}{ending}") for ending in (".svg", ".png")]
+    return rendered, outputs
 
 
 def _sizes(evidence: Evidence) -> list[str]:
@@ -225,8 +225,9 @@ def write_index(made: Reproduction, out: Path) -> None:
     new = {report.name for report in made.reports}
     earlier = (report for report in read_index(out) if report.name not in new)
     every = Reproduction((*made.reports, *earlier), made.seconds)
-    write_text(out / INDEX, json.dumps(every.to_json(), ensure_ascii=False, indent=2) + "\n", overwrite=True)
-    write_text(out / "index.md", "\n".join(_index_page(every.reports, made)), overwrite=True)
+    facts = json.dumps(every.to_json(), ensure_ascii=False, indent=2) + "\n"
+    page = "\n".join(_index_page(every.reports, made))
+    write_all([text_output(out / INDEX, facts), text_output(out / "index.md", page)], overwrite=True)
 
 
 def read_index(out: Path) -> list[Report]:
@@ -238,8 +239,8 @@ def read_index(out: Path) -> list[Report]:
     []
     """
     try:
-        return msgspec.json.decode((out / INDEX).read_bytes(), type=_Index).experiments
-    except (OSError, msgspec.MsgspecError):
+        return msgspec.json.decode(read_text(out / INDEX, why="it lists results"), type=_Index).experiments
+    except (InputError, RecursionError, msgspec.MsgspecError):
         return []
 
 

@@ -1,10 +1,12 @@
 """Do the work of any number of experiments, in parallel and only what is not there yet, and write their files."""
 
+import hashlib
 import math
 import os
 import threading
 import time
 import warnings
+import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
@@ -19,14 +21,16 @@ from habitprint.experiments.pages import Report, Reproduction, write_experiment,
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment
 from habitprint.experiments.workshop import Workshop, measure
-from habitprint.files import write_text
+from habitprint.files import check_folder, telling_of, write_text
+from habitprint.inputs import read_text
 from habitprint.progress import Progress, silent
 
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"
 WORDS = "Results of single computations of habitprint reproduce. Without this folder they are computed anew.\n"
-SCHEMA = 3  # to be raised when the same job on the same data would have another result, or another form of it
+SCHEMA = 4  # to be raised when the same job on the same data would have another result, or another form of it
 MEMORY = 4e9  # bytes, of all matchings that run at the same time
+LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same time
 PATIENCE = 0.2  # seconds between two looks at the workers, so that a stop is prompt
 MANY = 50_000  # users, where a job does not say how many
 
@@ -54,20 +58,33 @@ class Store:
     """
 
     def __init__(self, out: Path) -> None:
+        self.out = out
         self.folder = out / FOLDER / f"{version('habitprint')}-{SCHEMA}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (out / FOLDER / NOTE).write_text(WORDS, encoding="utf-8")
+
+    def make(self) -> None:
+        """Make the folder, if it is not there: not before there is something to be written, so that none is left."""
+        if not self.folder.is_dir():
+            with telling_of(self.folder):
+                self.folder.mkdir(parents=True, exist_ok=True)
+                (self.out / FOLDER / NOTE).write_text(WORDS, encoding="utf-8")
 
     def get(self, key: str) -> Done | None:
-        """Return the result that is kept under a key; None if there is none, or none that can be read."""
+        """Return the result that is kept under a key; None if there is none, or it was damaged."""
         try:
-            return Done.from_text((self.folder / f"{key}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, KeyError, msgspec.MsgspecError):
+            digest, _, text = read_text(self.folder / f"{key}.json", why="it is a result").partition("\n")
+            return Done.from_text(text) if digest == _digest(text) else None
+        except (ValueError, KeyError, TypeError, RecursionError, zlib.error, msgspec.MsgspecError):
             return None
 
     def put(self, key: str, done: Done) -> None:
-        """Keep a result."""
-        write_text(self.folder / f"{key}.json", done.to_text(), overwrite=True)
+        """Keep a result, with its hash before it."""
+        self.make()
+        text = done.to_text()
+        write_text(self.folder / f"{key}.json", f"{_digest(text)}\n{text}", overwrite=True)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def make_output(out: Path, *, force: bool = False) -> Store:
@@ -81,7 +98,7 @@ def make_output(out: Path, *, force: bool = False) -> Store:
     ...     make_output(Path(folder) / "paper").folder == store.folder
     True
     """
-    if out.exists() and not out.is_dir():
+    if os.path.lexists(out) and not out.is_dir():
         raise InputError(f"{out} is a file", why="the output is a folder", fix="choose another name: --out DIR")
     if out.is_dir() and not (out / FOLDER / NOTE).is_file() and not force and any(out.iterdir()):
         raise InputError(
@@ -95,15 +112,8 @@ def make_output(out: Path, *, force: bool = False) -> Store:
             why="the output is made within an existing folder",
             fix=f"make it first: mkdir -p '{out.parent}'",
         )
-    try:
-        out.mkdir(exist_ok=True)
-        return Store(out)
-    except OSError as error:
-        raise InputError(
-            f"cannot write into {out}: {error.strerror}",
-            why="results are kept there as they come",
-            fix="choose a folder that you may write into",
-        ) from error
+    check_folder(out, overwrite=True)
+    return Store(out)
 
 
 class StoppedError(Exception):
@@ -117,6 +127,7 @@ def run_jobs(
     *,
     seed: int = 0,
     n_workers: int | None = None,
+    max_memory: float = MEMORY,
     progress: Progress = silent,
 ) -> Generator[tuple[Job, Done, bool], None, None]:
     """Yield each job with its result and whether it was computed now, in the order in which they are ready.
@@ -133,7 +144,9 @@ def run_jobs(
     store
         Where results are kept.
     n_workers
-        Threads; None for as many as there are cores. Dones do not depend on it.
+        Threads; None for as many as there are cores and there is memory for. Results do not depend on it.
+    max_memory
+        Bytes, of all matchings that run at the same time.
 
     Examples
     --------
@@ -158,7 +171,7 @@ def run_jobs(
             missing.append(job)
         else:
             yield job, kept, False
-    n_workers = n_workers or os.cpu_count() or 1
+    n_workers = n_workers or workers_for(max_memory)
     workshop, clock = Workshop(sources), _Clock(missing, progress)
 
     def keep(job: Job, result: Done) -> None:
@@ -168,9 +181,20 @@ def run_jobs(
         (n_workers, [job for job in missing if not job.is_alone]),
         (1, [job for job in missing if job.is_alone]),
     ):
-        for job, result in _run(group, workshop, seed, at_once, clock, keep):
+        for job, result in _run(group, workshop, seed, at_once, max_memory / at_once, clock, keep):
             clock.done(job)
             yield job, result, True
+
+
+def workers_for(max_memory: float, n_cores: int | None = None) -> int:
+    """Return how many matchings may run at the same time: one on each core, if there is memory for so many.
+
+    Examples
+    --------
+    >>> workers_for(4e9, n_cores=2), workers_for(4e9, n_cores=64), workers_for(1e8, n_cores=64)
+    (2, 4, 1)
+    """
+    return max(1, min(n_cores or os.cpu_count() or 1, int(max_memory // LEAST_MEMORY)))
 
 
 class _Clock:
@@ -215,6 +239,7 @@ def _run(
     workshop: Workshop,
     seed: int,
     n_workers: int,
+    max_memory: float,
     clock: _Clock,
     keep: Callable[[Job, Done], None],
 ) -> Iterator[tuple[Job, Done]]:
@@ -228,7 +253,7 @@ def _run(
 
     def work(job: Job) -> Done:
         watch("", 0, 0)
-        result = measure(job, workshop, seed, max_memory=MEMORY / n_workers, progress=watch)
+        result = measure(job, workshop, seed, max_memory=max_memory, progress=watch)
         keep(job, result)  # here, so that a stop loses nothing that is complete
         return result
 
@@ -254,6 +279,7 @@ def reproduce(
     seed: int = 0,
     is_quick: bool = False,
     n_workers: int | None = None,
+    max_memory: float = MEMORY,
     progress: Progress = silent,
 ) -> Reproduction:
     """Compute experiments and write their files into a folder, each as soon as its results are complete.
@@ -293,6 +319,7 @@ def reproduce(
         for one, own in jobs.items():
             if one not in reports and not missing[one]:
                 n_computed = len(computed.intersection(own))
+                store.make()
                 reports[one] = write_experiment(
                     one, done, sources, out, seed=seed, is_quick=is_quick, n_computed=n_computed
                 )
@@ -301,7 +328,7 @@ def reproduce(
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # what few places lead to is the point of some figures
         finish()
         every = [job for own in jobs.values() for job in own]
-        work = run_jobs(every, sources, store, seed=seed, n_workers=n_workers, progress=progress)
+        work = run_jobs(every, sources, store, seed=seed, n_workers=n_workers, max_memory=max_memory, progress=progress)
         with closing(work):  # so that no thread works on when something goes wrong here
             for job, result, is_new in work:
                 done[job] = result
@@ -311,5 +338,6 @@ def reproduce(
                     own.discard(job)
                 finish()
     made = Reproduction(tuple(reports[one] for one in jobs), time.perf_counter() - start)
+    store.make()
     write_index(made, out)
     return made

@@ -20,6 +20,7 @@ from habitprint.grids import Box
 from habitprint.mappings import PlaceMapping
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
+from habitprint.tables import collect
 
 FORTNIGHT = ConsecutiveWeeks("2012-04-09")
 TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks
@@ -72,6 +73,8 @@ class DataSource:
         Another one means other data, so that older results are stale.
     open
         Reads or makes it; None if there is none.
+    files
+        What is read, as far as it is somebody's own.
     """
 
     name: DataName
@@ -79,6 +82,7 @@ class DataSource:
     kind: DataKind
     fingerprint: str
     open: Callable[[], Data] | None
+    files: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +190,8 @@ def _sample(events: Events, n_users: int | None, seed: int) -> Events:
     """Return the events of some users, drawn by the seed."""
     if n_users is None:
         return events
-    users = events.usable.select("user").unique().collect(engine="streaming")["user"].sort()
+    (everybody,) = collect([events.usable.select("user").unique()], events.source)
+    users = everybody["user"].sort()
     kept = users.gather(np.sort(np.random.default_rng(seed).permutation(users.len())[:n_users]))
     return events.leave_out(~pl.col("user").is_in(kept.implode()), "the user was not drawn")
 

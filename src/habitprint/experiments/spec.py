@@ -1,5 +1,6 @@
 """What an experiment is: data that says what varies, over which values, how often, and what is done each time."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -17,6 +18,8 @@ from habitprint.experiments.jobs import (
     Setting,
     Task,
 )
+
+MOST_JOBS = 100_000  # of one part of an experiment
 
 Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
 Bound = Literal["", "more than", "up to"]
@@ -149,6 +152,13 @@ class Part:
                 fix="give both or none",
             )
         require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
+        n_jobs = max(1, len(self.values)) * self.repeats * len(self.tasks)
+        if n_jobs > MOST_JOBS:
+            raise InputError(
+                f"{n_jobs:,} attacks" if n_jobs < sys.maxsize else "attacks without end",
+                why=f"values, repeats and attacks multiply, and more than {MOST_JOBS:,} would take for ever",
+                fix="use fewer repeats, or fewer values",
+            )
 
     @property
     def name(self) -> str:

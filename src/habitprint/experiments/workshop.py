@@ -48,6 +48,7 @@ from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
+from habitprint.tables import collect
 from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID, common_users
 
@@ -107,7 +108,9 @@ class Workshop:
     @_once
     def users(self, name: DataName) -> pl.Series:
         """Return all users of the data, in order: a user's number in it is the same in all periods and settings."""
-        return self.data(name).events.usable.select("user").unique().collect(engine="streaming")["user"].sort()
+        events = self.data(name).events
+        (users,) = collect([events.usable.select("user").unique()], events.source)
+        return users["user"].sort()
 
     @_once
     def split(self, name: DataName, last_day: DayName | None, side: float | None) -> Split:
@@ -140,11 +143,11 @@ class Workshop:
         is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
         points = data.events.leave_out(~is_inside, OUTSIDE)
         parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
-        released, known = (
-            mobility_chains(parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon").collect())
-            for part in (RELEASED, KNOWN)
-        )
-        return released, known
+        sides = [
+            parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon") for part in (RELEASED, KNOWN)
+        ]
+        released, known = collect(sides, data.events.source)
+        return mobility_chains(released), mobility_chains(known)
 
 
 def _grid(data: Data, side: float) -> Grid:
@@ -397,7 +400,8 @@ def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
     data, side = workshop.data(job.data), job.setting.side
     assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
     grid = Grid(side, data.box)
-    places = grid.place(data.events).usable.select("place").unique().collect(engine="streaming")["place"].sort()
+    (squares,) = collect([grid.place(data.events).usable.select("place").unique()], data.events.source)
+    places = squares["place"].sort()
     row, column = np.divmod(places.to_numpy(), grid.n_columns)
     # Neighbours in a row of squares are one run.
     is_first = np.ones(len(row), np.bool_)
@@ -417,7 +421,7 @@ def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
     assert data.box is not None, "squares are laid over positions"  # noqa: S101
     within = Grid(SQUARE, data.box).place(data.events)
     week = local_weeks(data.events.time_zone, WEEKS_FROM).alias("week")
-    active = within.usable.select("user", week).unique().sort("user", "week").collect()
+    (active,) = collect([within.usable.select("user", week).unique().sort("user", "week")], data.events.source)
     start = day_of_week_zero(WEEKS_FROM)
     rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())
     return ActiveWeeks(rows=tuple(rows))

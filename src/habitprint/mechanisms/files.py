@@ -2,9 +2,7 @@
 
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,8 +11,9 @@ import msgspec
 import polars as pl
 
 from habitprint.errors import InputError, is_whole
-from habitprint.files import OWNER_ONLY, check_target, draft, move_into_place
+from habitprint.files import OWNER_ONLY, check_target, drafting, telling_of
 from habitprint.histograms import read_histograms
+from habitprint.inputs import read_text, reading, require_file
 from habitprint.mechanisms.coarsening import Coarsen, Coarsened
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Grouped
@@ -200,18 +199,8 @@ def write_checked(
     check_release_target(path, overwrite=overwrite)
     for key in keys:
         check_writable(key, overwrite=overwrite)
-    with ExitStack() as drafts:
-        folders: dict[Path, Path] = {}
-
-        def made_for(target: Path) -> Path:
-            """Return where to make a file: in a folder beside its place, which nobody else can look into."""
-            place = target.absolute().parent
-            if place not in folders:
-                folders[place] = drafts.enter_context(draft(target))
-                folders[place].mkdir(mode=0o700)
-            return folders[place] / target.name
-
-        made = made_for(path)
+    with drafting() as drafts, telling_of(path):
+        made = drafts.of(path)
         write_table(release.histograms.to_table(), made)
         # What is told follows from the file, as anybody reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
@@ -220,14 +209,12 @@ def write_checked(
         owner_file(made).touch(mode=OWNER_ONLY)
         _write_json(record, owner_file(made))
         for key, table in keys.items():
-            write_table(table, made_for(key))
-            made_for(key).chmod(OWNER_ONLY)
+            write_table(table, drafts.of(key), is_private=True)
         checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
             raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
-        # The table comes last: where it is, all that belongs to it is too.
-        targets = [*keys, owner_file(path), sidecar(path), path]
-        _move_together({target: made_for(target) for target in targets}, overwrite=overwrite)
+        # The table comes last: where it is, all that belongs to it is too, and its key first of all.
+        drafts.move([*keys, owner_file(path), sidecar(path), path], overwrite=overwrite)
     return checks
 
 
@@ -257,34 +244,6 @@ def _owner_to_json(
 
 def _write_json(value: dict[str, Any], path: Path) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
-
-
-def _move_together(made: Mapping[Path, Path], *, overwrite: bool) -> None:
-    """Give complete files their names, all of them; if one cannot have its name, everything is as it was before."""
-    done: list[tuple[Path, Path | None]] = []
-    try:
-        for target, file in made.items():
-            before = _kept_aside(target, file) if overwrite else None
-            move_into_place(file, target, overwrite=overwrite)
-            done.append((target, before))
-    except BaseException:
-        for target, before in reversed(done):
-            if before is None:
-                target.unlink()
-            else:
-                before.replace(target)
-        raise
-
-
-def _kept_aside(target: Path, file: Path) -> Path | None:
-    if not target.exists():
-        return None
-    before = file.with_name(f"{file.name}.before")
-    try:
-        before.hardlink_to(target)
-    except OSError:  # a file system without hard links
-        shutil.copy2(target, before)
-    return before
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
@@ -356,10 +315,11 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
 
 
 def _read_json(beside: Path, path: Path) -> dict[str, Any]:
+    why = f"{beside.name} tells what was done to {path} and what it guarantees"
+    text = read_text(beside, why=why, fix="keep the two files together as habitprint protect wrote them")
     try:
-        told = json.loads(beside.read_text("utf-8"))
-    except OSError as error:
-        raise _not_there(error, beside, path) from error
+        told = json.loads(text, parse_constant=float.fromhex)  # which refuses NaN and Infinity: they are no JSON
+        json.dumps(told, ensure_ascii=False).encode()  # and so are halves of letters
     except (ValueError, RecursionError) as error:
         raise _unreadable(beside, "it is not JSON") from error
     if not isinstance(told, dict):
@@ -370,18 +330,10 @@ def _read_json(beside: Path, path: Path) -> dict[str, Any]:
 def _is_as_written(told: Mapping[str, Any], beside: Path, path: Path) -> bool:
     if not isinstance(told.get("sha256"), str):
         raise _unreadable(beside, "it has no SHA-256 of the table")
-    try:
-        return bool(told["sha256"] == sha256_of(path))
-    except OSError as error:
-        raise _not_there(error, beside, path) from error
-
-
-def _not_there(error: OSError, beside: Path, path: Path) -> InputError:
-    return InputError(
-        f"cannot read {error.filename or beside}: {error.strerror or error}",
-        why=f"{beside.name} tells what was done to {path} and what it guarantees",
-        fix="keep the two files together as habitprint protect wrote them",
-    )
+    why, fix = f"{beside.name} tells of it", "keep the two files together as habitprint protect wrote them"
+    table = require_file(path, why=why, fix=fix)
+    with reading(table, why=why, fix=fix):
+        return bool(told["sha256"] == sha256_of(table))
 
 
 def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:

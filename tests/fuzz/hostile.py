@@ -1,0 +1,731 @@
+"""Make inputs that nobody should ever have to read: every format, damaged, nested, swollen, mistaken, hostile."""
+
+import datetime as dt
+import gzip
+import hashlib
+import json
+import os
+import random
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+
+import habitprint as hp
+
+Random = random.Random
+CONTROLS = [
+    "\x1b[2J",
+    "\x1b]0;evil\x07",
+    "\u202eabc",
+    "\x9b2J",
+    "\x00",
+    "\x08\x08",
+    "\x7f",
+    "\u2028",
+    "\ufeff",
+    "\ufffd",
+]
+IDS = [
+    "[/]x",
+    "[bold]",
+    "[link=x]y",
+    ":smile:",
+    "=1+1",
+    "+x",
+    "-x",
+    "@x",
+    "'=x",
+    "''",
+    "\tx",
+    "a\rb",
+    "a\nb",
+    "a,b",
+    'a"b',
+    " ",
+    "é",
+    "007",
+    "7",
+    "-5",
+    "1e3",
+    "nan",
+    "null",
+    "None",
+    "true",
+    "x" * 3000,
+    "%s%n",
+    "${HOME}",
+    "../../x",
+    "<script>",
+    *CONTROLS,
+]
+NUMBERS = [
+    "",
+    "0",
+    "-1",
+    "1.5",
+    "1e400",
+    "-0",
+    "NaN",
+    "inf",
+    "9" * 40,
+    "9007199254740993",
+    "0x10",
+    "1_000",
+    "1,5",
+    "٣",
+    "1e-320",
+]
+TIMES = [
+    "",
+    "2012-13-45",
+    "0000-00-00",
+    "9999-12-31 23:59:59",
+    "12/04/2012",
+    "1333965600",
+    "now",
+    "2012-04-09T10:00:00+05:30",
+    "2012-02-30",
+    "-2012-04-09",
+    "10000-01-01",
+    "2012-04-09 24:00:00",
+    "2012-04-09 10:00:00 Z",
+]
+VALUES: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    -1,
+    1,
+    2,
+    1.5,
+    -0.0,
+    1e308,
+    10**30,
+    2**53 + 1,
+    -(10**18),
+    "",
+    "x",
+    "all",
+    "nan",
+    "\x1b[2J",
+    "[/]",
+    [],
+    [[]],
+    {},
+    {"x": 1},
+    [1, "a"],
+    ["a", "a"],
+    "x" * 5000,
+]
+OPTIONS = [
+    "1" + "0" * 400,
+    "-1",
+    "0",
+    "1e400",
+    "nan",
+    "inf",
+    "",
+    " ",
+    "[/]x",
+    "\x1b[2J",
+    "é",
+    "1.5",
+    "2",
+    "x" * 5000,
+    "--",
+    "-",
+    "9" * 25,
+    "../x",
+    "∞",
+]
+KEYS = ["name", "steps", "sha256", "facts", "words", "copied", "k", "__class__", "", "\x1b[2J", "é"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """Hold a command, and the folder that it is run in: files by name, and what makes others, such as pipes."""
+
+    kind: str
+    words: list[str]
+    files: dict[str, bytes]
+    make: list[Callable[[Path], object]] = field(default_factory=list)
+
+
+def case_of(seed: int, number: int) -> Case:
+    """Return one case: the same for the same seed and number."""
+    rng = Random(f"{seed}-{number}")
+    (kind,) = rng.choices(list(KINDS), [weight for _, weight in KINDS.values()])
+    return KINDS[kind][0](rng)
+
+
+@cache
+def good() -> dict[str, bytes]:
+    """Return files that are as they should be; what is hostile begins as one of them."""
+    released, known = hp.datasets.town(8, 5, seed=1)
+    events = "user,time,place\n" + "".join(
+        f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
+        for user in range(6)
+        for day in range(14)
+        for turn in range(2)
+    )
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        hp.tables.write_table(released.to_table(), folder / "a.csv")
+        hp.tables.write_table(known.to_table(), folder / "b.csv")
+        hp.tables.write_table(released.to_table(), folder / "a.parquet")
+        (folder / "e.csv").write_text(events)
+        (folder / "e.tsv").write_text(events.replace(",", "\t"))
+        (folder / "e.csv.gz").write_bytes(gzip.compress(events.encode(), mtime=0))
+        frame = pl.read_csv(folder / "e.csv", try_parse_dates=True)
+        frame.write_parquet(folder / "e.parquet")
+        frame.with_columns(pl.col("time").cast(pl.String)).write_ndjson(folder / "e.ndjson")
+        places = sorted({*released.places, *known.places})
+        (folder / "map.csv").write_text("place,to\n" + "".join(f"{place},d{i % 2}\n" for i, place in enumerate(places)))
+        (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
+        (folder / "users.csv").write_text("user\nu0\nu1\nu2\n")
+        hp.write_release(
+            hp.microaggregate(hp.coarsen(released, hp.read_place_mapping(folder / "map.csv")), k=2),
+            folder / "safer.csv",
+        )
+        found = hp.audit((released, known), target=0.5, noise=False)
+        hp.write_audit(found, folder / "audit")
+        (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
+        (folder / "report.json").write_bytes((folder / "audit" / "report.json").read_bytes())
+        (folder / "mine.toml").write_text(
+            'name = "mine"\ntitle = "Mine"\nweights = ["l1"]\nrepeats = 1\nclaims = ["falls"]\n[events]\n'
+            'file = "e.csv"\nuser = "user"\n[periods]\nweeks = "2012-04-09"\n[vary]\nn_users = [3]\n'
+            "[setting]\nn_top = 4\n"
+        )
+        return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def damaged(rng: Random, content: bytes) -> bytes:
+    """Return bytes with something done to them."""
+    damaged = bytearray(content)
+    for _ in range(rng.choice([1, 1, 1, 2, 5])):
+        at = rng.randrange(len(damaged) + 1)
+        match rng.randrange(6):
+            case 0 if damaged:
+                damaged[at % len(damaged)] ^= 1 << rng.randrange(8)
+            case 1:
+                del damaged[at:]
+            case 2:
+                del damaged[at : at + rng.randrange(1, 30)]
+            case 3:
+                damaged[at:at] = rng.randbytes(rng.randrange(1, 20))
+            case 4:
+                damaged[at:at] = rng.choice(
+                    [b"\x00", b"\r", b"\n\n", b'"', b",", b"\xff\xfe", b"\x1b[2J", b"'", b"\t", b"\xc3"]
+                )
+            case _:
+                damaged[at:at] = damaged[at : at + rng.randrange(1, 200)]
+    return bytes(damaged)
+
+
+def _cells(rng: Random, text: str, separator: str) -> bytes:
+    """Return a text table with some cells that somebody should not have written; quoted as they should be, or not."""
+    rows = [line.split(separator) for line in text.splitlines()]
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        row = rng.choice(rows)
+        value = rng.choice(rng.choice([IDS, NUMBERS, TIMES]))
+        row[rng.randrange(len(row))] = (
+            json.dumps(value, ensure_ascii=False).replace('\\"', '""') if rng.random() < 0.3 else value
+        )
+    match rng.randrange(8):
+        case 0:
+            rng.choice(rows).append("more")
+        case 1:
+            rng.choice(rows).pop()
+        case 2:
+            rows.insert(rng.randrange(len(rows)), [""])
+        case 3:
+            rows[0] = rows[0] + rows[0]
+        case _:
+            pass
+    end = rng.choice(["\n", "\n", "\n", "\r\n", "\r"])
+    return end.join(separator.join(row) for row in rows).encode("utf-8", "surrogatepass") + end.encode()
+
+
+def _hostile_ids(rng: Random, text: str) -> bytes:
+    """Return a table of text with well-quoted ids that would do something on a terminal or in a spreadsheet."""
+    chosen = {f"{kind}{n}": rng.choice(IDS) for kind in ("u", "p", "user", "place") for n in range(6)}
+    lines = [line.split(",") for line in text.splitlines()]
+    quoted = [[_quoted(chosen.get(cell, cell)) for cell in line] for line in lines[1:]]
+    return "\n".join(",".join(line) for line in [lines[0], *quoted]).encode() + b"\n"
+
+
+def _quoted(cell: str) -> str:
+    return '"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\r\n') else cell
+
+
+def _nodes(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in list(items):
+        found.append((value, key))
+        _nodes(child, found)
+    return found
+
+
+def _mistaken(rng: Random, value: Any) -> Any:
+    """Return a structure with values where others belong."""
+    value = json.loads(json.dumps(value))
+    for _ in range(rng.choice([1, 1, 1, 2, 4])):
+        nodes = _nodes(value, [])
+        if not nodes:
+            return value
+        parent, key = rng.choice(nodes)
+        match rng.randrange(8):
+            case 0:
+                del parent[key]
+            case 1 if isinstance(parent, dict):
+                parent[rng.choice(KEYS)] = deepcopy(rng.choice(VALUES))
+            case 2 if isinstance(parent, list):
+                parent.insert(key, deepcopy(rng.choice(parent)))
+            case 3:
+                parent[key] = deepcopy(rng.choice(nodes)[0])
+            case _:
+                parent[key] = deepcopy(rng.choice(VALUES))
+    return value
+
+
+def _json(rng: Random, content: bytes) -> bytes:
+    """Return JSON that is damaged or mistaken."""
+    match rng.randrange(10):
+        case 0 | 1 | 2:
+            return damaged(rng, content)
+        case 3:
+            depth = rng.choice([900, 5_000, 100_000])
+            return b"[" * depth + b"]" * depth if rng.random() < 0.5 else b'{"steps":' * depth + b"1" + b"}" * depth
+        case 4:
+            text = content.decode()
+            for name in rng.sample(["0", "2", '"', "true", "null"], 2):
+                text = text.replace(name, rng.choice(["NaN", "1e999", "9" * 5000, '"\\ud800"', "-Infinity", '""']), 1)
+            return text.encode()
+        case _:
+            return json.dumps(_mistaken(rng, json.loads(content))).encode()
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(key)} = {_toml_value(child)}" for key, child in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml_value, value)) + "]"
+    return '""' if value is None else json.dumps(value)
+
+
+TOML_VALUES = [
+    "1979-05-27",
+    "1979-05-27T07:32:00Z",
+    "07:32:00",
+    "inf",
+    "nan",
+    "-1",
+    "0",
+    "1e400",
+    "9" * 30,
+    "9" * 5000,
+    "[]",
+    "[[1]]",
+    "{}",
+    '""',
+    "true",
+    '"x"',
+    '["a", "a"]',
+    "[1, 2]",
+    "1000000000",
+    '"\\u0000"',
+    '"\\u001b[2J"',
+    '"[/]"',
+    '"index"',
+    '"../x"',
+    "[" * 2000 + "]" * 2000,
+    '["joint", "one-by-one"]',
+    '["l1", "dot"]',
+    '"2012-04-10"',
+    '[["2012-04-09", "2012-04-12"], ["2012-04-13", "2012-04-20"]]',
+]
+TOML_NAMES = [
+    "name",
+    "title",
+    "about",
+    "x",
+    "weights",
+    "methods",
+    "claims",
+    "repeats",
+    "log",
+    "file",
+    "user",
+    "time",
+    "place",
+    "lat",
+    "lon",
+    "time_zone",
+    "time_format",
+    "on_bad_rows",
+    "box",
+    "weeks",
+    "ranges",
+    "halves",
+    "busiest",
+    "first_day",
+    "n_users",
+    "n_released",
+    "n_common",
+    "last_day",
+    "n_top",
+    "seen_top",
+    "side",
+    "k",
+    "events",
+    "periods",
+    "vary",
+    "setting",
+    "oops",
+]
+
+
+def _toml(rng: Random) -> Case:
+    content = good()["mine.toml"]
+    if rng.random() < 0.3:
+        content = damaged(rng, content)
+    else:
+        lines = content.decode().splitlines()
+        for _ in range(rng.choice([1, 1, 2, 3])):
+            at = rng.randrange(len(lines) + 1)
+            line = f"{rng.choice(TOML_NAMES)} = {rng.choice(TOML_VALUES)}"
+            if rng.random() < 0.5 and at < len(lines):
+                name = lines[at].partition(" =")[0]
+                lines[at] = f"{name} = {rng.choice(TOML_VALUES)}"
+            else:
+                lines.insert(at, line)
+        content = "\n".join(lines).encode()
+    return Case(
+        "experiment", ["reproduce", "bad.toml", "--out", "out"], {"bad.toml": content, "e.csv": good()["e.csv"]}
+    )
+
+
+def _stored(rng: Random) -> Case:
+    """Return a folder of results in which one is damaged: it is computed again."""
+    files = {"mine.toml": good()["mine.toml"], "e.csv": good()["e.csv"]}
+
+    def spoil(folder: Path) -> None:
+        from in_process import run  # noqa: PLC0415 - only this kind needs a run before the run
+
+        run(["reproduce", "mine.toml", "--out", "out"], folder)
+        for file in sorted((folder / "out").rglob("*.json")):
+            content = file.read_bytes()
+            if rng.random() < 0.3:
+                file.write_bytes(damaged(rng, content))
+            elif file.name == "index.json":
+                file.write_bytes(_json(rng, content))
+            else:  # with a hash that fits, as somebody would write it who wants to be believed
+                body = _json(rng, content.partition(b"\n")[2])
+                file.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+
+    return Case("stored result", ["reproduce", "mine.toml", "--out", "out"], files, [spoil])
+
+
+def _events(rng: Random) -> Case:
+    name = rng.choice(["e.csv", "e.csv", "e.tsv", "e.ndjson", "e.parquet", "e.csv.gz"])
+    content = good()[name]
+    if name in {"e.csv", "e.tsv"} and rng.random() < 0.6:
+        content = _cells(rng, content.decode(), "," if name == "e.csv" else "\t")
+    elif name == "e.ndjson" and rng.random() < 0.7:
+        lines = content.decode().splitlines()
+        for at in rng.sample(range(len(lines)), rng.choice([1, 3])):
+            depth = rng.choice([900, 20_000])
+            nested = '{"user":"a","time":"2012-04-09","place":"x","z":' + "[" * depth + "]" * depth + "}"
+            lines[at] = rng.choice([json.dumps(_mistaken(rng, json.loads(lines[at]))), nested, "[]", "7", ""])
+        content = "\n".join(lines).encode()
+    elif name == "e.csv.gz" and rng.random() < 0.4:
+        content = gzip.compress(damaged(rng, good()["e.csv"]), mtime=0)
+    else:
+        content = damaged(rng, content)
+    bad = "bad" + name[1:]
+    more = rng.choice([[], [], ["--on-bad-rows", "fail"], ["--halves"], ["--by-hours", "6"], ["--users", "all"]])
+    split = ["split", bad, "--released", "r.csv", "--known", "k.parquet", *more]
+    words = rng.choice([["inspect", bad], ["inspect", bad, "--json"], split])
+    return Case(f"events {name[1:]}", words, {bad: content})
+
+
+def _odd_parquet(rng: Random) -> Case:
+    """Return Parquet files with columns of types that have no business there."""
+    n = 6
+    day = dt.date(2012, 4, 9)
+    odd: list[Any] = [
+        [[1]] * n,
+        [{"a": 1}] * n,
+        [b"\xff"] * n,
+        [Decimal("1.5")] * n,
+        [dt.timedelta(1)] * n,
+        [dt.time(1)] * n,
+        [True] * n,
+        [day] * n,
+        [None] * n,
+        [1.5] * n,
+        [float("nan")] * n,
+        pl.Series([12_726_000] * n, dtype=pl.Int32).cast(pl.Date),
+        [2**60] * n,
+        pl.Series([2**63] * n, dtype=pl.UInt64),
+        pl.Series(["a"] * n, dtype=pl.Categorical),
+        [""] * n,
+        [rng.choice(IDS)] * n,
+        pl.Series([2**62] * n).cast(pl.Datetime("us")),
+        pl.Series([1] * n, dtype=pl.Int8),
+        [[]] * n,
+        [dt.datetime(1, 1, 1, tzinfo=dt.UTC)] * n,
+        pl.Series([2**53 + 1] * n),
+        pl.Series([-(2**63)] * n),
+        [[["x"]]] * n,
+    ]
+    columns: dict[str, Any] = {
+        "user": [f"u{i % 3}" for i in range(n)],
+        "place": [f"p{i}" for i in range(n)],
+        "count": list(range(1, n + 1)),
+        "time": [dt.datetime(2012, 4, 9 + i, tzinfo=dt.UTC) for i in range(n)],
+    }
+    for column in rng.sample(list(columns), rng.choice([1, 1, 2])):
+        columns[column] = rng.choice(odd)
+    words = rng.choice(
+        [
+            ["inspect", "bad.parquet"],
+            ["match", "bad.parquet", "b.csv"],
+            ["match", "a.csv", "b.csv", "--truth", "bad.parquet"],
+            ["protect", "bad.parquet", "--suppress-below", "2", "--out", "o.parquet"],
+            ["split", "bad.parquet", "--released", "r.csv", "--known", "k.csv"],
+            ["inspect", "bad.parquet", "--time-format", "seconds", "--seconds", "count"],
+        ]
+    )
+
+    def write(folder: Path) -> None:
+        pl.DataFrame(columns).write_parquet(folder / "bad.parquet")
+
+    return Case("odd parquet", words, {name: good()[name] for name in ("a.csv", "b.csv")}, [write])
+
+
+def _table(rng: Random) -> Case:
+    name = rng.choice(["a.csv", "a.csv", "a.parquet"])
+    content = good()[name]
+    content = _cells(rng, content.decode(), ",") if name == "a.csv" and rng.random() < 0.6 else damaged(rng, content)
+    bad = "bad" + name[1:]
+    words = rng.choice(
+        [
+            ["match", bad, "b.csv", "--json"],
+            ["match", "b.csv", bad, "--truth", "same-id"],
+            ["match", bad, "b.csv", "--out", "o.csv", "--duplicates", "sum"],
+            ["path", bad, "b.csv", "--out", "o.csv"],
+            ["protect", bad, "--k", "2", "--out", "o.csv"],
+            ["protect", bad, "--round-to", "2", "--out", "o.parquet", "--known", "b.csv"],
+        ]
+    )
+    return Case(f"table {name[1:]}", words, {bad: content, "b.csv": good()["b.csv"]})
+
+
+def _beside(rng: Random) -> Case:
+    """Return tables that are read beside others: truths, mappings, lists of users."""
+    name, words = rng.choice(
+        [
+            ("truth.csv", ["match", "a.csv", "b.csv", "--truth", "bad.csv"]),
+            ("map.csv", ["protect", "a.csv", "--coarsen", "bad.csv", "--out", "o.csv"]),
+            ("users.csv", ["split", "e.csv", "--users", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
+            ("map.csv", ["split", "e.csv", "--map", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
+        ]
+    )
+    content = good()[name]
+    content = _cells(rng, content.decode(), ",") if rng.random() < 0.6 else damaged(rng, content)
+    return Case(
+        f"beside {name}", words, {"bad.csv": content, **{file: good()[file] for file in ("a.csv", "b.csv", "e.csv")}}
+    )
+
+
+def _sidecar(rng: Random) -> Case:
+    names = ["safer.csv", "safer.csv.json", "safer.csv.owner.json"]
+    files = {name: good()[name] for name in (*names, "b.csv")}
+    bad = rng.choice(names)
+    files[bad] = _json(rng, files[bad]) if bad.endswith(".json") else damaged(rng, files[bad])
+    words = rng.choice([["check", "safer.csv"], ["check", "safer.csv", "--json"], ["match", "safer.csv", "b.csv"]])
+    return Case("sidecar", words, files)
+
+
+def _advice(rng: Random) -> Case:
+    files = {"advice.json": _json(rng, good()["advice.json"]), "a.csv": good()["a.csv"]}
+    return Case("advice", ["protect", "a.csv", "--advice", "advice.json", "--out", "o.csv"], files)
+
+
+def _ids(rng: Random) -> Case:
+    files = {name: _hostile_ids(rng, good()[name].decode()) for name in ("a.csv", "b.csv", "e.csv")}
+    words = rng.choice(
+        [
+            ["match", "a.csv", "b.csv"],
+            ["match", "a.csv", "b.csv", "--json", "--truth", "same-id"],
+            ["match", "a.csv", "b.csv", "--out", "o.csv"],
+            ["inspect", "e.csv"],
+            ["inspect", "e.csv", "--json"],
+            ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
+            ["protect", "a.csv", "--top-places", "2", "--out", "o.csv", "--keep-ids"],
+            ["protect", "a.csv", "--merge-rare", "2", "--out", "o.csv", "--known", "b.csv", "--json"],
+        ]
+    )
+    return Case("hostile ids", words, files)
+
+
+def _columns(rng: Random) -> Case:
+    hostile = rng.choice(IDS)
+    name, rest = rng.choice([("e.csv", ["inspect", "bad.csv"]), ("a.csv", ["match", "bad.csv", "b.csv"])])
+    content = good()[name].decode().replace(rng.choice(["user", "place", "time", "count"]), _quoted(hostile), 1)
+    more = ["--user", hostile] if name == "e.csv" and rng.random() < 0.5 and "\x00" not in hostile else []
+    return Case("hostile columns", [*rest, *more], {"bad.csv": content.encode(), "b.csv": good()["b.csv"]})
+
+
+def _options(rng: Random) -> Case:
+    command, options = rng.choice(
+        [
+            (
+                ["match", "a.csv", "b.csv"],
+                ["--size", "--seed", "--max-memory", "--epsilon", "--weight", "--method", "--truth", "--out"],
+            ),
+            (["path", "a.csv", "b.csv"], ["--seed", "--max-memory", "--weight", "--truth", "--out", "--plot"]),
+            (
+                ["protect", "a.csv", "--out", "o.csv"],
+                [
+                    "--k",
+                    "--top-places",
+                    "--merge-rare",
+                    "--suppress-below",
+                    "--round-to",
+                    "--limit-contribution",
+                    "--coarsen",
+                    "--pseudonyms",
+                ],
+            ),
+            (
+                ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
+                [
+                    "--active",
+                    "--by-hours",
+                    "--side",
+                    "--box",
+                    "--weeks",
+                    "--ranges",
+                    "--days",
+                    "--time-zone",
+                    "--time-format",
+                    "--columns",
+                    "--users",
+                    "--map",
+                    "--release-span",
+                    "--user",
+                    "--place",
+                    "--lat",
+                    "--seconds",
+                ],
+            ),
+            (["inspect", "e.csv"], ["--time-zone", "--time-format", "--columns", "--user", "--lat", "--seconds"]),
+            (["check", "safer.csv"], ["--json"]),
+            (["reproduce", "mine.toml", "--out", "out"], ["--seed", "--events", "--user", "--lat", "--max-memory"]),
+            (["datasets", "make", "cdr", "--out", "o.csv", "--users", "20"], ["--seed", "--antennas"]),
+        ]
+    )
+    option = rng.choice(options)
+    files = {name: good()[name] for name in ("a.csv", "b.csv", "e.csv", "safer.csv", "safer.csv.json", "mine.toml")}
+    words = [*command, option, *([] if option == "--json" else [rng.choice(OPTIONS)])]
+    return Case("option", words, files)
+
+
+def _places(rng: Random) -> Case:
+    """Return names of files that are something else: pipes, links that lead nowhere or around, folders, devices."""
+    target = rng.choice(
+        [
+            "a.csv",
+            "e.csv",
+            "e.csv.gz",
+            "e.parquet",
+            "mine.toml",
+            "safer.csv.json",
+            "advice.json",
+            "safer.csv.owner.json",
+        ]
+    )
+
+    def loop(path: Path) -> None:
+        path.symlink_to(path.name)
+
+    def dangling(path: Path) -> None:
+        path.symlink_to("nowhere")
+
+    def device(path: Path) -> None:
+        path.symlink_to("/dev/zero")
+
+    makers: list[Callable[[Path], object]] = [os.mkfifo, loop, dangling, device, Path.mkdir]
+    make = rng.choice(makers)
+    words = {
+        "a.csv": ["match", "a.csv", "b.csv"],
+        "e.csv": ["inspect", "e.csv"],
+        "e.csv.gz": ["inspect", "e.csv.gz"],
+        "e.parquet": ["split", "e.parquet", "--released", "r.csv", "--known", "k.csv"],
+        "mine.toml": ["reproduce", "mine.toml", "--out", "out"],
+        "safer.csv.json": rng.choice([["check", "safer.csv"], ["match", "safer.csv", "b.csv"]]),
+        "safer.csv.owner.json": ["match", "safer.csv", "b.csv"],
+        "advice.json": ["protect", "a.csv", "--advice", "advice.json"],
+    }[target]
+    files = {name: content for name, content in good().items() if name != target}
+    return Case("no regular file", words, files, [lambda folder: make(folder / target)])
+
+
+def _outputs(rng: Random) -> Case:
+    """Return outputs that cannot be written, or must not be."""
+    name = rng.choice(["o.csv", "o.csv.json", "o.csv.key.csv", "o.csv.owner.json", "r.csv", "k.csv", "out", "o.svg"])
+
+    def folder_in_the_way(path: Path) -> None:
+        path.mkdir()
+        (path / "x").touch()
+
+    def link(path: Path) -> None:
+        path.symlink_to("nowhere/x")
+
+    makers: list[Callable[[Path], object]] = [folder_in_the_way, link, Path.touch, os.mkfifo]
+    make = rng.choice(makers)
+    words = {
+        "r.csv": ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
+        "k.csv": ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
+        "out": rng.choice(
+            [["audit", "a.csv", "b.csv", "--no-noise", "--out", "out"], ["reproduce", "mine.toml", "--out", "out"]]
+        ),
+        "o.svg": ["path", "a.csv", "b.csv", "--plot", "o.svg", "--out", "o.csv"],
+    }.get(name, ["protect", "a.csv", "--k", "2", "--out", "o.csv"])
+    if name not in {"r.csv", "k.csv", "out", "o.svg"} and rng.random() < 0.3:
+        words = ["match", "a.csv", "b.csv", "--out", name if name.endswith(".csv") else "o.csv"]
+    return Case("output in the way", words, dict(good()), [lambda folder: make(folder / name)])
+
+
+def _report(rng: Random) -> Case:
+    more = rng.choice([[], ["--json"], ["--out", "page.html"]])
+    files = {"bad.json": _json(rng, good()["report.json"]), "report.json": good()["report.json"]}
+    return Case("stored audit", ["compare", "report.json", "bad.json", *more], files)
+
+
+KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
+    "events": (_events, 25),
+    "table": (_table, 20),
+    "odd parquet": (_odd_parquet, 12),
+    "beside": (_beside, 10),
+    "sidecar": (_sidecar, 12),
+    "advice": (_advice, 6),
+    "experiment": (_toml, 8),
+    "stored result": (_stored, 1),
+    "hostile ids": (_ids, 8),
+    "hostile columns": (_columns, 5),
+    "option": (_options, 10),
+    "no regular file": (_places, 6),
+    "output in the way": (_outputs, 4),
+    "stored audit": (_report, 4),
+}

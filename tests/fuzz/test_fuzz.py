@@ -1,0 +1,36 @@
+"""Whatever a file holds, a command ends with a right result or says what, why and how to fix it: nothing else happens.
+
+`make test` looks at the same inputs each time, `make fuzz` at thousands of fresh ones: FUZZ_SEED and FUZZ_INPUTS.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hostile import KINDS, case_of
+from laws import faults_of
+
+SEED = int(os.environ.get("FUZZ_SEED", "1"))
+N_INPUTS = int(os.environ.get("FUZZ_INPUTS", "500"))
+BATCH = 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, N_INPUTS, BATCH))
+def test_no_input_surprises(first: int) -> None:
+    bad: list[str] = []
+    for number in range(first, min(first + BATCH, N_INPUTS)):
+        case = case_of(SEED, number)
+        with TemporaryDirectory(prefix="fuzz-") as folder:
+            bad += [
+                f"{number} ({case.kind}): {' '.join(case.words)[:120]!r}: {fault}"
+                for fault in faults_of(case, Path(folder))
+            ]
+    assert not bad, f"seed {SEED}:\n" + "\n".join(bad)
+
+
+def test_every_kind_of_input_is_tried() -> None:
+    tried = Counter(case_of(1, number).kind.split()[0] for number in range(300))
+    assert {name.split()[0] for name in KINDS} == set(tried) - {""}
