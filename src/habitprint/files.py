@@ -1,6 +1,7 @@
 """Write files and folders whole or not at all: beside their place first, and moved there when complete."""
 
 import ctypes
+import errno
 import functools
 import os
 import re
@@ -85,6 +86,8 @@ class Drafts:
         done: list[Path] = []
         try:
             for target in reversed(targets) if overwrite else ():
+                if target.is_dir() and not target.is_symlink():
+                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
                 aside = self.of(target).with_name(f"{target.name}.before")
                 with suppress(FileNotFoundError):
                     target.rename(aside)

@@ -12,7 +12,7 @@ from habitprint.cli.protect import checks_to_json, describe_proven
 from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
 from habitprint.mechanisms import check_guarantees, proven_share, read_release
-from habitprint.mechanisms.files import read_sidecar, sidecar
+from habitprint.mechanisms.files import find_strangers, read_sidecar, sidecar
 
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
 
@@ -25,8 +25,11 @@ def check(
 ) -> None:
     """Check the guarantees of a release on the file itself, and what anybody could identify at most.
 
-    What it promises is in the JSON file beside it, and so is the SHA-256 of the table.
-    The exit code is 1 if a promise is broken or the table is another.
+    What it promises is in the JSON file beside it, and so is the SHA-256 of the table:
+    both say that it is unchanged since that file was written, not who wrote it.
+    Whatever is in the table besides a release is found: other columns, rows of zeros, metadata, ids that are not fresh.
+    Promises that no look at a file can confirm are listed as such.
+    The exit code is 1 if a promise is broken, the table is another, or holds something else.
 
     [bold]Example[/bold]
 
@@ -39,22 +42,25 @@ def check(
             why=f"{sidecar(release_file)} lists no guarantee, so there is nothing to check",
             fix="protect it first, for example with --k 10",
         )
-    checks = check_guarantees(release)
+    checks, strangers = check_guarantees(release), find_strangers(release_file)
     # Identical rows cannot be told apart unless something else tells: their ids would.
     proven = proven_share(release) if release.has_fresh_ids else None
     if as_json:
         found = {
             "file": str(release_file),
             "is_as_written": is_as_written,
+            "strangers": strangers,
             "guarantees": checks_to_json(checks),
             "proven": None if proven is None else asdict(proven),
         }
         print_json(found)
     else:
-        same = "the very table" if is_as_written else "not the table"
-        rows = [(ANSWERS[is_as_written], f"{release_file.name} is {same} that was written, by its SHA-256")]
+        changed = "unchanged" if is_as_written else "not the same"
+        rows = [(ANSWERS[is_as_written], f"{release_file.name} is {changed} since its .json was written (SHA-256)")]
+        besides = ", ".join(strangers) or "nothing"
+        rows.append((ANSWERS[not strangers], f"it holds a release and, besides: {besides}"))
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
         rows.append(describe_proven(proven))
         Screen().print(facts(rows))
-    if not is_as_written or any(check.holds is False for check in checks):
+    if not is_as_written or strangers or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import msgspec
@@ -24,7 +25,7 @@ from habitprint.mechanisms.pseudonyms import Pseudonymised
 from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
-from habitprint.tables import check_writable, write_table
+from habitprint.tables import check_writable, read_table, write_table
 
 STEPS: dict[str, type[Facts]] = {
     kind.name: kind
@@ -46,6 +47,8 @@ PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
     "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
     "keep-places-and-rest": lambda part: _keep_places_and_rest(part["places"], part["rest"]),
 }
+COLUMNS = ("user", "place", "count")  # of a release
+OF_PARQUET = frozenset({"ARROW:schema"})  # what every Parquet file of ours holds besides its columns
 Record = TypeVar("Record", Losses, InputFile)
 
 
@@ -282,6 +285,54 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
     return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
+
+
+def find_strangers(path: str | os.PathLike[str]) -> list[str]:
+    r"""Return what a file holds that a release has no business to hold, in words; nothing if it is clean.
+
+    A release has the columns user, place and count, counts above zero, one way to write them, nothing else in a Parquet
+    file, and fresh ids where it says so: whatever else is there could name somebody. Bytes that no reader of Parquet
+    looks at are not looked at here either.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "safer.csv"
+    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), file)
+    ...     before, somebody = find_strangers(file), read_table(file)["user"][0]
+    ...     _ = file.write_text(file.read_text() + f"{somebody},Jill,0\n")
+    ...     before, find_strangers(file)
+    ([], ['rows with a count of zero', 'numbers or lines written in another way'])
+    """
+    path = Path(path)
+    table = read_table(path)
+    found = [f"the column {name!r}" for name in table.columns if name not in COLUMNS]
+    if [name for name in table.columns if name in COLUMNS] != list(COLUMNS):
+        return [*found, "columns in another order"]
+    release = read_release(path)
+    if (table["count"].cast(pl.Float64, strict=False) == 0).any():
+        found.append("rows with a count of zero")
+    if path.suffix.lower() == ".parquet":
+        with reading(path, why="it is a Parquet file", fix="copy it again"):
+            found += [f"metadata {name!r}" for name in pl.read_parquet_metadata(path) if name not in OF_PARQUET]
+    elif not found or found == ["rows with a count of zero"]:
+        found += _written_otherwise(release, path)
+    sizes = {step.facts.n_bytes for step in release.steps if isinstance(step.facts, Pseudonymised)}
+    users = release.histograms.users
+    if sizes and not users.cast(pl.String).str.contains(rf"^[0-9a-f]{{{2 * min(sizes)}}}$").all():
+        found.append("user ids that are not the fresh ones that it tells of")
+    return found
+
+
+def _written_otherwise(release: Release, path: Path) -> list[str]:
+    """Say whether lines of a CSV file are not as we would write the same numbers; in whichever order."""
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / path.name
+        write_table(release.histograms.to_table(), again)
+        is_same = sorted(again.read_bytes().split(b"\n")) == sorted(path.read_bytes().split(b"\n"))
+    return [] if is_same else ["numbers or lines written in another way"]
 
 
 def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str] | None = None) -> OwnerRecord:
