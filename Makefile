@@ -1,7 +1,7 @@
 # make demo   sets everything up and shows the main job on built-in data
 # make test   sets everything up and runs every test
 # make check  lint, types and the fast tests
-# make fuzz   asks every law of the tests about fresh examples
+# make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
 # make picture  draws docs/demo.svg anew
@@ -52,8 +52,15 @@ test: $(READY) lint browser
 check: $(READY) lint
 	$(BIN)/python -m pytest --numprocesses 2 -m "not slow" --hypothesis-profile quick
 
+# The seed is printed, so that what it finds can be found again: make fuzz FUZZ_SEED=…
+FUZZ_SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+fuzz: export FUZZ_SEED := $(FUZZ_SEED)
+fuzz: export FUZZ_INPUTS ?= 10000
+fuzz: export FUZZ_KILLS ?= 200
 fuzz: $(READY)
+	@echo "seed $(FUZZ_SEED): $(FUZZ_INPUTS) inputs, $(FUZZ_KILLS) kills"
 	$(BIN)/python -m pytest --numprocesses 2 -m hypothesis --hypothesis-profile fuzz
+	$(BIN)/python -m pytest --numprocesses 2 tests/fuzz tests/faults
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -82,12 +82,13 @@ class Drafts:
         if overwrite and len(targets) == 1:
             self.of(targets[0]).replace(targets[0])
             return
+        for target in targets:
+            if target.is_dir() and not target.is_symlink():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
         before: list[tuple[Path, Path]] = []
         done: list[Path] = []
         try:
             for target in reversed(targets) if overwrite else ():
-                if target.is_dir() and not target.is_symlink():
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
                 aside = self.of(target).with_name(f"{target.name}.before")
                 with suppress(FileNotFoundError):
                     target.rename(aside)

@@ -54,7 +54,7 @@ COMMANDS = {
     "match": ["match", "a.csv", "b.csv", "--out", "pairs.csv"],
     "split": ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
     "protect": ["protect", "a.csv", "--k", "4", "--out", "safer.csv"],
-    "audit": ["audit", "a.csv", "b.csv", "--no-noise", "--out", "audit"],
+    "audit": ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"],
     "reproduce": ["reproduce", "mine.toml", "--out", "paper"],
 }
 # What belongs together, in the order in which it appears: whoever sees the last sees all.
@@ -62,7 +62,7 @@ TOGETHER = {
     "match": ["pairs.csv"],
     "split": ["r.csv", "k.csv"],
     "protect": ["safer.csv.key.csv", "safer.csv.owner.json", "safer.csv.json", "safer.csv"],
-    "audit": ["audit/report.html", "audit/record.html", "audit/record.md", "audit/report.json", "audit/users.parquet"],
+    "audit": ["found/report.html", "found/record.html", "found/record.md", "found/report.json", "found/users.parquet"],
     "reproduce": ["paper/mine.csv", "paper/mine.svg", "paper/mine.png", "paper/mine.md"],
 }
 
