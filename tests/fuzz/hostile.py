@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 import habitprint as hp
+from habitprint.weighing import WEIGHTS, write_weight
 
 Random = random.Random
 CONTROLS = [
@@ -197,6 +198,7 @@ def good() -> dict[str, bytes]:
         )
         found = hp.audit((released, known), target=0.5, noise=False)
         hp.write_audit(found, folder / "audit")
+        write_weight(WEIGHTS["l1"], folder / "weight.json")
         (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
         (folder / "report.json").write_bytes((folder / "audit" / "report.json").read_bytes())
         (folder / "mine.toml").write_text(
@@ -707,6 +709,12 @@ def _outputs(rng: Random) -> Case:
     return Case("output in the way", words, dict(good()), [lambda folder: make(folder / name)])
 
 
+def _weight(rng: Random) -> Case:
+    files = {"weight.json": _json(rng, good()["weight.json"]), "a.csv": good()["a.csv"], "b.csv": good()["b.csv"]}
+    words = rng.choice([["match", "a.csv", "b.csv"], ["path", "a.csv", "b.csv", "--out", "o.csv"]])
+    return Case("weight", [*words, "--weight", "weight.json"], files)
+
+
 def _report(rng: Random) -> Case:
     more = rng.choice([[], ["--json"], ["--out", "page.html"]])
     files = {"bad.json": _json(rng, good()["report.json"]), "report.json": good()["report.json"]}
@@ -720,6 +728,7 @@ KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
     "beside": (_beside, 10),
     "sidecar": (_sidecar, 12),
     "advice": (_advice, 6),
+    "weight": (_weight, 5),
     "experiment": (_toml, 8),
     "stored result": (_stored, 1),
     "hostile ids": (_ids, 8),

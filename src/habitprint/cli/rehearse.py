@@ -1,17 +1,15 @@
 """``habitprint rehearse``: which attack identifies most, tried on tables of which the truth is known."""
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, Options, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.say import print_copied
+from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
@@ -131,7 +129,7 @@ def rehearse(
     if out is not None:
         check_target(out, overwrite=force)
         refuse_inputs(out, released_file, known_file, tables.truth)
-    notes = Console(stderr=True, highlight=False)
+    notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         both = replace(tables, truth=tables.truth or SAME_ID).read(released_file, known_file, progress=progress)
         found = rehearse_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
@@ -141,7 +139,7 @@ def rehearse(
     if as_json:
         _print_json(found, out)
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     screen.print(_as_table(found))
     screen.print(found.words, soft_wrap=True, markup=False)
     screen.print(f"What the learned weight counts: {found.lesson.words}", soft_wrap=True, markup=False)
@@ -181,4 +179,4 @@ def _print_json(found: Rehearsal, out: Path | None) -> None:
         ],
         "out": None if out is None else str(out),
     }
-    typer.echo(json.dumps(facts, ensure_ascii=False))
+    print_json(facts)

@@ -185,7 +185,7 @@ def print_chosen(notes: Console, words: str | None) -> None:
     note: Rehearsed on 80 people.
     """
     if words is not None:
-        _note(notes, words)
+        print_note(notes, words)
 
 
 def print_caveats(notes: Console, released: Histograms, known: Histograms, result: Evaluation | None = None) -> None:

@@ -8,9 +8,12 @@ import msgspec
 
 from habitprint.errors import InputError
 from habitprint.files import write_text
+from habitprint.inputs import read_text
 from habitprint.weighing.definitions import Term, Weight
 
 SCHEMA = "habitprint-weight/1"
+WHY = "a weight says which evidence counts when two users are compared"
+FIX = "take a file that habitprint rehearse wrote, or the name of a built-in weight"
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -49,16 +52,15 @@ def read_weight(path: str | os.PathLike[str]) -> Weight:
     --------
     >>> read_weight("no-such-file.json")
     Traceback (most recent call last):
-    habitprint.errors.InputError: cannot read no-such-file.json: No such file or directory
+    habitprint.errors.InputError: cannot read no-such-file.json: there is no such file
       why: a weight says which evidence counts when two users are compared
       fix: take a file that habitprint rehearse wrote, or the name of a built-in weight
     """
     path = Path(path)
+    text = read_text(path, why=WHY, fix=FIX)
     try:
-        found = msgspec.json.decode(path.read_bytes(), type=_Stored)
-    except OSError as error:
-        raise _refused(f"cannot read {path}: {error.strerror}") from error
-    except msgspec.MsgspecError as error:
+        found = msgspec.json.decode(text, type=_Stored)
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise _refused(f"{path} holds no weight: {error}") from error
     if found.schema != SCHEMA:
         raise _refused(f"{path} holds no weight: its schema is {found.schema!r}, not {SCHEMA!r}")
@@ -69,6 +71,6 @@ def read_weight(path: str | os.PathLike[str]) -> Weight:
 def _refused(what: str) -> InputError:
     return InputError(
         what,
-        why="a weight says which evidence counts when two users are compared",
-        fix="take a file that habitprint rehearse wrote, or the name of a built-in weight",
+        why=WHY,
+        fix=FIX,
     )
