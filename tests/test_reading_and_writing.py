@@ -147,7 +147,7 @@ def test_a_count_that_would_be_rounded_is_refused(tmp_path: Path, count: str) ->
         hp.read_histograms(tmp_path / "t.csv")
 
 
-def test_an_id_with_a_line_break_is_refused_in_counts_as_in_events(tmp_path: Path) -> None:
+def test_an_id_with_a_carriage_return_is_refused_in_counts_as_in_events(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b'user,place,count\n"a\rb",x,1\n')
-    with pytest.raises(hp.InputError, match="line break"):
+    with pytest.raises(hp.InputError, match="carriage return"):
         hp.read_histograms(tmp_path / "t.csv")

@@ -49,11 +49,11 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
             why="ids are text or integers; other types do not survive being written and read again",
             fix=f"convert '{column}' to text or to integers first",
         )
-    if ids.dtype == pl.String and (broken := ids.filter(ids.str.contains("[\r\n]"))).len():
+    if ids.dtype == pl.String and (broken := ids.filter(ids.str.contains("\r", literal=True))).len():
         raise InputError(
-            f"column '{column}' has ids with a line break in them, such as {first_few(broken.head(1))}",
-            why="a table of text has one line for each row, so that they would not survive",
-            fix="take the line breaks out of them",
+            f"column '{column}' has ids with a carriage return in them, such as {first_few(broken.head(1))}",
+            why="whether it ends a line of a text file is read differently by different programs",
+            fix="take it out of them",
         )
     return ids
 
