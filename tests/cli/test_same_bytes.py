@@ -104,5 +104,5 @@ REPORTS = ("report.html", "report.json", "record.html", "record.md", "advice.jso
 
 
 def without_hashes(content: bytes) -> bytes:
-    """Return text without hashes, whole or shortened, of inputs and of the parts of a page."""
-    return re.sub(rb"sha256-[A-Za-z0-9+/=]+|[0-9a-f]{8,64}", b"", content)
+    """Return text without hashes of inputs, and of the parts of a page that tell them."""
+    return re.sub(rb"sha256-[A-Za-z0-9+/=]+|\b[0-9a-f]{64}\b", b"", content)
