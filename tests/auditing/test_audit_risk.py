@@ -99,6 +99,21 @@ def test_totals_tell_where_places_do_not() -> None:
     assert attack(tables).rate.n_correct == pytest.approx(1)
 
 
+def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
+    """Everybody was at the one place released; what else the adversary knows drowns how often, unless he leaves it out."""
+    users = list(range(40))
+    here = pl.DataFrame({"user": users, "place": "here", "count": [3 * n + 1 for n in users]})
+    elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
+    released, known = (hp.Histograms.from_table(table) for table in (here, pl.concat([here, elsewhere])))
+    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    facts = attack_in_every_way(protected).facts
+    assert {fact.seen for fact in facts if fact.uses_totals} == {None, "other places left out"}
+    best = strongest_of(facts)
+    assert best.uses_totals
+    assert best.seen == "other places left out"
+    assert best.rate.value > 2 * max(fact.rate.value for fact in facts if fact.seen is None)
+
+
 def test_shares_betray_small_totals() -> None:
     habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
     shares = hp.release_shares(habits).histograms
