@@ -100,7 +100,7 @@ def test_totals_tell_where_places_do_not() -> None:
 
 
 def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
-    """Everybody was at the one place released; what else the adversary knows drowns how often, unless he leaves it out."""
+    """What else the adversary knows of people drowns how often they were at the one place released, unless left out."""
     users = list(range(40))
     here = pl.DataFrame({"user": users, "place": "here", "count": [3 * n + 1 for n in users]})
     elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
