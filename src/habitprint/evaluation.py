@@ -1,14 +1,15 @@
 """How many users an attack identifies, and how sure that is."""
 
+import math
 import warnings
 from dataclasses import dataclass
 from typing import Any
 
 from habitprint.errors import NoCommonUserWarning
-from habitprint.expectation import expect_joint, expect_one_by_one
+from habitprint.expectation import expect_joint, expect_one_by_one, user_chances
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
-from habitprint.rates import Interval, Rate
+from habitprint.rates import Interval, IntervalMethod, Rate
 from habitprint.truth import SAME_ID, common_users
 
 RATES = ("accuracy", "precision", "cluster_accuracy")
@@ -147,23 +148,27 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
             NoCommonUserWarning,
             stacklevel=2,
         )
-    expect = expect_one_by_one if matching.method == "one-by-one" else expect_joint
-    expected = expect(matching, released, known, common)
+    is_joint = matching.method != "one-by-one"
+    expected = (expect_joint if is_joint else expect_one_by_one)(matching, released, known, common)
+    method = IntervalMethod.JOINT if is_joint else IntervalMethod.SEEKERS
+    squares = math.fsum(user_chances(matching, released, known, common) ** 2)
     n_common = common.n
     n_pairs = released.n_users * known.n_users
     by_chance = matching.size * n_common / n_pairs
+    by_chance_alike = matching.size * expected.n_alike / n_pairs
     return Evaluation(
         expected_correct=expected.correct,
         n_common=n_common,
         size=matching.size,
         n_guesses=matching.n_guesses,
         n_ignored=common.n_ignored,
-        accuracy_rate=_rate(expected.correct, n_common, by_chance),
-        precision_rate=_rate(expected.correct, matching.size, by_chance),
-        cluster_rate=_rate(expected.clustered, n_common, matching.size * expected.n_alike / n_pairs),
+        accuracy_rate=Rate.of_sums(expected.correct, squares, n_common, by_chance / n_common, method)
+        if n_common
+        else None,
+        precision_rate=Rate.of_sums(expected.correct, squares, matching.size, by_chance / matching.size, method)
+        if matching.size
+        else None,
+        cluster_rate=Rate.of(expected.clustered, n_common, by_chance_alike / n_common, method=method)
+        if n_common
+        else None,
     )
-
-
-def _rate(correct: float, n: int, by_chance: float) -> Rate | None:
-    """Return the rate of so many correct ones, where so many would be by chance; None if it is one of nobody."""
-    return Rate.of(correct, n, by_chance / n) if n else None

@@ -1,23 +1,68 @@
-"""A share of people or of claims: never without how many it is of, its interval, and what chance alone would give."""
+"""A share of people or of claims: never without how many it is of, its interval, and what chance alone would give.
+
+An interval must hold what is expected of other people of the same kind. Wilson's does if people are found or not, each
+for himself. Here they are found with a *chance* (one in ten, among ten who are alike), which varies less than yes and
+no; and whom an attack takes for somebody, it has missed himself: mistakes come in pairs or more, and vary more. So the
+variance is that of the chances, times a factor measured once for each kind of attack (``benchmarks/coverage.py``).
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from scipy.special import ndtri
 
+from habitprint.arrays import Floats
 from habitprint.errors import InputError
 from habitprint.words import at_most, percent
 
 LEVEL = 0.95  # of every interval that decides something
-WILSON = "Wilson's score interval"
 NEWCOMBE = "Newcombe's hybrid score interval"
+MOST = 0.25  # the variance of a share at most
 
 Interval = tuple[float, float]
 
 
+class IntervalMethod(StrEnum):
+    """Name whose an interval is, by how the people whom it is about depend on each other.
+
+    ``INDEPENDENT``: they do not. ``JOINT``: all were matched at once. ``ONE_BY_ONE``: each was matched alone, and a
+    name that was given several times counts for one. ``SEEKERS``: each was matched alone, and everybody counts who was
+    given the right name. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
+
+    Examples
+    --------
+    >>> [method.factor for method in IntervalMethod]
+    [1.0, 2.3, 1.75, 1.75, 1.0]
+    """
+
+    INDEPENDENT = "Wilson's score interval"
+    JOINT = "Wilson's score interval, with the variance of chances in a joint matching"
+    ONE_BY_ONE = "Wilson's score interval, with the variance of chances one by one, everybody counted once"
+    SEEKERS = "Wilson's score interval, with the variance of chances one by one"
+    STUDENT = "Student's interval of the mean"
+
+    @property
+    def factor(self) -> float:
+        """Return how many times as much as for independent people the variance of a rate is, at most (measured)."""
+        return FACTORS.get(self, 1.0)
+
+    def count_variance(self, rate: float, variance: float) -> float:
+        """Return the variance of one person's chance as it counts for the interval of a rate."""
+        counted = self.factor * variance
+        # Seekers depend on each other only where they are alike, and then chances vary less than yes and no.
+        return min(counted, rate * (1 - rate)) if self is IntervalMethod.SEEKERS else counted
+
+
+FACTORS = {IntervalMethod.JOINT: 2.3, IntervalMethod.ONE_BY_ONE: 1.75, IntervalMethod.SEEKERS: 1.75}
+
+
 @dataclass(frozen=True)
 class Rate:
-    """Hold a share, of how many it is, its interval, and the same share by chance. Made by `Rate.of`.
+    """Hold a share, of how many it is, its interval, and the same share by chance.
+
+    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from how likely each of them is found.
 
     Parameters
     ----------
@@ -31,6 +76,9 @@ class Rate:
         The same share for pairs drawn at random.
     level, method
         How often such an interval holds the true share, and whose it is.
+    variance
+        Of one person's chance: value · (1 − value) if everybody is found for sure or not at all, else less. The most
+        that it can be, where a file of an earlier version does not tell.
 
     Examples
     --------
@@ -48,13 +96,100 @@ class Rate:
     high: float
     by_chance: float
     level: float = LEVEL
-    method: str = WILSON
+    method: IntervalMethod = IntervalMethod.INDEPENDENT
+    variance: float = MOST
 
     @classmethod
-    def of(cls, n_correct: float, n: int, by_chance: float, level: float = LEVEL) -> "Rate":
-        """Return the rate of so many of so many, with Wilson's interval."""
-        low, high = wilson_interval(n_correct, n, level)
-        return cls(float(n_correct), n, min(n_correct / n, 1.0), low, high, by_chance, level)
+    def of(
+        cls,
+        n_correct: float,
+        n: int,
+        by_chance: float,
+        level: float = LEVEL,
+        method: IntervalMethod = IntervalMethod.INDEPENDENT,
+    ) -> "Rate":
+        """Return the rate of so many of so many, each of whom is found for sure or not at all."""
+        _require_rate(n_correct, n)
+        value = min(n_correct / n, 1.0)
+        return cls._of_variance(n_correct, n, by_chance, level, method, value * (1 - value))
+
+    @classmethod
+    def of_chances(
+        cls, chances: Floats, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
+    ) -> "Rate":
+        """Return the rate of people who are found with some chances; n − len(chances) more are not found.
+
+        Parameters
+        ----------
+        chances
+            How likely each person is found, from 0 to 1.
+        n
+            Of how many people the rate is.
+        method
+            How they were matched.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> in_groups = Rate.of_chances(np.full(100, 0.1), 100, 0.01, IntervalMethod.JOINT)
+        >>> in_groups.interval_words, Rate.of(10, 100, 0.01).interval_words
+        ('9.6% to 13.4%', '5.5% to 17.5%')
+        """
+        n_correct = min(math.fsum(chances), float(n))  # rounding must not find more people than there are
+        return cls.of_sums(n_correct, math.fsum(chances**2), n, by_chance, method, level)
+
+    @classmethod
+    def pooled(cls, rates: Sequence["Rate"]) -> "Rate":
+        """Return the rate of the people of several rates together, each of whom is in one of them.
+
+        Examples
+        --------
+        >>> pooled = Rate.pooled([Rate.of(10, 40, 1 / 40), Rate.of(30, 60, 1 / 60)])
+        >>> pooled == Rate.of(40, 100, 2 / 100)
+        True
+        """
+        n, first = sum(rate.n for rate in rates), rates[0]
+        n_correct = math.fsum(rate.n_correct for rate in rates)
+        squares = math.fsum(rate.squares for rate in rates)
+        by_chance = math.fsum(rate.by_chance * rate.n for rate in rates) / n
+        return cls.of_sums(n_correct, squares, n, by_chance, first.method, first.level)
+
+    @classmethod
+    def of_sums(
+        cls,
+        n_correct: float,
+        squares: float,
+        n: int,
+        by_chance: float,
+        method: IntervalMethod,
+        level: float = LEVEL,
+    ) -> "Rate":
+        """Return the same from the sum of the chances and the sum of their squares.
+
+        Examples
+        --------
+        >>> Rate.of_sums(10.0, 1.0, 100, 0.01, IntervalMethod.JOINT).interval_words
+        '9.6% to 13.4%'
+        """
+        _require_rate(n_correct, n)
+        value = min(n_correct / n, 1.0)
+        variance = min(max(squares / n - value * value, 0.0), value * (1 - value))  # rounding must not pass the ends
+        return cls._of_variance(n_correct, n, by_chance, level, method, variance)
+
+    @classmethod
+    def _of_variance(
+        cls, n_correct: float, n: int, by_chance: float, level: float, method: IntervalMethod, variance: float
+    ) -> "Rate":
+        value = min(n_correct / n, 1.0)
+        # Those who are found are found with this chance, on average: 1/k in groups of k.
+        typical = value + variance / value if value else 1.0
+        low, high = _score_interval(value, n, level, method.count_variance(value, variance), typical)
+        return cls(float(n_correct), n, value, low, high, by_chance, level, method, variance)
+
+    @property
+    def squares(self) -> float:
+        """Return the sum of the squares of the chances."""
+        return self.n * (self.variance + self.value**2)
 
     def among(self, n: int) -> "Rate":
         """Return the same number of correct claims as a share of more people, whom the attack could not name.
@@ -64,7 +199,18 @@ class Rate:
         >>> Rate.of(6, 60, by_chance=1 / 60).among(120).value
         0.05
         """
-        return Rate.of(self.n_correct, n, self.by_chance * self.n / n, self.level)
+        by_chance = self.by_chance * self.n / n
+        return Rate.of_sums(self.n_correct, self.squares, n, by_chance, self.method, self.level)
+
+    def at(self, level: float) -> "Rate":
+        """Return the same rate with an interval of another level.
+
+        Examples
+        --------
+        >>> Rate.of(6, 60, by_chance=1 / 60).at(0.9) == Rate.of(6, 60, 1 / 60, level=0.9)
+        True
+        """
+        return Rate._of_variance(self.n_correct, self.n, self.by_chance, level, self.method, self.variance)
 
     @property
     def interval(self) -> Interval:
@@ -161,16 +307,30 @@ def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:
     >>> low, round(high, 3)
     (0.0, 0.051)
     """
+    _require_rate(correct, n)
+    rate = min(correct / n, 1.0)
+    return _score_interval(rate, n, level, rate * (1 - rate), 1.0)
+
+
+def _require_rate(correct: float, n: int) -> None:
     if n < 1 or not 0 <= correct <= n * (1 + 1e-12):
         raise InputError(
             f"{correct} correct of {n}",
             why="a rate has at least one trial, and no more successes than trials",
             fix="give 0 ≤ correct ≤ n with n ≥ 1",
         )
+
+
+def _score_interval(rate: float, n: int, level: float, variance: float, typical: float) -> Interval:
+    """Return Wilson's interval for chances with a variance of their own: his, if it is rate · (1 − rate).
+
+    His is the interval of the people who were seen and of z² more who were not, half of them found. Here those who were
+    not seen are found for sure where the upper end is asked for, and with the typical chance at the lower one.
+    """
     z = float(ndtri(0.5 + level / 2))
-    rate = min(correct / n, 1.0)
-    middle = rate + z * z / (2 * n)
-    half = z * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
-    low, high = ((middle + sign * half) / (1 + z * z / n) for sign in (-1, 1))
-    # At 0 and at 1 the interval ends exactly there; rounding must not move it.
-    return (0.0 if correct <= 0 else max(low, 0.0)), (1.0 if correct >= n else min(high, 1.0))
+    low, high = (
+        (n * rate + z * z * found / 2 + sign * z * math.sqrt(n * variance + (z * found / 2) ** 2)) / (n + z * z)
+        for sign, found in ((-1, typical), (1, 1.0))
+    )
+    # At 0 and at 1 the interval ends exactly there; rounding must not move it, nor the rate out of it.
+    return (0.0 if rate <= 0 else min(max(low, 0.0), rate)), (1.0 if rate >= 1 else max(min(high, 1.0), rate))

@@ -6,7 +6,6 @@ counts are released. The auditor, who has the truth, goes further: he learns a w
 attacks the other half with it. The maximum counts.
 """
 
-import math
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +25,7 @@ from habitprint.matching import Matching, Method, match
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import Rate
+from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from habitprint.weighing.learned import fit_on_other_half
@@ -44,6 +43,12 @@ AttackMethod = Method | Literal["random"]  # the last looks at nothing
 NO_WEIGHT = "none"  # of that one
 ON_TRUTH = "learned on the truth"
 
+# Everybody is counted once, so one by one a name that is given to several rows ties their people to each other.
+INTERVALS: dict[Method, IntervalMethod] = {
+    "joint": IntervalMethod.JOINT,
+    "approximate": IntervalMethod.JOINT,
+    "one-by-one": IntervalMethod.ONE_BY_ONE,
+}
 TITLES: dict[AttackMethod, str] = {
     "joint": "All at once",
     "approximate": "All at once",
@@ -141,7 +146,7 @@ class Attempt:
     def rate_among(self, is_asked: Booleans) -> Rate:
         """Return the same rate among some of the people in both tables."""
         n = max(int(np.count_nonzero(is_asked)), 1)
-        return Rate.of(math.fsum(self.chances[is_asked]), n, self.rate.by_chance)
+        return Rate.of_chances(self.chances[is_asked], n, self.rate.by_chance, self.rate.method)
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +273,7 @@ def attack(
     fact = Attack(
         method,
         matching.weight_name,
-        Rate.of(min(math.fsum(chances), n), n, by_chance),
+        Rate.of_chances(chances, n, by_chance, INTERVALS[method]),
         matching.gap,
         matching.n_guesses,
         direction=direction if method == "one-by-one" else None,

@@ -148,8 +148,7 @@ def _differences(points: Sequence[Point]) -> str:
     ends = f"least with {least.label}, {_with_interval(least.rate)}, and most with {most.label}"
     # The two were picked out of all, so the difference is clear only where intervals are apart that all hold at once.
     level = 1 - (1 - LEVEL) / len(points)
-    low, high = (Rate.of(rate.n_correct, rate.n, rate.by_chance, level) for rate in (least.rate, most.rate))
-    is_clear = _change(low, high) == "rises"
+    is_clear = _change(least.rate.at(level), most.rate.at(level)) == "rises"
     conclusion = f"the difference is {'clear' if is_clear else 'not clear'}"
     return f"The share identified is {ends}, {_with_interval(most.rate)}: {conclusion}."
 
@@ -175,7 +174,7 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
         rates = [attack_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
-        points.append(Point(float(n // number), f"{n // number:,} people", _pooled(rates), n // number, number))
+        points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     how = (
         "The people were cut at random into groups, and each group was attacked as if there were no others."
         if n_groups
@@ -195,11 +194,6 @@ def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: 
     'all at once, l1'
     """
     return attack(tables, whole.matching.weight, method, seed=whole.matching.seed, progress=progress)
-
-
-def _pooled(rates: list[Rate]) -> Rate:
-    n = sum(rate.n for rate in rates)
-    return Rate.of(sum(rate.n_correct for rate in rates), n, sum(rate.by_chance * rate.n for rate in rates) / n)
 
 
 def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:

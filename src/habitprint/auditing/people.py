@@ -16,7 +16,7 @@ from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import Rate
+from habitprint.rates import IntervalMethod, Rate
 from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -125,7 +125,8 @@ def surest_claims(joint: Attempt, progress: Progress = silent) -> Rate:
 class _Ranked:
     """Hold the pairs of a joint attack with their margins and their chances of being right.
 
-    `in_order` says how many of the first claims, from the largest margin on, are right, for each number of them.
+    `in_order` says how many of the first claims, from the largest margin on, are right, for each number of them;
+    `squares_in_order` adds up the squares of their chances.
     """
 
     joint: Attempt
@@ -133,13 +134,15 @@ class _Ranked:
     margins: Floats
     chances: Floats
     in_order: Floats
+    squares_in_order: Floats
 
     @classmethod
     def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
         tables = joint.tables.as_attacked
         margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
         chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
-        return cls(joint, tables, margins, chances, _claims_by_margin(margins, chances))
+        in_order, squares = (_add_by_margin(margins, values) for values in (chances, chances**2))
+        return cls(joint, tables, margins, chances, in_order, squares)
 
     @property
     def by_chance(self) -> float:
@@ -153,7 +156,8 @@ class _Ranked:
         return self._precision(min(n, max(FEWEST_SUREST, math.ceil(SUREST_SHARE * n))))
 
     def _precision(self, n: int) -> Rate:
-        return Rate.of(min(float(self.in_order[n - 1]), n), n, self.by_chance)
+        n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
+        return Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
 
     def claims(self) -> list[Claims]:
         """Return the precision of the first claims, for some numbers of them."""
@@ -177,7 +181,7 @@ class _Ranked:
         classes = []
         for number, (low, high) in enumerate(pairwise(MARGINS)):
             inside = self.chances[which == number]
-            rate = Rate.of(math.fsum(inside), len(inside), self.by_chance) if len(inside) else None
+            rate = Rate.of_chances(inside, len(inside), self.by_chance, IntervalMethod.JOINT) if len(inside) else None
             classes.append(MarginClass(low, high, len(inside), rate))
         return tuple(classes)
 
@@ -208,15 +212,15 @@ def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
                     seed=matching.seed,
                     progress=progress,
                 )
-        correct = math.fsum(pair_chances(matching, tables.released, tables.known, tables.common))
-        claims.append(Claims("size", size, Rate.of(min(correct, size), size, _by_chance(tables))))
+        chances = pair_chances(matching, tables.released, tables.known, tables.common)
+        claims.append(Claims("size", size, Rate.of_chances(chances, size, _by_chance(tables), IntervalMethod.JOINT)))
     return claims
 
 
-def _claims_by_margin(margins: Floats, chances: Floats) -> Floats:
-    """Return how many of the first claims are right, for each number of them; equal margins in no order."""
+def _add_by_margin(margins: Floats, values: Floats) -> Floats:
+    """Return the sum of the values of the first claims, for each number of them; equal margins in no order."""
     _, which = np.unique(-margins, return_inverse=True)
-    mean = np.bincount(which, weights=chances) / np.bincount(which)
+    mean = np.bincount(which, weights=values) / np.bincount(which)
     return np.cumsum(mean[np.sort(which)])
 
 

@@ -544,7 +544,7 @@ def _mean(rates: Sequence[Rate]) -> Rate | None:
         return None
     n_correct, n, by_chance = (float(np.mean(values)) for values in zip(*map(_amounts, rates), strict=True))
     whole = max(round(n), 1)
-    return Rate.of(min(n_correct * whole / n, whole), whole, by_chance)
+    return Rate.of(min(n_correct * whole / n, whole), whole, by_chance, method=rates[0].method)
 
 
 def _amounts(rate: Rate) -> tuple[float, int, float]:

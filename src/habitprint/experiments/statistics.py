@@ -15,7 +15,7 @@ from habitprint.experiments.jobs import ALL, AttackResult, AttackTask, DataName,
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment, Judgement, Part, Published
 from habitprint.periods.dates import DAYS
-from habitprint.rates import Rate
+from habitprint.rates import IntervalMethod, Rate
 
 K = TypeVar("K")
 
@@ -23,7 +23,6 @@ LEVEL = 0.9  # of intervals
 CHANCE = (1 - LEVEL) / 2  # how often chance alone may look like a clear lead
 N_DRAWS = 3999  # of signs
 LEAST_P = 0.001  # below, so many draws say little more
-STUDENT = "Student's interval of the mean"
 
 
 def tenths(rate: float) -> str:
@@ -52,7 +51,7 @@ def mean(values: Iterable[float | None]) -> float | None:
 def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
     """Return the mean of accuracies with its 90% interval; None if there is none.
 
-    Of several repeats: Student's interval of their mean. Of a single one: Wilson's.
+    Of several repeats: Student's interval of their mean. Of a single one: its own.
 
     Examples
     --------
@@ -66,13 +65,14 @@ def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
         return None
     first = rates[0]
     if len(rates) == 1:
-        return Rate.of(first.n_correct, first.n, first.by_chance, LEVEL)
+        return first.at(LEVEL)
     value = math.fsum(one.value for one in rates) / len(rates)
     n_correct = math.fsum(one.n_correct for one in rates) / len(rates)
     by_chance = math.fsum(one.by_chance for one in rates) / len(rates)
     half = _student([one.value for one in rates], value)
     low, high = max(value - half, 0.0), min(value + half, 1.0)
-    return Rate(n_correct, first.n, value, low, high, by_chance, LEVEL, STUDENT)
+    variance = math.fsum(one.variance for one in rates) / len(rates)
+    return Rate(n_correct, first.n, value, low, high, by_chance, LEVEL, IntervalMethod.STUDENT, variance)
 
 
 def _student(values: Sequence[float], mean: float) -> float:
