@@ -1,16 +1,20 @@
 """Measure how often the interval of a rate holds what is expected: over independent samples of made-up people.
 
-    python benchmarks/coverage.py sample calls --out calls.parquet     # some minutes for each of calls, town, web
+    python benchmarks/coverage.py sample calls calls.parquet     # a quarter of an hour for each of calls, town, web
     python benchmarks/coverage.py show calls.parquet town.parquet web.parquet
+    python benchmarks/coverage.py advice calls advice.json       # how often the advice promises too much
 
-People of one source are drawn once, and cut into samples that share nobody. Every sample is attacked in several ways, as
-it is and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean over
-all samples. Samples are stored as their first two moments, so that intervals can be judged again in no time.
+People of one source are drawn once, and cut into samples that share nobody. Every sample is attacked in several ways,
+as it is and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean
+over all samples. Samples are stored as their first two moments, so that intervals can be judged again in no time.
 """
 
 import argparse
+import json
 import math
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +22,20 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, strongest_of
+from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
+from habitprint.auditing.candidates import Candidate
+from habitprint.auditing.search import Goal, find_protection
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import user_chances
+from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import common_users
 
-SIZES = {"calls": (100, 300, 1000, 2000), "town": (100, 300, 1000, 2000), "web": (100, 400)}
-N_SAMPLES = {100: 400, 300: 300, 400: 150, 1000: 200, 2000: 200}
-POOL = {"calls": 50_000, "town": 20_000, "web": 2_000}  # people drawn at a time
+SAMPLES = {
+    "calls": {100: 400, 300: 300, 1000: 200, 2000: 200},
+    "town": {100: 300, 300: 200, 1000: 150, 2000: 100},
+    "web": {100: 200, 400: 100},
+}
+POOL = {"calls": 50_000, "town": 10_000, "web": 2_000}  # people drawn at a time
 N_PLACES = 60  # of the town
 MECHANISMS = {
     "as it is": None,
@@ -34,7 +44,11 @@ MECHANISMS = {
     "counts from 3": hp.SuppressBelow(3),
 }
 SLOW = {("web", 400, "groups of 5")}  # too many sites
-MOST_IN_EVERY_WAY = 300  # people
+MOST_IN_EVERY_WAY = {"calls": 300, "town": 100, "web": 0}  # people in a sample
+COLUMNS = ("source", "users", "protection", "attack", "method", "n", "total", "squares")
+
+N_ADVICES, N_FRESH = 40, 20  # audits, and samples of fresh people for what is expected of a protection
+AUDITED = {"calls": (300, 0.15), "town": (200, 0.3)}  # people, and the target
 
 
 def draw(source: str, n_users: int, seed: int) -> TwoTables:
@@ -43,62 +57,176 @@ def draw(source: str, n_users: int, seed: int) -> TwoTables:
         return TwoTables(*hp.datasets.town(n_users, N_PLACES, seed=seed), truth="same-id")
     make = hp.datasets.calls_twin if source == "calls" else hp.datasets.web_twin
     events = make(n_users, seed=seed).events
-    start = events["time"].min().date().isoformat()  # type: ignore[union-attr]
+    start = events.select(pl.col("time").min().dt.date().cast(pl.String)).item()
     both = hp.split(hp.events_from_frame(events), hp.ConsecutiveWeeks(start))
     return TwoTables(both.released, both.known, "same-id")
 
 
-def samples(source: str, n_users: int, n_samples: int) -> Iterator[TwoTables]:
+def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> Iterator[TwoTables]:
     """Return so many samples of people, none of whom is in two of them."""
-    done, seed = 0, 0
+    done = 0
     while done < n_samples:
         people = draw(source, POOL[source], seed)
-        for sample in people.groups(people.n_people // n_users, seed):
-            if done < n_samples:
-                yield sample
-                done += 1
+        for sample in people.groups(people.n_people // n_users, seed)[: n_samples - done]:
+            yield sample
+            done += 1
         seed += 1
 
 
-def attack_once(tables: TwoTables) -> Iterator[tuple[str, bool, Floats]]:
-    """Return the chances of people in some attacks, each with its name and whether it matches all at once."""
-    is_first_half = tables.half
+def attack_sample(tables: TwoTables, *, every_way: bool) -> Iterator[tuple[str, Rate]]:
+    """Return the rates of some attacks."""
     joint = attack(tables)
-    yield "all at once", True, joint.chances
-    yield "all at once, half of the people", True, joint.chances[is_first_half]
+    yield "all at once", joint.rate
+    yield "all at once, half of the people", joint.rate_among(tables.half)
     one_by_one = attack(tables, method="one-by-one")
-    yield "one by one", False, one_by_one.chances
-    yield "one by one, as evaluate counts", False, seekers(one_by_one)
-    yield "one by one, from the known side", False, attack(tables, method="one-by-one", direction="known-to-released").chances
-    if tables.n_people <= MOST_IN_EVERY_WAY:
-        made = attack_in_every_way(tables, exact=False)
-        strongest = max(made.attempts, key=lambda each: each.rate.high)
-        yield "the strongest of all", strongest.fact.method != "one-by-one", strongest.chances
+    yield "one by one", one_by_one.rate
+    yield "one by one, as evaluate counts", count_seekers(one_by_one)
+    yield "one by one, from the known side", attack(tables, "jensen-shannon", "one-by-one", "known-to-released").rate
+    if every_way:
+        yield "the strongest of all", strongest(tables)
 
 
-def seekers(attempt: Attempt) -> Floats:
-    """Return the chances of an attack one by one if everybody who is given the right name counts."""
+def strongest(tables: TwoTables) -> Rate:
+    """Return the rate of the attack with the highest upper end."""
+    made = attack_in_every_way(tables, exact=False)
+    return made.highest_among(np.ones(tables.common.n, np.bool_))
+
+
+def count_seekers(attempt: Attempt) -> Rate:
+    """Return the rate of an attack one by one if everybody who is given the right name counts."""
     released, known = attempt.tables.matched
     common = common_users("same-id", released.users, known.users)
-    return user_chances(attempt.matching, released, known, common)
+    chances: Floats = user_chances(attempt.matching, released, known, common)
+    return Rate.of_chances(chances, attempt.rate.n, attempt.rate.by_chance, IntervalMethod.SEEKERS)
 
 
 def sample(source: str, out: Path) -> None:
     """Attack the samples of a source, and write the moments of their chances."""
     rows = []
-    for n_users in SIZES[source]:
-        for number, tables in enumerate(samples(source, n_users, N_SAMPLES[n_users])):
+    for n_users, n_samples in SAMPLES[source].items():
+        every_way = n_users <= MOST_IN_EVERY_WAY[source]
+        for number, tables in enumerate(draw_samples(source, n_users, n_samples)):
             for name, mechanism in MECHANISMS.items():
                 if (source, n_users, name) in SLOW:
                     continue
                 attacked = tables if mechanism is None else tables.protected_by(mechanism)[1].fullest_copy
-                for way, is_joint, chances in attack_once(attacked):
-                    rows.append((source, n_users, name, way, number, is_joint, len(chances), math.fsum(chances), math.fsum(chances**2)))
+                for way, rate in attack_sample(attacked, every_way=every_way):
+                    moments = rate.n, rate.n_correct, rate.squares
+                    rows.append((source, n_users, name, way, rate.method.name, *moments))
             if number % 50 == 0:
-                print(source, n_users, number, flush=True)
-        pl.DataFrame(rows, ("source", "users", "protection", "attack", "sample", "is_joint", "n", "total", "squares"), orient="row").write_parquet(out)
+                print(f"{source}, samples of {n_users}: {number} of {n_samples}", flush=True)
+        pl.DataFrame(rows, COLUMNS, orient="row").write_parquet(out)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Hold how the intervals of one attack on samples of one size did."""
+
+    expected: float
+    of_binomial: float  # the variance between samples, as a multiple of that of independent people
+    of_chances: float  # and as a multiple of the variance of chances
+    wilson: float  # how often Wilson's interval holds what is expected
+    own: float  # how often the rate's own does
+    width: float  # of its own, as a share of Wilson's
+
+
+def judge(samples: pl.DataFrame) -> Cell:
+    """Compare the intervals of samples of one kind with what is expected of them."""
+    moments = samples.select("total", "squares", "n", "method").iter_rows()
+    rates = [Rate.of_sums(total, squares, n, 0.0, IntervalMethod[name]) for total, squares, n, name in moments]
+    plain = [Rate.of(rate.n_correct, rate.n, 0.0) for rate in rates]
+    values = np.array([rate.value for rate in rates])
+    expected = float(values.mean())
+
+    def between(variances: list[float]) -> float:
+        return float(values.var(ddof=1)) / (math.fsum(variances) / len(rates))
+
+    def share_held(of: list[Rate]) -> float:
+        return sum(rate.low <= expected <= rate.high for rate in of) / len(of)
+
+    def width(of: list[Rate]) -> float:
+        return math.fsum(rate.high - rate.low for rate in of)
+
+    return Cell(
+        expected,
+        between([rate.variance / rate.n for rate in plain]),
+        between([rate.variance / rate.n for rate in rates]),
+        share_held(plain),
+        share_held(rates),
+        width(rates) / width(plain),
+    )
+
+
+def show(files: list[Path]) -> None:
+    """Print the table of docs/numbers.md, and all cells of which it gives the extremes."""
+    found: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for file in files:
+        cells = pl.read_parquet(file).group_by("source", "protection", "attack", "users", maintain_order=True)
+        for (source, protection, way, users), part in cells:
+            cell = judge(part)
+            print(f"{source}, {protection}, {way}, {users} people, {len(part)} samples: {asdict(cell)}")
+            found[str(source), str(protection), str(way)].append(cell)
+    print("\n| people | table | attack | identified | variance / binomial | Wilson's holds | this one holds | width |")
+    print("|---|---|---|---|---|---|---|---|")
+    for (source, protection, way), several in found.items():
+        columns = [
+            in_words([cell.expected for cell in several], "%"),
+            in_words([cell.of_binomial for cell in several], ""),
+            in_words([cell.wilson for cell in several], "%"),
+            in_words([cell.own for cell in several], "%"),
+            in_words([cell.width for cell in several], ""),
+        ]
+        print(f"| {source} | {protection} | {way} | {' | '.join(columns)} |")
+
+
+def in_words(values: list[float], unit: str) -> str:
+    """Return the least and the most of some values."""
+    shown = [f"{100 * value:.0f}" if unit else f"{value:.2f}" for value in (min(values), max(values))]
+    return f"{shown[0]}{unit}" if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}{unit}"
+
+
+def advise(source: str, out: Path) -> None:
+    """Search protections by what is measured, with many samples, and compare the advice with what is expected."""
+    n_users, target = AUDITED[source]
+    fresh = list(draw_samples(source, n_users, N_FRESH, seed=1000))
+    known: dict[Candidate, float] = {}
+    rows: list[dict[str, object]] = []
+    for number, tables in enumerate(draw_samples(source, n_users, N_ADVICES)):
+        attacked = attack_in_every_way(tables)
+        found = find_protection(attacked, attacked, [], Goal(target, "measured"), noise=False)
+        protections, chosen = found.protections, found.chosen
+        if chosen is None or protections.measured != protections.chosen:
+            continue
+        if chosen not in known:
+            rates = [strongest(each.protected_by(chosen.mechanism)[1]) for each in fresh]
+            known[chosen] = math.fsum(rate.value for rate in rates) / N_FRESH
+        risk = protections.trials[protections.measured or 0].risk
+        rows.append(
+            {"sample": number, "chosen": chosen.label, "n_tried": protections.n_tried, "measured": risk.value}
+            | {"low": risk.low, "high": risk.high, "expected": known[chosen], "target": target}
+        )
+        print(rows[-1], flush=True)
+        out.write_text(json.dumps(rows, indent=1))
+    too_low = sum(float(str(row["high"])) < float(str(row["expected"])) for row in rows)
+    above = sum(float(str(row["expected"])) > target for row in rows)
+    print(f"{len(rows)} advices; upper end below what is expected: {too_low}; expected above the target: {above}")
+
+
+def main() -> None:
+    """Do what the command line asks for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    commands = parser.add_subparsers(dest="command", required=True)
+    for name in ("sample", "advice"):
+        command = commands.add_parser(name)
+        command.add_argument("source", choices=SAMPLES if name == "sample" else AUDITED)
+        command.add_argument("out", type=Path)
+    commands.add_parser("show").add_argument("files", type=Path, nargs="+")
+    given = parser.parse_args()
+    if given.command == "show":
+        show(given.files)
+    else:
+        (sample if given.command == "sample" else advise)(given.source, given.out)
 
 
 if __name__ == "__main__":
-    import sys
-    sample(sys.argv[1], Path(sys.argv[2]))
+    main()

@@ -1,6 +1,7 @@
-"""The interval of a difference of two shares is the one that was published, and holds what it promises."""
+"""Intervals of shares and of their differences are the published ones, where there are any, and hold."""
 
 import math
+from random import Random
 
 import numpy as np
 import pytest
@@ -8,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from habitprint.rates import Difference, Rate
+import habitprint as hp
+from habitprint.arrays import Floats
+from habitprint.auditing.attacks import attack
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.rates import Difference, IntervalMethod, Rate, wilson_interval
 
 # Newcombe 1998, Statistics in Medicine 17, table II, method 10.
 PUBLISHED = [
@@ -77,3 +82,130 @@ def test_a_difference_is_told_in_points_and_a_clear_one_without_the_other_direct
     one: int, other: int, words: str
 ) -> None:
     assert Difference.of(share(one, 100), share(other, 100)).words == words
+
+
+WILSONS = [method for method in IntervalMethod if method is not IntervalMethod.STUDENT]
+chances_of_people = st.lists(
+    st.one_of(st.sampled_from([0.0, 1.0, 0.5, 0.2]), st.floats(0, 1)), min_size=1, max_size=60
+).map(np.array)
+
+
+def rate_of(chances: Floats, method: IntervalMethod = IntervalMethod.JOINT) -> Rate:
+    return Rate.of_chances(chances, len(chances), 1 / len(chances), method)
+
+
+def width(rate: Rate) -> float:
+    return rate.high - rate.low
+
+
+@given(chances_of_people, st.sampled_from(WILSONS), st.floats(0.5, 0.999))
+def test_an_interval_holds_its_rate_and_is_within_zero_and_one(
+    chances: Floats, method: IntervalMethod, level: float
+) -> None:
+    rate = rate_of(chances, method).at(level)
+    assert 0 <= rate.low <= rate.value <= rate.high <= 1
+
+
+@given(chances_of_people, st.sampled_from(WILSONS), st.randoms(use_true_random=False))
+def test_a_rate_does_not_depend_on_the_order_of_people(chances: Floats, method: IntervalMethod, random: Random) -> None:
+    shuffled = chances.tolist()
+    random.shuffle(shuffled)
+    assert rate_of(np.array(shuffled), method) == rate_of(chances, method)
+
+
+@given(st.integers(1, 400), st.data())
+def test_of_people_who_are_found_for_sure_or_not_at_all_no_interval_is_narrower_than_wilsons(
+    n: int, data: st.DataObject
+) -> None:
+    right = data.draw(st.integers(0, n))
+    chances = np.repeat([1.0, 0.0], [right, n - right])
+    low, high = wilson_interval(right, n)
+    joint, once = rate_of(chances), rate_of(chances, IntervalMethod.ONE_BY_ONE)
+    assert joint.low <= once.low <= low + 1e-12
+    assert high - 1e-12 <= once.high <= joint.high
+    for method in (IntervalMethod.SEEKERS, IntervalMethod.INDEPENDENT):
+        assert rate_of(chances, method).interval == pytest.approx((low, high), abs=1e-12)
+
+
+@pytest.mark.parametrize("method", WILSONS)
+@pytest.mark.parametrize("k", [2, 5, 10, 100])
+def test_of_people_who_are_all_found_with_the_same_chance_the_interval_is_narrower_than_wilsons(
+    k: int, method: IntervalMethod
+) -> None:
+    in_groups = rate_of(np.full(1000, 1 / k), method)
+    low, high = wilson_interval(1000 / k, 1000)
+    assert low < in_groups.low < 1 / k < in_groups.high < high
+
+
+@given(st.integers(1, 20), st.integers(1, 300), st.data())
+def test_in_groups_of_k_the_lower_end_is_wilsons_for_finding_the_group_divided_by_k(
+    k: int, n: int, data: st.DataObject
+) -> None:
+    n_found = data.draw(st.integers(1, n))
+    rate = rate_of(np.repeat([1 / k, 0.0], [n_found, n - n_found]), IntervalMethod.INDEPENDENT)
+    assert rate.low == pytest.approx(wilson_interval(n_found, n)[0] / k, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", WILSONS)
+@pytest.mark.parametrize("n", [1, 2, 72, 10_000])
+def test_where_nobody_or_everybody_is_found_the_interval_is_wilsons(n: int, method: IntervalMethod) -> None:
+    nobody, everybody = rate_of(np.zeros(n), method), rate_of(np.ones(n), method)
+    assert nobody.low == 0
+    assert everybody.high == 1
+    assert nobody.high == pytest.approx(wilson_interval(0, n)[1], abs=1e-12)
+    assert everybody.low == pytest.approx(wilson_interval(n, n)[0], abs=1e-12)
+
+
+@given(st.lists(chances_of_people, min_size=1, max_size=4), st.sampled_from(WILSONS))
+def test_pooled_rates_are_the_rate_of_all_their_people(parts: list[Floats], method: IntervalMethod) -> None:
+    pooled, together = Rate.pooled([rate_of(part, method) for part in parts]), rate_of(np.concatenate(parts), method)
+    assert (pooled.n, pooled.method) == (together.n, together.method)
+    assert (pooled.value, pooled.variance) == pytest.approx((together.value, together.variance), abs=1e-9)
+    assert pooled.interval == pytest.approx(together.interval, abs=1e-6)
+
+
+@given(chances_of_people, st.integers(0, 100), st.sampled_from(WILSONS))
+def test_among_more_people_a_rate_is_that_with_people_who_are_not_found(
+    chances: Floats, n_more: int, method: IntervalMethod
+) -> None:
+    among, padded = rate_of(chances, method).among(len(chances) + n_more), np.append(chances, np.zeros(n_more))
+    assert among.interval == pytest.approx(rate_of(padded, method).interval, abs=1e-6)
+    assert among.by_chance == pytest.approx(1 / len(padded))
+
+
+def test_every_evaluation_names_the_method_of_its_intervals() -> None:
+    released, known = hp.datasets.town(30, 10)
+    named = {
+        method: hp.evaluate(hp.match(released, known, method=method), released, known).accuracy_rate
+        for method in ("joint", "one-by-one")
+    }
+    assert {method: rate.method for method, rate in named.items() if rate is not None} == {
+        "joint": IntervalMethod.JOINT,
+        "one-by-one": IntervalMethod.SEEKERS,
+    }
+
+
+@pytest.mark.slow
+def test_intervals_hold_what_is_expected_of_other_people_where_wilsons_do_not() -> None:
+    """Judge the intervals by 200 samples of 100 customers each, none of whom is in two of them."""
+    twin = hp.datasets.calls_twin(22_000, seed=5)
+    both = hp.split(hp.events_from_frame(twin.events), hp.ConsecutiveWeeks("2012-04-09"))
+    people = TwoTables(both.released, both.known, "same-id")
+    samples = people.groups(people.n_people // 100, seed=0)[:200]
+    groups = [sample.protected_by(hp.Microaggregate(5))[1] for sample in samples]
+    made = {
+        "joint": [attack(sample).rate for sample in samples],
+        "one by one": [attack(sample, method="one-by-one").rate for sample in samples],
+        "in groups": [attack(sample).rate for sample in groups],
+    }
+
+    def share_held(rates: list[Rate]) -> float:
+        expected = math.fsum(rate.value for rate in rates) / len(rates)
+        return sum(rate.low <= expected <= rate.high for rate in rates) / len(rates)
+
+    assert len(samples) == 200
+    assert {name: share_held(rates) >= 0.93 for name, rates in made.items()} == dict.fromkeys(made, True)
+    wilsons = [Rate.of(rate.n_correct, rate.n, rate.by_chance) for rate in made["joint"]]
+    assert share_held(wilsons) < 0.93  # so this can fail
+    n_groups = [Rate.of(rate.n_correct, rate.n, rate.by_chance) for rate in made["in groups"]]
+    assert sum(map(width, made["in groups"])) < 0.5 * sum(map(width, n_groups))

@@ -11,8 +11,10 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms, align
-from habitprint.matching import Matching
+from habitprint.matching import Matching, Method
+from habitprint.matching.matching import Direction
 from habitprint.matching.one_by_one import TIE
+from habitprint.rates import IntervalMethod
 from habitprint.ties import share_classes
 from habitprint.truth import CommonUsers
 from habitprint.weighing import Sides, pair_gains
@@ -155,6 +157,20 @@ def people_chances(matching: Matching, released: Histograms, known: Histograms, 
     else:
         chances = (found.n_given + found.n_guessed) / (row_sizes * column_sizes)
     return np.asarray(chances[found.find(common.released, common.known)], np.float64)
+
+
+def people_interval(method: Method, direction: Direction) -> IntervalMethod:
+    """Return how the people whom `people_chances` counts depend on each other: the method of their rate's interval.
+
+    Examples
+    --------
+    >>> people_interval("one-by-one", "released-to-known").name
+    'ONE_BY_ONE'
+    """
+    if method != "one-by-one":
+        return IntervalMethod.JOINT
+    # From the known side everybody points at one row. From the other, several may point at one, who counts for one.
+    return IntervalMethod.SEEKERS if direction == "known-to-released" else IntervalMethod.ONE_BY_ONE
 
 
 def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:

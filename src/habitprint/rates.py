@@ -28,8 +28,8 @@ class IntervalMethod(StrEnum):
     """Name whose an interval is, by how the people whom it is about depend on each other.
 
     ``INDEPENDENT``: they do not. ``JOINT``: all were matched at once. ``ONE_BY_ONE``: each was matched alone, and a
-    name that was given several times counts for one. ``SEEKERS``: each was matched alone, and everybody counts who was
-    given the right name. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
+    name that was given several times counts for one. ``SEEKERS``: each was matched alone, and everybody counts who
+    found the right one. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
 
     Examples
     --------

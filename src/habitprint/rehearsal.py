@@ -12,7 +12,7 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.errors import InputError, require_seed
-from habitprint.expectation import people_chances
+from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Method, match
 from habitprint.mechanisms import Mechanism, Release
@@ -328,7 +328,7 @@ class _Stage:
     def fact(self, weight: Weight, method: Method, direction: Direction, chances: Floats) -> RehearsedAttack:
         """Return what an attack achieved."""
         sizes, n = (self.released.n_users, self.known.n_users), self.common.n
-        rate = Rate.of(min(math.fsum(chances), n), n, min(sizes) / math.prod(sizes))
+        rate = Rate.of_chances(chances, n, min(sizes) / math.prod(sizes), people_interval(method, direction))
         is_joint = method != "one-by-one"
         return RehearsedAttack(weight, "joint" if is_joint else method, None if is_joint else direction, rate)
 

@@ -19,13 +19,13 @@ from scipy import sparse
 from habitprint.arrays import Booleans, Floats
 from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.expectation import people_chances
+from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import IntervalMethod, Rate
+from habitprint.rates import Rate
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from habitprint.weighing.learned import fit_on_other_half
@@ -43,12 +43,6 @@ AttackMethod = Method | Literal["random"]  # the last looks at nothing
 NO_WEIGHT = "none"  # of that one
 ON_TRUTH = "learned on the truth"
 
-# Everybody is counted once, so one by one a name that is given to several rows ties their people to each other.
-INTERVALS: dict[Method, IntervalMethod] = {
-    "joint": IntervalMethod.JOINT,
-    "approximate": IntervalMethod.JOINT,
-    "one-by-one": IntervalMethod.ONE_BY_ONE,
-}
 TITLES: dict[AttackMethod, str] = {
     "joint": "All at once",
     "approximate": "All at once",
@@ -273,7 +267,7 @@ def attack(
     fact = Attack(
         method,
         matching.weight_name,
-        Rate.of_chances(chances, n, by_chance, INTERVALS[method]),
+        Rate.of_chances(chances, n, by_chance, people_interval(method, direction)),
         matching.gap,
         matching.n_guesses,
         direction=direction if method == "one-by-one" else None,
@@ -403,7 +397,7 @@ def _with_truth(tables: TwoTables, seed: int, progress: Progress) -> list[Attemp
     for method, direction in ways:
         first, second = (attack(tables, weight, method, direction, seed=seed, progress=progress) for weight in weights)
         chances = np.where(is_mine, first.chances, second.chances)
-        rate = Rate.of(min(math.fsum(chances), first.rate.n), first.rate.n, first.rate.by_chance)
+        rate = Rate.of_chances(chances, first.rate.n, first.rate.by_chance, first.rate.method)
         fact = replace(first.fact, rate=rate, gap=None, is_cross_fitted=True)
         found.append(replace(first, chances=chances, fact=fact))
     return found
