@@ -33,8 +33,8 @@ class IntervalMethod(StrEnum):
 
     Examples
     --------
-    >>> [method.factor for method in IntervalMethod]
-    [1.0, 2.3, 1.75, 1.75, 1.0]
+    >>> IntervalMethod.JOINT.count_variance(0.5, 0.25) / IntervalMethod.INDEPENDENT.count_variance(0.5, 0.25)
+    2.3
     """
 
     INDEPENDENT = "Wilson's score interval"
@@ -43,19 +43,20 @@ class IntervalMethod(StrEnum):
     SEEKERS = "Wilson's score interval, with the variance of chances one by one"
     STUDENT = "Student's interval of the mean"
 
-    @property
-    def factor(self) -> float:
-        """Return how many times as much as for independent people the variance of a rate is, at most (measured)."""
-        return FACTORS.get(self, 1.0)
-
     def count_variance(self, rate: float, variance: float) -> float:
-        """Return the variance of one person's chance as it counts for the interval of a rate."""
-        counted = self.factor * variance
-        # Seekers depend on each other only where they are alike, and then chances vary less than yes and no.
-        return min(counted, rate * (1 - rate)) if self is IntervalMethod.SEEKERS else counted
+        """Return the variance of one person's chance as it counts for the interval of a rate: measured upper bounds."""
+        of_chances, of_binomial = FACTORS.get(self, (1.0, 1.0))
+        return min(of_chances * variance, of_binomial * rate * (1 - rate))
 
 
-FACTORS = {IntervalMethod.JOINT: 2.3, IntervalMethod.ONE_BY_ONE: 1.75, IntervalMethod.SEEKERS: 1.75}
+# How many times the variance of a rate is what it would be for independent people, at most: with their chances, and if
+# everybody was found for sure or not at all. (Seekers depend on each other only where they are alike, and there chances
+# vary less than yes and no.)
+FACTORS = {
+    IntervalMethod.JOINT: (2.3, 2.3),
+    IntervalMethod.ONE_BY_ONE: (1.75, 1.75),
+    IntervalMethod.SEEKERS: (1.75, 1.2),
+}
 
 
 @dataclass(frozen=True)
