@@ -47,8 +47,8 @@ SLOW = {("web", 400, "groups of 5")}  # too many sites
 MOST_IN_EVERY_WAY = {"calls": 300, "town": 100, "web": 0}  # people in a sample
 COLUMNS = ("source", "users", "protection", "attack", "method", "n", "total", "squares")
 
-N_ADVICES, N_FRESH = 40, 20  # audits, and samples of fresh people for what is expected of a protection
-AUDITED = {"calls": (300, 0.15), "town": (200, 0.3)}  # people, and the target
+N_ADVICES, N_FRESH = 40, 25  # audits, and samples of fresh people for what is expected of a protection
+AUDITED = {"calls": (100, 0.15), "town": (100, 0.25)}  # people, and the target
 
 
 def draw(source: str, n_users: int, seed: int) -> TwoTables:

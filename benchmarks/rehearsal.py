@@ -11,6 +11,7 @@ import numpy as np
 
 import habitprint as hp
 from habitprint.expectation import people_chances
+from habitprint.rates import IntervalMethod
 from habitprint.truth import common_users
 from habitprint.weighing.learned import fit_on_other_half
 from habitprint.words import percent
@@ -48,7 +49,7 @@ def subjects() -> Iterator[Subject]:
 
 def rate_of(chances: np.ndarray, by_chance: float) -> hp.Rate:
     """Return the people identified as a rate."""
-    return hp.Rate.of(float(chances.sum()), len(chances), by_chance)
+    return hp.Rate.of_chances(chances, len(chances), by_chance, IntervalMethod.JOINT)
 
 
 def row(subject: Subject) -> str:

@@ -138,7 +138,8 @@ Share identified: People who are identified among all who are in both tables. Pe
 be told apart; each of them counts by the chance of hitting the right one, which is why a number of people may be 156.5.
 
 95% interval: How far the share could lie from the one measured if the audit were repeated with other people of the
-same kind (Wilson’s score interval). What is measured is judged by its upper end, so that luck does not decide.
+same kind (Wilson’s score interval, with the variance of people who depend on each other because they are matched with
+each other). What is measured is judged by its upper end, so that luck does not decide.
 
 By chance: The share that would be identified if pairs were drawn at random: what anybody can do. One by one, every
 released row draws a known person; all at once, each known person is drawn once, so with fewer of them it is less.
