@@ -2,7 +2,8 @@
 
     python benchmarks/coverage.py sample calls calls.parquet     # a quarter of an hour for each of calls, town, web
     python benchmarks/coverage.py show calls.parquet town.parquet web.parquet
-    python benchmarks/coverage.py advice calls advice.json       # how often the advice promises too much
+    python benchmarks/coverage.py advice calls calls-advice.parquet   # how often the advice promises too much
+    python benchmarks/coverage.py show-advice calls-advice.parquet town-advice.parquet
 
 People of one source are drawn once, and cut into samples that share nobody. Every sample is attacked in several ways,
 as it is and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean
@@ -10,7 +11,6 @@ over all samples. Samples are stored as their first two moments, so that interva
 """
 
 import argparse
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,10 +23,10 @@ import polars as pl
 import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
-from habitprint.auditing.candidates import Candidate
-from habitprint.auditing.search import Goal, find_protection
+from habitprint.auditing.candidates import list_candidates
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import user_chances
+from habitprint.losses import SCALES, measure_losses
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import common_users
 
@@ -47,8 +47,11 @@ SLOW = {("web", 400, "groups of 5")}  # too many sites
 MOST_IN_EVERY_WAY = {"calls": 300, "town": 100, "web": 0}  # people in a sample
 COLUMNS = ("source", "users", "protection", "attack", "method", "n", "total", "squares")
 
-N_ADVICES, N_FRESH = 40, 25  # audits, and samples of fresh people for what is expected of a protection
-AUDITED = {"calls": (100, 0.15), "town": (100, 0.25)}  # people, and the target
+N_ADVICES = 100  # samples in which a protection is looked for
+AUDITED = 200  # people in each of them
+TARGETS = (0.1, 0.15, 0.2, 0.3)
+TRIED = ("source", "sample", "protection", "loss", "risk", "high", "chosen", "confirmed")
+RULES = {"all people": ["high"], "all people, and each half": ["high", "chosen", "confirmed"]}
 
 
 def draw(source: str, n_users: int, seed: int) -> TwoTables:
@@ -185,31 +188,54 @@ def in_words(values: list[float], unit: str) -> str:
     return f"{shown[0]}{unit}" if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}{unit}"
 
 
+def attack_few(tables: TwoTables) -> list[Attempt]:
+    """Attack protected tables with the paper's weight: all at once, and one by one from both sides."""
+    copied = tables.fullest_copy
+    return [
+        attack(copied, method="approximate"),
+        attack(copied, method="one-by-one"),
+        attack(copied, method="one-by-one", direction="known-to-released"),
+    ]
+
+
 def advise(source: str, out: Path) -> None:
-    """Search protections by what is measured, with many samples, and compare the advice with what is expected."""
-    n_users, target = AUDITED[source]
-    fresh = list(draw_samples(source, n_users, N_FRESH, seed=1000))
-    known: dict[Candidate, float] = {}
-    rows: list[dict[str, object]] = []
-    for number, tables in enumerate(draw_samples(source, n_users, N_ADVICES)):
-        attacked = attack_in_every_way(tables)
-        found = find_protection(attacked, attacked, [], Goal(target, "measured"), noise=False)
-        protections, chosen = found.protections, found.chosen
-        if chosen is None or protections.measured != protections.chosen:
-            continue
-        if chosen not in known:
-            rates = [strongest(each.protected_by(chosen.mechanism)[1]) for each in fresh]
-            known[chosen] = math.fsum(rate.value for rate in rates) / N_FRESH
-        risk = protections.trials[protections.measured or 0].risk
-        rows.append(
-            {"sample": number, "chosen": chosen.label, "n_tried": protections.n_tried, "measured": risk.value}
-            | {"low": risk.low, "high": risk.high, "expected": known[chosen], "target": target}
-        )
-        print(rows[-1], flush=True)
-        out.write_text(json.dumps(rows, indent=1))
-    too_low = sum(float(str(row["high"])) < float(str(row["expected"])) for row in rows)
-    above = sum(float(str(row["expected"])) > target for row in rows)
-    print(f"{len(rows)} advices; upper end below what is expected: {too_low}; expected above the target: {above}")
+    """Try protections on many samples, and write what would decide about each of them in an audit."""
+    rows, candidates = [], None
+    for number, tables in enumerate(draw_samples(source, AUDITED, N_ADVICES)):
+        # The same protections for all: an audit chooses their strengths by its own table.
+        candidates = candidates or list_candidates(tables.released, [], min(TARGETS), n_users=AUDITED, noise=False)
+        for candidate in candidates[1:]:
+            try:
+                release, protected = tables.protected_by(candidate.mechanism)
+            except hp.InputError:
+                continue
+            made, half = attack_few(protected), protected.half
+            loss = SCALES["patterns"].of(measure_losses(tables.released, release))
+            asked = (np.ones(len(half), np.bool_), half, ~half)
+            ends = [max((each.rate_among(who) for each in made), key=lambda rate: rate.high) for who in asked]
+            if loss is not None:
+                rows.append((source, number, candidate.label, loss, ends[0].value, *(rate.high for rate in ends)))
+        print(f"{source}: {number + 1} of {N_ADVICES}", flush=True)
+        pl.DataFrame(rows, TRIED, orient="row").write_parquet(out)
+
+
+def show_advice(files: list[Path]) -> None:
+    """Print how often the cheapest protection whose upper end is within a target was promised too much."""
+    print("| people | target | decided by | advices | its upper end is too low | it is above the target |")
+    print("|---|---|---|---|---|---|")
+    for file in files:
+        tried = pl.read_parquet(file).with_columns(expected=pl.col("risk").mean().over("protection"))
+        n_samples = tried["sample"].n_unique()
+        often = tried.filter(pl.len().over("protection") >= n_samples / 2)
+        for target in TARGETS:
+            for rule, ends in RULES.items():
+                enough = often.filter(pl.max_horizontal(ends) <= target)
+                advised = enough.sort("loss", "protection").group_by("sample", maintain_order=True).first()
+                n_low, n_above = (
+                    advised.filter(pl.col("expected") > bound).height for bound in (pl.col("high"), target)
+                )
+                told = [f"{n} ({n / advised.height:.0%})" if advised.height else "-" for n in (n_low, n_above)]
+                print(f"| {file.stem} | {target:.0%} | {rule} | {advised.height} of {n_samples} | {' | '.join(told)} |")
 
 
 def main() -> None:
@@ -218,12 +244,13 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     for name in ("sample", "advice"):
         command = commands.add_parser(name)
-        command.add_argument("source", choices=SAMPLES if name == "sample" else AUDITED)
+        command.add_argument("source", choices=SAMPLES)
         command.add_argument("out", type=Path)
-    commands.add_parser("show").add_argument("files", type=Path, nargs="+")
+    for name in ("show", "show-advice"):
+        commands.add_parser(name).add_argument("files", type=Path, nargs="+")
     given = parser.parse_args()
-    if given.command == "show":
-        show(given.files)
+    if "files" in given:
+        (show if given.command == "show" else show_advice)(given.files)
     else:
         (sample if given.command == "sample" else advise)(given.source, given.out)
 
