@@ -3,7 +3,7 @@
 An interval must hold what is expected of other people of the same kind. Wilson's does if people are found or not, each
 for himself. Here they are found with a *chance* (one in ten, among ten who are alike), which varies less than yes and
 no; and whom an attack takes for somebody, it has missed himself: mistakes come in pairs or more, and vary more. So the
-variance is that of the chances, times a factor measured once for each kind of attack (``benchmarks/coverage.py``).
+variance is that of the chances, times a factor measured once for each kind of attack (``benchmarks/intervals.py``).
 """
 
 import math

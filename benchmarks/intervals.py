@@ -1,9 +1,9 @@
 """Measure how often the interval of a rate holds what is expected: over independent samples of made-up people.
 
-    python benchmarks/coverage.py sample calls calls.parquet     # a quarter of an hour for each of calls, town, web
-    python benchmarks/coverage.py show calls.parquet town.parquet web.parquet
-    python benchmarks/coverage.py advice calls calls-advice.parquet   # how often the advice promises too much
-    python benchmarks/coverage.py show-advice calls-advice.parquet town-advice.parquet
+    python benchmarks/intervals.py sample calls calls.parquet     # a quarter of an hour for each of calls, town, web
+    python benchmarks/intervals.py show calls.parquet town.parquet web.parquet
+    python benchmarks/intervals.py advice calls calls-advice.parquet   # how often the advice promises too much
+    python benchmarks/intervals.py show-advice calls-advice.parquet town-advice.parquet
 
 People of one source are drawn once, and cut into samples that share nobody. Every sample is attacked in several ways,
 as it is and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean
@@ -24,6 +24,7 @@ import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
 from habitprint.auditing.candidates import list_candidates
+from habitprint.auditing.people import surest_claims
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import user_chances
 from habitprint.losses import SCALES, measure_losses
@@ -49,9 +50,13 @@ COLUMNS = ("source", "users", "protection", "attack", "method", "n", "total", "s
 
 N_ADVICES = 100  # samples in which a protection is looked for
 AUDITED = 200  # people in each of them
-TARGETS = (0.1, 0.15, 0.2, 0.3)
+TARGETS = tuple(percent / 100 for percent in range(5, 51))
 TRIED = ("source", "sample", "protection", "loss", "risk", "high", "chosen", "confirmed")
-RULES = {"all people": ["high"], "all people, and each half": ["high", "chosen", "confirmed"]}
+RULES = {
+    "the rate itself is within the target": ["risk"],
+    "the upper end among all is": ["high"],
+    "the upper ends among all and among each half are": ["high", "chosen", "confirmed"],
+}
 
 
 def draw(source: str, n_users: int, seed: int) -> TwoTables:
@@ -86,6 +91,7 @@ def attack_sample(tables: TwoTables, *, every_way: bool) -> Iterator[tuple[str, 
     yield "one by one, as evaluate counts", count_seekers(one_by_one)
     yield "one by one, from the known side", attack(tables, "jensen-shannon", "one-by-one", "known-to-released").rate
     if every_way:
+        yield "the surest claims", surest_claims(joint)
         yield "the strongest of all", strongest(tables)
 
 
@@ -161,17 +167,20 @@ def judge(samples: pl.DataFrame) -> Cell:
 
 
 def show(files: list[Path]) -> None:
-    """Print the table of docs/numbers.md, and all cells of which it gives the extremes."""
-    found: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    """Print all cells, and the table of docs/numbers.md, which gives their extremes."""
+    found: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for file in files:
         cells = pl.read_parquet(file).group_by("source", "protection", "attack", "users", maintain_order=True)
         for (source, protection, way, users), part in cells:
             cell = judge(part)
-            print(f"{source}, {protection}, {way}, {users} people, {len(part)} samples: {asdict(cell)}")
-            found[str(source), str(protection), str(way)].append(cell)
-    print("\n| people | table | attack | identified | variance / binomial | Wilson's holds | this one holds | width |")
-    print("|---|---|---|---|---|---|---|---|")
-    for (source, protection, way), several in found.items():
+            told = ", ".join(f"{name} {value:.3g}" for name, value in asdict(cell).items())
+            print(f"{source}, {protection}, {way}, {users} people, {len(part)} samples: {told}")
+            found[str(protection), str(way).partition(",")[0]].append(cell)
+    print(
+        "\n| table | attack | identified | variance / binomial | Wilson's holds | this one holds | width / Wilson's |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    for (protection, way), several in sorted(found.items(), key=lambda item: list(MECHANISMS).index(item[0][0])):
         columns = [
             in_words([cell.expected for cell in several], "%"),
             in_words([cell.of_binomial for cell in several], ""),
@@ -179,7 +188,7 @@ def show(files: list[Path]) -> None:
             in_words([cell.own for cell in several], "%"),
             in_words([cell.width for cell in several], ""),
         ]
-        print(f"| {source} | {protection} | {way} | {' | '.join(columns)} |")
+        print(f"| {protection} | {way} | {' | '.join(columns)} |")
 
 
 def in_words(values: list[float], unit: str) -> str:
@@ -203,7 +212,7 @@ def advise(source: str, out: Path) -> None:
     rows, candidates = [], None
     for number, tables in enumerate(draw_samples(source, AUDITED, N_ADVICES)):
         # The same protections for all: an audit chooses their strengths by its own table.
-        candidates = candidates or list_candidates(tables.released, [], min(TARGETS), n_users=AUDITED, noise=False)
+        candidates = candidates or list_candidates(tables.released, [], 0.1, n_users=AUDITED, noise=False)
         for candidate in candidates[1:]:
             try:
                 release, protected = tables.protected_by(candidate.mechanism)
@@ -220,22 +229,24 @@ def advise(source: str, out: Path) -> None:
 
 
 def show_advice(files: list[Path]) -> None:
-    """Print how often the cheapest protection whose upper end is within a target was promised too much."""
-    print("| people | target | decided by | advices | its upper end is too low | it is above the target |")
+    """Print how often the cheapest protection that looks enough for a target was promised too much."""
+    print("| people | protections | enough is | advices | its upper end is too low | it is above the target |")
     print("|---|---|---|---|---|---|")
+    has_groups = pl.col("protection").str.contains("groups of")
     for file in files:
         tried = pl.read_parquet(file).with_columns(expected=pl.col("risk").mean().over("protection"))
-        n_samples = tried["sample"].n_unique()
-        often = tried.filter(pl.len().over("protection") >= n_samples / 2)
-        for target in TARGETS:
+        often = tried.filter(pl.len().over("protection") >= tried["sample"].n_unique() / 2)
+        for kind, some in (("all", often), ("without groups", often.filter(~has_groups))):
             for rule, ends in RULES.items():
-                enough = often.filter(pl.max_horizontal(ends) <= target)
-                advised = enough.sort("loss", "protection").group_by("sample", maintain_order=True).first()
-                n_low, n_above = (
-                    advised.filter(pl.col("expected") > bound).height for bound in (pl.col("high"), target)
-                )
-                told = [f"{n} ({n / advised.height:.0%})" if advised.height else "-" for n in (n_low, n_above)]
-                print(f"| {file.stem} | {target:.0%} | {rule} | {advised.height} of {n_samples} | {' | '.join(told)} |")
+                advised = pl.concat([advised_for(some.filter(pl.max_horizontal(ends) <= t), t) for t in TARGETS])
+                broken = [advised.filter(pl.col("expected") > pl.col(bound)).height for bound in ("high", "target")]
+                told = [f"{n} ({n / advised.height:.1%})" for n in broken]
+                print(f"| {file.stem} | {kind} | {rule} | {advised.height} | {' | '.join(told)} |")
+
+
+def advised_for(enough: pl.DataFrame, target: float) -> pl.DataFrame:
+    """Return the cheapest of the protections that look enough for a target, in each sample."""
+    return enough.sort("loss", "protection").group_by("sample").first().with_columns(target=pl.lit(target))
 
 
 def main() -> None:
