@@ -34,9 +34,9 @@ from habitprint.truth import common_users
 SAMPLES = {
     "calls": {100: 400, 300: 300, 1000: 200, 2000: 200},
     "town": {100: 300, 300: 200, 1000: 150, 2000: 100},
-    "web": {100: 200, 400: 100},
+    "web": {100: 120, 400: 40},
 }
-POOL = {"calls": 50_000, "town": 10_000, "web": 2_000}  # people drawn at a time
+POOL = {"calls": 50_000, "town": 10_000, "web": 1_000}  # people drawn at a time
 N_PLACES = 60  # of the town
 MECHANISMS = {
     "as it is": None,

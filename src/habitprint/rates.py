@@ -55,7 +55,7 @@ class IntervalMethod(StrEnum):
 FACTORS = {
     IntervalMethod.JOINT: (2.3, 2.3),
     IntervalMethod.ONE_BY_ONE: (1.75, 1.75),
-    IntervalMethod.SEEKERS: (1.75, 1.2),
+    IntervalMethod.SEEKERS: (1.75, 1.35),
 }
 
 
