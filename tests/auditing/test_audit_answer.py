@@ -179,7 +179,7 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert plain["schema"] == "habitprint-audit/3"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
-        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "linkage",
+        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
         "protections", "remedies", "people", "verdict",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain

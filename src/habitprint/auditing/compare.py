@@ -267,7 +267,7 @@ class Comparison:
 
 
 INDEPENDENT = (
-    "The interval of a difference is Newcombe’s hybrid score interval, made of the two Wilson intervals. It takes the "
+    "The interval of a difference is Newcombe’s hybrid score interval, made of the two intervals. It takes the "
     "people of two audits for different people, because no report names anybody."
 )
 IN_BOTH = (
