@@ -23,7 +23,7 @@ LAYERS = """
     datasets mechanisms weighing
     losses matching
     expectation
-    evaluation
+    evaluation calibration
     rehearsal
     plots markov
     auditing experiments

@@ -1,0 +1,245 @@
+"""How likely a claim is right: a probability for each pair, learned from pairs of which the truth is known.
+
+A pair between users whom nobody is equal to is right with probability 1 / (1 + exp(−z)), z = a + b · odds + c ·
+√margin, with b and c not negative: the better a pair stands, the surer it is. Where users are equal, that is the
+probability that one of n pairs that cannot be told apart is right, and each of them has an n-th of it. That a released
+person has no partner at all is possible: then no pair is right.
+"""
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy import optimize, special
+
+from habitprint.arrays import Floats
+from habitprint.errors import InputError
+from habitprint.expectation import pair_chances
+from habitprint.histograms import Histograms, align
+from habitprint.matching import Matching
+from habitprint.matching.probability import PairScores, pair_scores
+from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
+from habitprint.truth import CommonUsers
+from habitprint.weighing.learned import fit_on_other_half
+
+FEWEST_PEOPLE = 20  # to learn a probability from
+N_BINS = 10
+RIDGE = 0.01  # of a pair, so that also where all pairs are right the numbers are finite
+TINY = 1e-9  # no logarithm of nothing
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Hold how a score becomes a probability. Made by `Calibration.fit`.
+
+    Parameters
+    ----------
+    intercept, odds, margin
+        What z = intercept + odds · (mean of the logarithms of the odds on both sides) + margin · √(margin of the pair)
+        is made of; the last two are not negative.
+
+    Examples
+    --------
+    >>> scores = PairScores(np.array([-1.0, 3.0]), np.array([-1.0, 3.0]), np.array([0.0, 0.25]), np.array([1, 2]))
+    >>> Calibration(0.0, 1.0, 2.0).probabilities(scores).round(3).tolist()
+    [0.269, 0.491]
+    """
+
+    intercept: float
+    odds: float
+    margin: float
+
+    @classmethod
+    def fit(cls, scores: PairScores, chances: Floats) -> "Calibration":
+        """Learn from pairs of which the truth is known, by the largest likelihood.
+
+        Parameters
+        ----------
+        scores
+            Of the pairs.
+        chances
+            How likely each is right: 0 or 1, or between where users cannot be told apart (`pair_chances`).
+        """
+        found = np.minimum(chances * scores.n_alike, 1.0)  # whether one of those alike is right
+        columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
+        middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), TINY)
+        scaled = (columns - middle) / size
+        n = len(found)
+
+        def loss(theta: Floats) -> tuple[float, Floats]:
+            z = theta[0] + scaled[:, 0] * theta[1] + scaled[:, 1] * theta[2]
+            missing = special.expit(z) - found
+            value = float((np.logaddexp(0.0, z) - found * z).sum()) + RIDGE * float((theta**2).sum())
+            slope = np.array([missing.sum(), (missing * scaled[:, 0]).sum(), (missing * scaled[:, 1]).sum()])
+            return value / n, (slope + 2 * RIDGE * theta) / n
+
+        bounds = [(None, None), (0.0, None), (0.0, None)]
+        theta = optimize.minimize(loss, np.zeros(3), jac=True, method="TNC", bounds=bounds).x
+        odds, margin = (theta[1:] / size).tolist()
+        return cls(float(theta[0]) - odds * float(middle[0]) - margin * float(middle[1]), odds, margin)
+
+    def probabilities(self, scores: PairScores) -> Floats:
+        """Return how likely each pair is right."""
+        z = self.intercept + self.odds * scores.odds + self.margin * np.sqrt(scores.margins)
+        return np.asarray(special.expit(z) / scores.n_alike, np.float64)
+
+
+def cross_fit(
+    matching: Matching,
+    released: Histograms,
+    known: Histograms,
+    common: CommonUsers,
+    *,
+    margins: Floats | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Floats:
+    """Return how likely each pair of a matching is right, learned from the truth about other people.
+
+    Released users are drawn into two halves. Which evidence counts, and how a score becomes a probability, is learned
+    from one half alone, for the other.
+
+    Parameters
+    ----------
+    matching
+        A joint, exact matching.
+    released, known, common
+        What was matched, and who is on both sides, by rows of these.
+    margins
+        Those of the matching, if they were found before.
+    seed
+        Draws the halves.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> released, known = hp.datasets.town(100, 30)
+    >>> common = common_users("same-id", released.users, known.users)
+    >>> probabilities = cross_fit(hp.match(released, known), released, known, common)
+    >>> probabilities.shape, bool(probabilities.max() <= 1)
+    ((100,), True)
+    """
+    if common.n < FEWEST_PEOPLE:
+        raise InputError(
+            f"only {common.n} people are in both tables",
+            why=f"a probability is learned from pairs of which the truth is known; fewer than {FEWEST_PEOPLE} teach "
+            "little",
+            fix="take more people",
+        )
+    common = _by_ids(common, released, known)
+    released, known = align(released.in_order(), known.in_order())
+    chances = pair_chances(matching, released, known, common)
+    is_first = np.random.default_rng(seed).permutation(released.n_users) % 2 == 0
+    weights = fit_on_other_half(released, known, common, is_first[common.released], seed=seed)
+    rows, _ = matching.rows_in(released, known)
+    result = np.zeros(matching.size)
+    for weight, is_mine in zip(weights, (is_first[rows], ~is_first[rows]), strict=True):
+        scores = pair_scores(matching, released, known, weight=weight, margins=margins, progress=progress)
+        margins = scores.margins
+        teachers = np.flatnonzero(~is_mine)
+        result[is_mine] = Calibration.fit(scores.take(teachers), chances[teachers]).probabilities(scores.take(is_mine))
+    return result
+
+
+def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> CommonUsers:
+    """Return the common users by rows of the tables in ascending order of ids, and in that order themselves."""
+    rows, columns = (np.argsort(side.users.arg_sort().to_numpy()) for side in (released, known))
+    order = np.argsort(rows[common.released])
+    return CommonUsers(rows[common.released][order], columns[common.known][order], common.n_ignored)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Hold claims of about the same probability: the mean of it, and the share that is right."""
+
+    probability: float
+    right: Rate
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Hold whether probabilities hold what they promise. Made by `Reliability.of`.
+
+    Parameters
+    ----------
+    bins
+        Ten of equally many claims, from the least sure to the surest; fewer if there are fewer claims.
+    error
+        The calibration error: how far probability and share are apart in these, on average.
+    auc
+        How likely a claim that is right has a higher probability than one that is wrong; 1/2 is no order at all.
+    brier, log_loss
+        Proper scores: the mean of (probability − right)², and of minus the logarithm of the probability of what is
+        true. Lower is better.
+    brier_of_base, log_loss_of_base
+        The same if every claim had the share of all that are right for its probability.
+
+    Examples
+    --------
+    >>> found = Reliability.of(np.array([0.9, 0.8, 0.2, 0.1]), np.array([1.0, 1.0, 0.0, 0.0]), by_chance=0.25)
+    >>> round(found.error, 3), found.auc, round(found.brier, 3), found.brier_of_base
+    (0.15, 1.0, 0.025, 0.25)
+    """
+
+    bins: tuple[Bin, ...]
+    error: float
+    auc: float
+    brier: float
+    brier_of_base: float
+    log_loss: float
+    log_loss_of_base: float
+
+    @classmethod
+    def of(cls, probabilities: Floats, chances: Floats, by_chance: float) -> "Reliability":
+        """Measure probabilities of claims against how likely they really are right.
+
+        Parameters
+        ----------
+        probabilities
+            What was said of each claim.
+        chances
+            What is true: 0 or 1, or between where users cannot be told apart.
+        by_chance
+            How often a pair drawn at random is right.
+        """
+        values, which = np.unique(probabilities, return_inverse=True)
+        n_right: Floats = np.bincount(which, weights=chances).astype(np.float64)
+        n_all = np.bincount(which)
+        # Claims of the same probability are in no order: each counts as their mean.
+        said, true = np.repeat(values, n_all), np.repeat(n_right / n_all, n_all)
+        base = math.fsum(chances) / len(chances)
+        bins = tuple(
+            Bin(float(said[part].mean()), _rate(true[part], by_chance))
+            for part in np.array_split(np.arange(len(said)), min(N_BINS, len(said)))
+        )
+        return cls(
+            bins=bins,
+            error=math.fsum(each.right.n * abs(each.probability - each.right.value) for each in bins) / len(said),
+            auc=_auc(n_right, n_all.astype(np.float64) - n_right),
+            brier=float(((said - true) ** 2 + true * (1 - true)).mean()),
+            brier_of_base=base * (1 - base),
+            log_loss=_log_loss(said, true),
+            log_loss_of_base=_log_loss(np.full(len(said), base), true),
+        )
+
+
+def _rate(chances: Floats, by_chance: float) -> Rate:
+    return Rate.of(min(math.fsum(chances), len(chances)), len(chances), by_chance)
+
+
+def _auc(n_right: Floats, n_wrong: Floats) -> float:
+    """Return how likely a right claim is surer than a wrong one, from their numbers by ascending probability."""
+    pairs = float(n_right.sum() * n_wrong.sum())
+    if pairs <= TINY:
+        return 0.5
+    below = np.concatenate([[0.0], n_wrong.cumsum()])
+    ordered = sum(right * (low + high) / 2 for right, (low, high) in zip(n_right, pairwise(below), strict=True))
+    return float(ordered) / pairs
+
+
+def _log_loss(said: Floats, true: Floats) -> float:
+    said = np.clip(said, TINY, 1 - TINY)
+    return float(-(true * np.log(said) + (1 - true) * np.log1p(-said)).mean())
