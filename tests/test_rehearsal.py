@@ -87,6 +87,51 @@ def test_a_protected_table_is_rehearsed_on_one_that_is_protected_in_the_same_way
     assert max(attack.rate.value for attack in found.attacks) <= bound + 1e-9
 
 
+def test_claims_are_the_pairs_above_a_probability_the_likeliest_first() -> None:
+    rehearsal = hp.rehearse(*hp.datasets.town(80, 30))
+    released, known = hp.datasets.town(100, 30, seed=5)
+    matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+    probabilities = rehearsal.probabilities(matching, released, known)
+    claims = rehearsal.claims(matching, released, known, above=0.8)
+    assert 0 < claims.n < 100
+    assert claims.n == np.count_nonzero(probabilities > 0.8)
+    assert claims.n_left_out == 100 - claims.n
+    table = claims.to_table()
+    assert table["probability"].is_sorted(descending=True)
+    pairs = set(zip(matching.released, matching.known, strict=True))
+    assert set(zip(table["released"], table["known"], strict=True)) <= pairs
+    assert claims.expected_precision == pytest.approx(table["probability"].mean())
+    nobody = rehearsal.claims(matching, released, known, above=1 - 1e-9)
+    assert (nobody.n, nobody.expected_precision) == (0, None)
+
+
+def test_claims_are_as_precise_as_the_rehearsal_says() -> None:
+    """Nothing of the second town is used: its claims are judged by what was learned in the first."""
+    rehearsal = hp.rehearse(*hp.datasets.town(200, 40, seed=1))
+    released, known = hp.datasets.town(200, 40, seed=2)
+    matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+    claims = rehearsal.claims(matching, released, known, above=0.5)
+    n_right = int((claims.released == claims.known).sum())
+    low, high = hp.wilson_interval(n_right, claims.n, level=0.999)
+    of_all = hp.evaluate(matching, released, known).precision
+    assert claims.expected_precision is not None
+    assert of_all is not None
+    assert low <= claims.expected_precision <= high
+    assert n_right / claims.n > of_all
+
+
+def test_a_matching_by_another_weight_and_no_probability_are_refused() -> None:
+    rehearsal = hp.rehearse(*hp.datasets.town(40, 20))
+    released, known = hp.datasets.town(40, 20, seed=2)
+    other = "l1" if rehearsal.weight_for("joint").name != "l1" else "dot"
+    with pytest.raises(hp.InputError, match="by the weight"):
+        rehearsal.claims(hp.match(released, known, weight=other), released, known)  # type: ignore[arg-type]
+    matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+    for above in (-0.1, 1.0, 90):
+        with pytest.raises(hp.InputError, match="above"):
+            rehearsal.claims(matching, released, known, above=above)
+
+
 def test_evidence_is_shared_out_among_the_terms_of_the_learned_weight() -> None:
     lesson = learn(*hp.datasets.town(60, 20))
     assert len(lesson.evidence) == len(lesson.weight.terms)

@@ -19,6 +19,7 @@ from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
+from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
@@ -134,6 +135,7 @@ __all__ = [
     "Audit",
     "Box",
     "BusiestWeeks",
+    "Calibration",
     "Check",
     "Coarsen",
     "Comparison",
@@ -157,6 +159,7 @@ __all__ = [
     "KeepTopPlaces",
     "KnownInHalves",
     "Lesson",
+    "LikelyPairs",
     "LimitContribution",
     "LimitedContribution",
     "Losses",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 from scipy import optimize, special
 
 from habitprint.arrays import Floats
@@ -23,6 +24,7 @@ from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half
+from habitprint.words import percent
 
 FEWEST_PEOPLE = 20  # to learn a probability from
 N_BINS = 10
@@ -149,6 +151,74 @@ def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> Com
     rows, columns = (np.argsort(side.users.arg_sort().to_numpy()) for side in (released, known))
     order = np.argsort(rows[common.released])
     return CommonUsers(rows[common.released][order], columns[common.known][order], common.n_ignored)
+
+
+@dataclass(frozen=True, eq=False)
+class LikelyPairs:
+    """Hold the pairs of a matching that are likelier right than asked for, the likeliest first.
+
+    They are no matching of their own: not the best of that size, and without a proof.
+
+    Parameters
+    ----------
+    released, known
+        The paired ids.
+    probabilities
+        How likely each pair is right.
+    above
+        What they are above.
+    n_left_out
+        How many pairs of the matching are not.
+
+    Examples
+    --------
+    >>> pairs = LikelyPairs(pl.Series(["?1"]), pl.Series(["Jo"]), np.array([0.95]), above=0.9, n_left_out=3)
+    >>> pairs
+    LikelyPairs(1 of 4 pairs above 90%, 95% expected to be right)
+    """
+
+    released: pl.Series
+    known: pl.Series
+    probabilities: Floats
+    above: float
+    n_left_out: int
+
+    @classmethod
+    def of(cls, matching: Matching, probabilities: Floats, above: float) -> "LikelyPairs":
+        """Return the pairs of a matching whose probability is above a number."""
+        if not 0 <= above < 1:
+            raise InputError(
+                f"above = {above!r}",
+                why="it is a probability, from 0 up to but not including 1",
+                fix="write 0.9 for 90%",
+            )
+        order = np.argsort(-probabilities, kind="stable")
+        kept = order[probabilities[order] > above]
+        pairs = matching.released.gather(kept), matching.known.gather(kept)
+        return cls(*pairs, probabilities[kept], above, matching.size - len(kept))
+
+    def __post_init__(self) -> None:
+        self.probabilities.setflags(write=False)
+
+    def __repr__(self) -> str:
+        expected = (
+            "" if self.expected_precision is None else f", {percent(self.expected_precision)} expected to be right"
+        )
+        return f"LikelyPairs({self.n:,} of {self.n + self.n_left_out:,} pairs above {percent(self.above)}{expected})"
+
+    @property
+    def n(self) -> int:
+        """Return how many pairs there are."""
+        return len(self.probabilities)
+
+    @property
+    def expected_precision(self) -> float | None:
+        """Return which share of them is expected to be right; None if there are none."""
+        return math.fsum(self.probabilities) / self.n if self.n else None
+
+    def to_table(self) -> pl.DataFrame:
+        """Return the pairs as a table ``released, known, probability``."""
+        return pl.DataFrame({"released": self.released, "known": self.known, "probability": self.probabilities})
 
 
 @dataclass(frozen=True)

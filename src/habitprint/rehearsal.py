@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from habitprint.arrays import Floats
+from habitprint.arrays import Booleans, Floats
+from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.errors import InputError, require_seed
-from habitprint.expectation import people_chances, people_interval
+from habitprint.expectation import pair_chances, people_chances, people_interval
 from habitprint.histograms import Histograms, align
-from habitprint.matching import Direction, Method, match
+from habitprint.matching import Direction, Matching, Method, match
+from habitprint.matching.probability import pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
@@ -124,6 +126,8 @@ class Rehearsal:
         All that were tried; the paper's is the first.
     lesson
         The weight that was learned, and what it counts.
+    calibration
+        How likely a pair is right, by how it stands among its rivals: learned from the pairs of the best joint attack.
     seed
         What decided the choices among people.
 
@@ -139,6 +143,7 @@ class Rehearsal:
     best_ways: tuple[RehearsedAttack, ...]
     attacks: tuple[RehearsedAttack, ...]
     lesson: Lesson
+    calibration: Calibration
     seed: int
 
     @property
@@ -169,6 +174,57 @@ class Rehearsal:
         if method != "one-by-one":
             return joint.weight
         return next(way.weight for way in alone if way.direction == direction)
+
+    def probabilities(self, matching: Matching, released: Histograms, known: Histograms) -> Floats:
+        """Return how likely each pair of a joint matching of other tables is right, as far as the rehearsal tells.
+
+        It tells of people about whom as much is known as in the rehearsal, and who are all on both sides. Where many
+        released people are strangers, claims are right less often than this says.
+
+        Parameters
+        ----------
+        matching
+            Joint, exact, and by the weight that the rehearsal took for it: ``rehearsal.weight_for("joint")``.
+        released, known
+            What was matched.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> rehearsal = hp.rehearse(*hp.datasets.town(80, 30))
+        >>> released, known = hp.datasets.town(100, 30, seed=5)
+        >>> matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+        >>> rehearsal.probabilities(matching, released, known).shape
+        (100,)
+        """
+        if matching.weight != self.weight_for("joint"):
+            raise InputError(
+                f"this matching is by the weight '{matching.weight_name}'",
+                why=f"in the rehearsal, pairs were found by '{self.weight_for('joint').name}'",
+                fix='match with weight=rehearsal.weight_for("joint")',
+            )
+        return self.calibration.probabilities(pair_scores(matching, released, known, weight=self.lesson.weight))
+
+    def claims(self, matching: Matching, released: Histograms, known: Histograms, *, above: float = 0.9) -> LikelyPairs:
+        """Return only the pairs of a joint matching that are right with more than some probability.
+
+        Parameters
+        ----------
+        matching, released, known
+            As for `probabilities`.
+        above
+            The probability.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> rehearsal = hp.rehearse(*hp.datasets.town(80, 30))
+        >>> released, known = hp.datasets.town(100, 30, seed=5)
+        >>> claims = rehearsal.claims(hp.match(released, known), released, known, above=0.9)
+        >>> claims.expected_precision > 0.9, claims.to_table().columns
+        (True, ['released', 'known', 'probability'])
+        """
+        return LikelyPairs.of(matching, self.probabilities(matching, released, known), above)
 
     @property
     def paper(self) -> RehearsedAttack:
@@ -252,11 +308,13 @@ def rehearse(
     progress("rehearsing", n_all, n_all)
     n_weights = len(attacks) // len(_WAYS)
     firsts = range(0, len(attacks), n_weights)  # of each way, the paper's weight
+    best_ways = tuple(attacks[first + _best(chances[first : first + n_weights])] for first in firsts)
     return Rehearsal(
         best=attacks[_best(chances)],
-        best_ways=tuple(attacks[first + _best(chances[first : first + n_weights])] for first in firsts),
+        best_ways=best_ways,
         attacks=tuple(attacks),
         lesson=lesson,
+        calibration=stage.calibrate(best_ways[0].weight, halves, is_first, progress),
         seed=seed,
     )
 
@@ -331,6 +389,18 @@ class _Stage:
         rate = Rate.of_chances(chances, n, min(sizes) / math.prod(sizes), people_interval(method, direction))
         is_joint = method != "one-by-one"
         return RehearsedAttack(weight, "joint" if is_joint else method, None if is_joint else direction, rate)
+
+    def calibrate(
+        self, weight: Weight, halves: tuple[Weight, Weight], is_first: Booleans, progress: Progress
+    ) -> Calibration:
+        """Return how likely a pair is right: the scores of each half are those by what the other half taught."""
+        made = match(self.released, self.known, weight=weight, seed=self.seed, progress=progress)
+        of_row = np.ones(self.released.n_users, np.bool_)  # who is on one side only taught nobody
+        of_row[self.common.released] = is_first
+        is_mine = of_row[made.rows_in(self.released, self.known)[0]]
+        first = pair_scores(made, self.released, self.known, weight=halves[0], progress=progress)
+        second = pair_scores(made, self.released, self.known, weight=halves[1], margins=first.margins)
+        return Calibration.fit(first.where(is_mine, second), pair_chances(made, self.released, self.known, self.common))
 
     def lesson(self) -> Lesson:
         """Return the weight that these people teach."""

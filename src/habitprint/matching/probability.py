@@ -71,6 +71,15 @@ class PairScores:
         """Return the scores of some of the pairs."""
         return PairScores(self.released[pairs], self.known[pairs], self.margins[pairs], self.n_alike[pairs])
 
+    def where(self, is_mine: Booleans, other: "PairScores") -> "PairScores":
+        """Return these scores for some of the pairs, and others of the same pairs for the rest."""
+        return PairScores(
+            np.where(is_mine, self.released, other.released),
+            np.where(is_mine, self.known, other.known),
+            np.where(is_mine, self.margins, other.margins),
+            np.where(is_mine, self.n_alike, other.n_alike),
+        )
+
 
 def pair_scores(
     matching: Matching,

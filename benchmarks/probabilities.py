@@ -1,0 +1,111 @@
+"""How sure claims are, and whether that is true: the table of docs/numbers.md.
+
+``python benchmarks/probabilities.py`` prints it; names of data sets choose some. Every claim of the best joint matching
+has a probability: once learned from the truth about other people (the auditor's), once in a rehearsal with the known
+side alone, cut in two in time, and once with two earlier periods that are as long (the adversary's).
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import habitprint as hp
+from habitprint.calibration import Reliability, cross_fit
+from habitprint.expectation import pair_chances
+from habitprint.truth import common_users
+from habitprint.words import percent
+
+MAY = ("2017-05-01", "2017-05-31")
+JUNE = ("2017-06-01", "2017-06-30")
+EARLIER = hp.DateRanges(("2017-03-01", "2017-03-31"), ("2017-04-01", "2017-04-30"))
+
+Pair = tuple[hp.Histograms, hp.Histograms]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Two periods of a data set, and what an adversary may rehearse with, each with a name."""
+
+    name: str
+    tables: Pair
+    rehearsals: tuple[tuple[str, Pair], ...]
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        events: hp.Events,
+        period: hp.DateRanges | hp.ConsecutiveWeeks,
+        earlier: hp.DateRanges | hp.ConsecutiveWeeks | None = None,
+    ) -> "Subject":
+        """Split events into two periods, with everybody who is in both."""
+        rehearsals = [("rehearsed with the known part in halves", _pair(events, hp.KnownInHalves(of=period)))]
+        if earlier is not None:
+            rehearsals.append(("rehearsed with two earlier periods", _pair(events, earlier)))
+        return cls(name, _pair(events, period), tuple(rehearsals))
+
+
+def _pair(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks | hp.KnownInHalves) -> Pair:
+    released, known = hp.split(events, period)
+    return released.in_order(), known.in_order()
+
+
+def subjects(names: list[str]) -> Iterator[Subject]:
+    """Yield the data sets that everybody can have."""
+    if not names or "web" in names:
+        web = hp.events_from_frame(hp.datasets.web_twin(500).events)
+        yield Subject.of("web twin, two weeks", web, hp.ConsecutiveWeeks("2011-03-07"))
+    if not names or "calls" in names:
+        calls = hp.events_from_frame(hp.datasets.calls_twin(1_500).events)
+        yield Subject.of("calls twin, two weeks", calls, hp.ConsecutiveWeeks("2012-04-09"))
+    for place in ("product", "category"):
+        if not names or place in names:
+            events = hp.datasets.complete_journey(place)  # type: ignore[arg-type]
+            name = f"Complete Journey, {'products' if place == 'product' else 'categories'}"
+            yield Subject.of(name, events, hp.DateRanges(MAY, JUNE), EARLIER)
+
+
+def cells(found: Reliability, n_sure: int, right: float | None) -> str:
+    """Return the measures of one way to learn as cells."""
+    scores = f"{found.auc:.2f} | {found.error:.3f} | {found.brier:.3f} ({found.brier_of_base:.3f}) | "
+    scores += f"{found.log_loss:.3f} ({found.log_loss_of_base:.3f})"
+    return f"{scores} | {n_sure:,} | {'–' if right is None else percent(right)}"
+
+
+def rows(subject: Subject) -> Iterator[str]:
+    """Yield the rows of one data set."""
+    released, known = subject.tables
+    common = common_users("same-id", released.users, known.users)
+
+    def row(name: str, weight: hp.Weight, how: str, rehearsal: hp.Rehearsal | None) -> str:
+        matching = hp.match(released, known, weight=weight)
+        if rehearsal is None:
+            said = cross_fit(matching, released, known, common)
+        else:
+            said = rehearsal.probabilities(matching, released, known)
+        true = pair_chances(matching, released, known, common)
+        sure = said > 0.9  # noqa: PLR2004
+        right = float(true[sure].mean()) if sure.any() else None
+        measured = cells(Reliability.of(said, true, 1 / known.n_users), int(sure.sum()), right)
+        return f"| {name} | {how}, {weight.name} | {common.n:,} | {percent(float(true.mean()))} | {measured} |"
+
+    yield row(subject.name, hp.WEIGHTS["jensen-shannon"], "the truth about others", None)
+    for how, tables in subject.rehearsals:
+        rehearsal = hp.rehearse(*tables)
+        yield row(subject.name, rehearsal.weight_for("joint"), how, rehearsal)
+
+
+def main() -> None:
+    """Print the table."""
+    print(
+        "| data | learned from, weight | people | claims right | AUC | calibration error | Brier (base rate's) | "
+        "log loss (base rate's) | claims above 90% | of these right |"
+    )
+    print("|---" * 10 + "|")
+    for subject in subjects(sys.argv[1:]):
+        for each in rows(subject):
+            print(each, flush=True)
+
+
+if __name__ == "__main__":
+    main()
