@@ -60,7 +60,7 @@ def subjects(names: list[str]) -> Iterator[Subject]:
         yield Subject.of("calls twin, two weeks", calls, hp.ConsecutiveWeeks("2012-04-09"))
     for place in ("product", "category"):
         if not names or place in names:
-            events = hp.datasets.complete_journey(place)  # type: ignore[arg-type]
+            events = hp.datasets.complete_journey(place)
             name = f"Complete Journey, {'products' if place == 'product' else 'categories'}"
             yield Subject.of(name, events, hp.DateRanges(MAY, JUNE), EARLIER)
 

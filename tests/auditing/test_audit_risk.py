@@ -15,7 +15,7 @@ from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, dr
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
-from habitprint.auditing.people import assess_people, find_give_aways, surest_claims
+from habitprint.auditing.people import assess_people, find_give_aways, look_closer
 from habitprint.auditing.times import duration_curve
 from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import pair_chances
@@ -249,7 +249,7 @@ def test_claims_in_order_of_margin_are_surer_than_those_of_the_same_number_with_
     by_size = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "size"}
     both = sorted(set(by_margin) & set(by_size))
     assert by_margin[both[0]] > by_size[both[0]]
-    assert people.surest == surest_claims(whole)
+    assert people.surest == look_closer(whole).surest
 
 
 def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: Attempt) -> None:

@@ -12,7 +12,7 @@ import habitprint as hp
 from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
-from habitprint.auditing.people import surest_claims
+from habitprint.auditing.people import look_closer
 from habitprint.auditing.remedies import Remedy, find_remedies, follow
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection, run_trial
 from habitprint.auditing.two_tables import TwoTables
@@ -169,7 +169,7 @@ def unprotected(curves: Sequence[Curve], goal: Goal) -> dict[str, Remedy]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
     whole = attack_in_every_way(TABLES)
     as_it_is = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
-    as_it_is = replace(as_it_is, surest=surest_claims(whole.strongest_joint))
+    as_it_is = replace(as_it_is, surest=look_closer(whole.strongest_joint).surest)
     none = Protections(goal.keep, (as_it_is,), (), None, None, (), (), 0, 150, 150)
     return {remedy.kind: remedy for remedy in find_remedies(goal, TABLES, curves, none)}
 
@@ -206,7 +206,7 @@ def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
     high = [hp.wilson_interval(50 / size, 50)[1] for size in (k - 1, k)]
     assert high[0] > 0.15 >= high[1]
     grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
-    assert surest_claims(attack_in_every_way(grouped, exact=False).strongest_joint).high <= 0.15
+    assert look_closer(attack_in_every_way(grouped, exact=False).strongest_joint).surest.high <= 0.15
     assert found["fewer places"].words == "That cannot be told. Too few."
 
 

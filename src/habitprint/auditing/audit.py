@@ -32,7 +32,7 @@ from habitprint.auditing.data import (
     prepare_events,
     prepare_tables,
 )
-from habitprint.auditing.people import People, assess_people
+from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, duration_curve, measure_times, name_adversary
@@ -80,6 +80,7 @@ class Settings:
     keep: Purpose
     fail_above: float | None
     surest_target: float | None
+    person_target: float | None
     overlap: float | None
     seed: int
     noise: bool
@@ -102,7 +103,7 @@ class Settings:
         require_option("decide", self.decide, get_args(Decide))
         require_option("keep", self.keep, get_args(Purpose))
         _require_share("target", self.target)
-        for name in ("fail_above", "surest_target", "overlap"):
+        for name in ("fail_above", "surest_target", "person_target", "overlap"):
             if getattr(self, name) is not None:
                 _require_share(name, getattr(self, name))
 
@@ -298,6 +299,7 @@ def audit(
     keep: Purpose = "patterns",
     fail_above: float | None = None,
     surest_target: float | None = None,
+    person_target: float | None = None,
     overlap: float | None = None,
     grid: Grid | None = None,
     coarser: Iterable[PlaceMapping] = (),
@@ -335,6 +337,9 @@ def audit(
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
     surest_target
         The precision that the surest claims may have: 5% of all claims, at least 50.
+    person_target
+        The probability with which anybody may be found: proven, one over the size of the smallest group of identical
+        rows; where what is measured decides, the upper end for the surest tenth of the people, at least 50.
     overlap
         The share of the people whom the adversary knows; None for all.
     grid
@@ -377,6 +382,7 @@ def audit(
         keep=keep,
         fail_above=fail_above,
         surest_target=surest_target,
+        person_target=person_target,
         overlap=overlap,
         seed=seed,
         noise=noise,
@@ -450,14 +456,14 @@ def _audit(
         times.pairs,
         times.distance,
     )
-    goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep)
+    goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep, settings.person_target)
     people, users = assess_people(joint, progress)
     found = find_protection(
         whole,
         part,
         steps,
         goal,
-        surest=people.surest,
+        look=CloserLook(people.surest, people.sureness),
         noise=settings.noise,
         counts=settings.counts,
         progress=progress,

@@ -11,6 +11,7 @@ import polars as pl
 
 from habitprint.arrays import Floats, Indices
 from habitprint.auditing.attacks import Attempt, expecting_little
+from habitprint.auditing.sureness import Sureness, find_sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
@@ -72,13 +73,17 @@ class Alike:
 
 @dataclass(frozen=True)
 class People:
-    """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed."""
+    """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed.
+
+    `sureness` is how likely claims are right, one by one; None where too few people teach that.
+    """
 
     claims: tuple[Claims, ...]
     sure: tuple[SureClaims, ...]
     margins: tuple[MarginClass, ...]
     alike: tuple[Alike, ...]
     surest: Rate
+    sureness: Sureness | None
 
     def n_sure(self, level: float) -> int:
         """Return how many claims have a precision of at least a level; zero where too few of them say anything."""
@@ -98,27 +103,39 @@ def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, 
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
+    sure = find_sureness(joint, ranked.margins)
     people = People(
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.sure_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
         alike=_alike(joint.tables),
         surest=ranked.surest,
+        sureness=None if sure is None else sure.sureness,
     )
-    return people, _users(ranked)
+    return people, _users(ranked, None if sure is None else sure.probabilities)
 
 
-def surest_claims(joint: Attempt, progress: Progress = silent) -> Rate:
-    """Return the precision of the surest claims of a joint attack: 5% of all, at least 50, from the largest margin on.
+@dataclass(frozen=True)
+class CloserLook:
+    """Hold how sure the claims about a protected table are: by margin, and one by one, where enough people teach it."""
+
+    surest: Rate
+    sureness: Sureness | None
+
+
+def look_closer(joint: Attempt, progress: Progress = silent) -> CloserLook:
+    """Return how sure the claims of a joint attack are: also the 5% of all, at least 50, with the largest margins.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> surest_claims(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).n
+    >>> look_closer(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
     50
     """
-    return _Ranked.of(joint, progress).surest
+    ranked = _Ranked.of(joint, progress)
+    sure = find_sureness(joint, ranked.margins)
+    return CloserLook(ranked.surest, None if sure is None else sure.sureness)
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,7 +254,7 @@ def _alike(tables: TwoTables) -> tuple[Alike, ...]:
     )
 
 
-def _users(ranked: _Ranked) -> pl.DataFrame:
+def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
     matching, tables = ranked.joint.matching, ranked.tables
     rows, columns = matching.rows_in(tables.released, tables.known)
     own = np.full(tables.released.n_users, -1)
@@ -252,6 +269,9 @@ def _users(ranked: _Ranked) -> pl.DataFrame:
             "is_guess": matching.is_guess,
             "weight": matching.weights,
             "margin": ranked.margins,
+            "probability": pl.Series(
+                [None] * matching.size if probabilities is None else probabilities, dtype=pl.Float64
+            ),
             "n_others_alike": _n_others(tables)[rows],
         }
     )

@@ -120,6 +120,13 @@ def _more_people(goal: Goal, tables: TwoTables, curve: Curve, protections: Prote
     as_it_is, k, n = protections.trials[0], group_needed(goal.target), tables.released.n_users
     needed = [k] if n < k else []
     parts = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
+    if goal.person_target is not None and goal.person_target < goal.target:
+        alone = group_needed(goal.person_target)
+        needed = [alone] if n < alone else needed
+        parts.append(
+            f"That nobody is found with more than {percent(goal.person_target)} needs groups of {alone:,}"
+            f"{_more_than(alone, n)}."
+        )
     if as_it_is.surest is not None and goal.surest_target is not None:
         n_claims = users_needed(goal.surest_target)
         among = n_claims if n_claims <= FEWEST_SUREST else math.ceil(n_claims / SUREST_SHARE)

@@ -7,7 +7,8 @@ from typing import Literal
 
 from habitprint.auditing.attacks import Attack, Attacked, attack, attack_in_every_way, strongest_of, strongest_ways
 from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
-from habitprint.auditing.people import surest_claims
+from habitprint.auditing.people import CloserLook, look_closer
+from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Purpose, measure_losses
@@ -55,6 +56,9 @@ class Goal:
         How often the surest claims may be right; None if that does not matter.
     keep
         What the release is for: the protection that loses the least of it is the cheapest.
+    person_target
+        With which probability anybody may be found: by proof the largest 1/m; where what is measured decides, the upper
+        end of how often the surest claims are right. None if only the mean matters.
 
     Examples
     --------
@@ -68,6 +72,12 @@ class Goal:
     surest_target: float | None = None
     seed: int = 0
     keep: Purpose = "patterns"
+    person_target: float | None = None
+
+    @property
+    def strictest(self) -> float:
+        """Return the largest chance that may be left where everybody has the same."""
+        return self.target if self.person_target is None else min(self.target, self.person_target)
 
     def is_reached_by(self, proven: ProvenShare, risk: Rate) -> bool:
         """Return whether a table passes: the one rule of verdict, gate, advice and check."""
@@ -77,6 +87,18 @@ class Goal:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
         return self.surest_target is None or (surest is not None and surest.high <= self.surest_target)
 
+    def is_safe_for_each(self, proven: ProvenShare, sureness: Sureness | None, by: Decide) -> bool:
+        """Return whether nobody is found too surely, by what is proven, or where that decides by what is measured.
+
+        Examples
+        --------
+        >>> [Goal(0.1, person_target=0.2).is_safe_for_each(ProvenShare(0.1, m), None, "proven") for m in (0.2, 0.5)]
+        [True, False]
+        """
+        if self.person_target is None or proven.is_within_for_each(self.person_target):
+            return True
+        return by == "measured" and sureness is not None and sureness.is_within(self.person_target)
+
     def is_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
 
@@ -84,7 +106,8 @@ class Goal:
         """
         ends = (trial.risk.high, trial.chosen_on.high, trial.confirmed_on.high)
         within = trial.proven.is_within(self.target) if by == "proven" else max(ends) <= self.target
-        return within and self.is_sure_enough(trial.surest)
+        is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
+        return within and is_safe and self.is_sure_enough(trial.surest)
 
     def of_original(self, tables: TwoTables) -> "Goal":
         """Return the rule for a table as it is: one that was never protected is only ever measured."""
@@ -128,6 +151,8 @@ class Trial:
         What is lost against the table as it is.
     surest
         Precision of the surest claims by margin; None if it was not measured.
+    sureness
+        How surely people are found, one by one; None if it was not measured, or too few people teach it.
     passes
         Whether it reaches the goal; None where that depends on surest claims that were not measured.
     """
@@ -145,6 +170,7 @@ class Trial:
     confirmed_on: Rate
     losses: Losses
     surest: Rate | None
+    sureness: Sureness | None
     passes: bool | None
 
     @property
@@ -309,7 +335,7 @@ def find_protection(
     coarser: Sequence[Coarser],
     goal: Goal,
     *,
-    surest: Rate | None = None,
+    look: CloserLook | None = None,
     noise: bool = True,
     counts: bool = False,
     progress: Progress = silent,
@@ -331,8 +357,8 @@ def find_protection(
         Ways to put places together.
     goal
         What must be reached.
-    surest
-        Precision of the surest claims on the table as it is, which was measured before.
+    look
+        How sure claims about the table as it is are, which was measured before.
     noise
         Whether to try noise; it has no seed, so those trials differ from run to run.
     counts
@@ -348,8 +374,8 @@ def find_protection(
     """
     released = whole.tables.released
     n_users = part.tables.released.n_users
-    candidates = list_candidates(released, coarser, goal.target, n_users=n_users, noise=noise, counts=counts)
-    search = _Search(whole, part, goal, surest, progress)
+    candidates = list_candidates(released, coarser, goal.strictest, n_users=n_users, noise=noise, counts=counts)
+    search = _Search(whole, part, goal, look, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
     screening = Screening.of(screened, goal.keep) if screened else None
@@ -414,6 +440,8 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
+    is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
+    is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -428,7 +456,8 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         confirmed_on=attacked.highest_among(~half),
         losses=measure_losses(original.released, added),
         surest=None,
-        passes=None if is_reached and goal.surest_target is not None else is_reached,
+        sureness=None,
+        passes=None if is_open else is_reached and is_safe,
     )
 
 
@@ -544,9 +573,11 @@ class _Search:
     those about a part of the users: among fewer people claims are rather surer.
     """
 
-    def __init__(self, whole: Attacked, part: Attacked, goal: Goal, surest: Rate | None, progress: Progress) -> None:
+    def __init__(
+        self, whole: Attacked, part: Attacked, goal: Goal, look: CloserLook | None, progress: Progress
+    ) -> None:
         self.whole, self.part, self.goal, self.progress = whole, part, goal, progress
-        self.surest_as_it_is = surest
+        self.look_as_it_is = look
         self.trials: dict[Candidate, Trial] = {}
         self.not_tried: list[NotTried] = []
         self._refused: set[Candidate] = set()
@@ -559,11 +590,14 @@ class _Search:
         """Try all on all users; the surest claims on the table as it is were measured before."""
         self.trials |= self._try(self.whole, candidates)
         if AS_IT_IS in candidates:
-            self.trials[AS_IT_IS] = self._with_surest(AS_IT_IS, self.surest_as_it_is)
+            rule = self.goal.of_original(self.whole.tables)
+            self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, self.look_as_it_is, rule.decide)
 
-    def _with_surest(self, candidate: Candidate, surest: Rate | None) -> Trial:
-        trial = self.trials[candidate]
-        return replace(trial, surest=surest, passes=trial.passes is not False and self.goal.is_sure_enough(surest))
+    def _looked_at(self, candidate: Candidate, look: CloserLook | None, by: Decide) -> Trial:
+        trial, goal = self.trials[candidate], self.goal
+        surest, sureness = (None, None) if look is None else (look.surest, look.sureness)
+        is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
+        return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
 
     def _try(self, base: Attacked, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         found = {}
@@ -617,8 +651,10 @@ class _Search:
         return self._cheapest([each for each in (one, other) if each is not None], self.goal.keep)
 
     def _looks_enough(self, candidate: Candidate, by: Decide) -> bool:
-        trial, target = self.trials[candidate], self.goal.target
-        return trial.proven.is_within(target) if by == "proven" else trial.chosen_on.high <= target
+        trial, goal = self.trials[candidate], self.goal
+        if by == "measured":
+            return trial.chosen_on.high <= goal.target
+        return trial.proven.is_within(goal.target) and goal.is_safe_for_each(trial.proven, None, by)
 
     def _holds(self, candidate: Candidate, by: Decide) -> bool:
         """Look more closely at what looks enough: at the other half of the people, and at the surest claims."""
@@ -626,7 +662,8 @@ class _Search:
         if by == "measured" and max(trial.confirmed_on.high, trial.risk.high) > target:
             return False
         inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
-        self.trials[candidate] = self._with_surest(candidate, trial.surest or self._measure_surest(candidate, inner))
+        if trial.surest is None:
+            self.trials[candidate] = self._looked_at(candidate, self._look_closer(candidate, inner), self.goal.decide)
         return self._is_met(candidate, by)
 
     def _try_next(self, screening: Screening, passing: Collection[Candidate]) -> bool:
@@ -694,11 +731,11 @@ class _Search:
                 self.trials[candidate] = run_trial(self.whole, candidate, self.goal, inner)
             fails, holds = (fails, middle) if self._looks_enough(candidate, by) else (middle, holds)
 
-    def _measure_surest(self, candidate: Candidate, progress: Progress) -> Rate | None:
-        """Return the precision of the surest claims; None if that would take too long."""
+    def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
+        """Return how sure claims are; None if that would take too long."""
         tables, goal = self.part.tables, self.goal
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
         copied = tables.protected_by(candidate.mechanism, progress)[1].fullest_copy
         joint = attack(copied, self.part.joint_weights[0], seed=goal.seed, progress=progress)
-        return surest_claims(joint, progress)
+        return look_closer(joint, progress)

@@ -1,6 +1,7 @@
 """The answer: does the table meet the target, and if not, what would help."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from habitprint.auditing.attacks import Attack
@@ -40,6 +41,8 @@ class Verdict:
         Whether a measured result could pass at all with so few users, and how many it takes.
     surest_passes
         Whether the surest claims are within their target; None without one.
+    person_passes
+        Whether nobody is found with more than the probability that is allowed for one person; None without one.
     fails_gate
         Whether the table fails by the same rule with `fail_above` for a target; None without one.
     protection
@@ -57,6 +60,7 @@ class Verdict:
     can_pass_at_all: bool
     n_users_needed: int
     surest_passes: bool | None
+    person_passes: bool | None
     fails_gate: bool | None
     protection: str | None
 
@@ -109,6 +113,7 @@ def reach_verdict(
         can_pass_at_all=case.can_pass,
         n_users_needed=users_needed(goal.target),
         surest_passes=None if goal.surest_target is None else goal.is_sure_enough(people.surest),
+        person_passes=None if goal.person_target is None else case.is_safe_for_each,
         fails_gate=None if gate is None else not gate.is_reached_by(case.proven, case.rate),
         protection=None if helps is None else helps.label,
     )
@@ -160,6 +165,11 @@ class _Case:
         """Return the upper end for pairs drawn at random."""
         return wilson_interval(self.rate.by_chance * self.rate.n, self.rate.n)[1]
 
+    @property
+    def is_safe_for_each(self) -> bool:
+        """Return whether nobody is found too surely in the table as it is."""
+        return self.goal.is_safe_for_each(self.proven, self.people.sureness, self.rule.decide)
+
     def loss_of(self, trial: Trial) -> float | None:
         """Return what a protection costs for the purpose that was asked for."""
         return trial.loss_for(self.goal.keep)
@@ -204,7 +214,9 @@ def _answer(case: _Case, protection: Trial | None) -> str:
             f"As far as was measured, the table meets the target of {target} as it is: {case.measured}. Nothing is "
             "proven about attacks that were not made."
         )
-    if case.rule.is_reached_by(case.proven, case.rate):
+    if case.rule.is_reached_by(case.proven, case.rate) and not case.is_safe_for_each:
+        misses = f"The table misses its target for each person: {_each_person(case)}"
+    elif case.rule.is_reached_by(case.proven, case.rate):
         misses = f"The table misses its target for the surest claims: {_surest(case)}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
         misses = f"It is not proven that the table meets the target of {target}: {case.proven.in_short}"
@@ -246,6 +258,30 @@ def _surest(case: _Case) -> str:
     )
 
 
+def _each_person(case: _Case) -> str:
+    """Say how surely people may be found, and are."""
+    allowed, sureness = percent(case.goal.person_target or 0.0), case.people.sureness
+    proven = f"proven is only that nobody is found with a chance above {at_most(case.proven.largest)}"
+    if case.rule.decide == "proven":
+        return f"{proven}, where {allowed} is allowed"
+    if sureness is None:
+        return f"{allowed} is allowed, and there are too few people to learn how surely each is found"
+    surest = sureness.surest
+    return (
+        f"of the {surest.n:,} people who are found most surely {percent(surest.value)} are (up to "
+        f"{at_most(surest.high)}), where {allowed} is allowed"
+    )
+
+
+def _how_sure(case: _Case) -> list[str]:
+    """Say how many people are found how surely, as the table is and as it would be."""
+    if case.people.sureness is None:
+        return []
+    advised = None if case.passes else case.protections.advised
+    safer = "" if advised is None or advised.sureness is None else f"; as advised, {advised.sureness.words}"
+    return [f"How surely people are found: {case.people.sureness.words}{safer}."]
+
+
 def _details(case: _Case) -> list[str]:
     rate, goal, people = case.rate, case.goal, case.people
     details = [f"The strongest attack ({case.strongest.name}) identifies {rate.words}."]
@@ -264,9 +300,14 @@ def _details(case: _Case) -> list[str]:
             f"Some claims are sure, and an adversary can tell which: of the {n_sure:,} surest, at least "
             f"{percent(SURE)} are right."
         )
+    details += _how_sure(case)
     if goal.surest_target is not None:
         surest = _surest(case)
         details.append(f"{surest[:1].upper()}{surest[1:]}.")
+    if goal.person_target is not None:
+        each = _each_person(case)
+        verdict = "meets" if case.is_safe_for_each else "misses"
+        details.append(f"The table {verdict} the target for each person: {each}.")
     if not case.passes:
         details.append(_about_protections(case))
     if case.overlap is not None:
@@ -319,10 +360,16 @@ def _about_measured(case: _Case) -> str:
     )
 
 
+def _is_safe(goal: Goal) -> Callable[[Trial], bool]:
+    return lambda trial: goal.is_safe_for_each(trial.proven, trial.sureness, goal.decide)
+
+
 def _why_none(case: _Case) -> str:
     """Say how near the protections come if none is enough."""
     found, goal = case.protections, case.goal
     within = found.proven_within(goal.target) if goal.decide == "proven" else found.measured_within(goal.target)
+    if within and goal.person_target is not None and not any(map(_is_safe(goal), within)):
+        return f" In all of them somebody may be found with more than {percent(goal.person_target)}."
     if within and goal.surest_target is not None:
         ends = [trial.surest.high for trial in within if trial.surest is not None]
         if not ends:

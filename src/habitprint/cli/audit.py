@@ -115,6 +115,14 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         str | None,
         typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
     ] = None
+    person_target: Annotated[
+        str | None,
+        typer.Option(
+            help="With which probability anybody may be found: proven for each, or with --decide measured, the upper "
+            "end for the surest tenth of the people, at least 50.",
+            metavar="RATE",
+        ),
+    ] = None
     coarsen: Annotated[
         list[Path] | None,
         typer.Option(help="A table with the columns place, to: coarser places to try. May be repeated."),
@@ -214,6 +222,7 @@ def audit(
     target = _optional_share(protections.target, "--target")
     fail_above = _optional_share(output.fail_above, "--fail-above")
     surest_target = _optional_share(protections.surest_target, "--surest-target")
+    person_target = _optional_share(protections.person_target, "--person-target")
     overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
     data = find_files(files[0]) if is_events else [Path(file) for file in files]
@@ -253,6 +262,7 @@ def audit(
             keep=protections.keep,
             fail_above=fail_above,
             surest_target=surest_target,
+            person_target=person_target,
             overlap=overlap,
             grid=subject.grid,
             coarser=coarser,

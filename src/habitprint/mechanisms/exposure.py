@@ -124,6 +124,10 @@ class ProvenShare:
         """Return whether the mean is not above a target."""
         return self.mean <= target + ROUNDING
 
+    def is_within_for_each(self, target: float) -> bool:
+        """Return whether nobody can be found with a chance above a target."""
+        return self.largest <= target + ROUNDING
+
     @property
     def in_short(self) -> str:
         """Return it in a few words, in which percentages are rounded up, because they are bounds."""

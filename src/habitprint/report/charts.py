@@ -11,6 +11,7 @@ import altair as alt
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.search import Protections
+from habitprint.calibration import Reliability
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.words import number, percent
@@ -317,6 +318,38 @@ def claims_picture(claims: Sequence[Claims], target: float | None, description: 
     ]
     if target is not None:
         layers.insert(1, _rule_at(target, "y", scale, axis))
+    return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
+
+
+def reliability_picture(reliability: Reliability, description: str) -> Spec:
+    """Draw how often claims are right against the probability that was said, with the diagonal of what is true.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = Reliability.of(np.array([0.9, 0.2]), np.array([1.0, 0.0]), by_chance=0.5)
+    >>> reliability_picture(found, "claims")["layer"][0]["mark"]["style"]
+    'target'
+    """
+    data = [
+        _flat(each.right) | {"said": each.probability, "name": percent(each.probability)} for each in reliability.bins
+    ]
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    axis = alt.Axis(format="%", title="share of these claims that are right")
+    x_axis = alt.Axis(format="%", title="mean probability that they are right", tickCount=6)
+    x = alt.X("said:Q", scale=scale, axis=x_axis)
+    diagonal = alt.Chart(alt.InlineData(values=[{"said": at, "value": at} for at in (0, 1)]))
+    base = alt.Chart(alt.InlineData(values=data)).encode(x=x)
+    tips = _tips("name:N", named="probability")
+    layers = [
+        diagonal.mark_line(style="target").encode(x=x, y=alt.Y("value:Q", scale=scale, axis=axis)),
+        base.mark_rule(style="main", strokeWidth=4, opacity=0.45).encode(
+            y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q", tooltip=tips
+        ),
+        base.mark_point(style="main", filled=True, size=50, opacity=1).encode(
+            y=alt.Y("value:Q", scale=scale, axis=axis), tooltip=tips
+        ),
+    ]
     return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
 
 

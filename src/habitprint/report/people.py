@@ -1,8 +1,10 @@
 """The section about who is at risk, in numbers: nobody is named."""
 
+from habitprint.auditing.audit import Audit
 from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
+from habitprint.auditing.sureness import Above, Sureness
 from habitprint.rates import Rate
-from habitprint.report.charts import claims_picture
+from habitprint.report.charts import claims_picture, reliability_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
 from habitprint.report.sections import RATE_HEADS, rate_cells
 from habitprint.words import counted, percent
@@ -12,32 +14,30 @@ NOTHING = 1e-6  # a margin that is only rounding
 ORDERS: dict[Order, str] = {"margin": "Surest claims by margin", "size": "Best matching of that size"}
 
 
-def people_section(people: People, target: float | None) -> Section:
+def people_section(audit: Audit) -> Section:
     """Show how sure an adversary can be of some claims, and how many people that concerns.
-
-    Parameters
-    ----------
-    people
-        What was found.
-    target
-        How often the surest claims may be right; None if nothing was said about that.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> people = hp.audit(hp.datasets.town(100, 20), noise=False).people
-    >>> section = people_section(people, None)
-    >>> int(section.blocks[1].items[0].value) == people.sure[0].n_claims
+    >>> found = hp.audit(hp.datasets.town(100, 20), noise=False)
+    >>> section = people_section(found)
+    >>> int(section.blocks[1].items[0].value) == found.people.sureness.above[0].n_people
     True
     """
+    people, target = audit.people, audit.settings.surest_target
     return Section(
         "people",
         "Who is at risk",
         (
             Text(
                 "A low average may hide certain victims. An adversary need not name everybody: they can keep to the "
-                "pairs of which they are surest, those with the largest margins. This is how often such claims are "
-                "right."
+                "pairs of which they are surest."
+            ),
+            *_sureness(audit),
+            Text(
+                "Another order of claims is that of their margins: what all others would lose without a pair. This is "
+                "how often the claims with the largest margins are right."
             ),
             Numbers(tuple(map(_sure, people.sure[:SHOWN]))),
             Text(_surest(people.surest, target)),
@@ -50,6 +50,63 @@ def people_section(people: People, target: float | None) -> Section:
             ),
         ),
     )
+
+
+def _sureness(audit: Audit) -> list[Block]:
+    """Show how many people are found how surely, and whether that is true."""
+    found, advised = audit.people.sureness, audit.protections.advised
+    if found is None:
+        return [Text("There are too few people to learn how likely a claim about each of them is right.")]
+    blocks: list[Block] = [Numbers(tuple(map(_above, found.above))), Text(_how_probable(found))]
+    if advised is not None and advised.sureness is not None:
+        blocks.append(Text(f"Protected by “{advised.label}”: {advised.sureness.words}."))
+    if audit.settings.person_target is not None:
+        blocks.append(Text(_for_each(found, audit)))
+    return [*blocks, _reliability_figure(found)]
+
+
+def _above(above: Above) -> Number:
+    n = above.n_people
+    people = "person" if n == 1 else "people"
+    return Number(f"Above {percent(above.level)}", f"{n:,}" if n else "none", f"{people} found with such a probability")
+
+
+def _how_probable(found: Sureness) -> str:
+    scores = found.reliability
+    return (
+        f"Each of the {found.n_people:,} people whom the joint attack names has a probability that the name is right, "
+        "from how it stands among its rivals in both tables. It was learned from the truth about one half of the "
+        "people, for the other half: nobody is judged by the truth about them. In ten groups of equal size it differs "
+        f"from the share that is right by {percent(scores.error)} on average. Brier score {scores.brier:.3f}, and "
+        f"{scores.brier_of_base:.3f} if all had the same probability; log loss {scores.log_loss:.3f}, and "
+        f"{scores.log_loss_of_base:.3f}."
+    )
+
+
+def _for_each(found: Sureness, audit: Audit) -> str:
+    surest, allowed = found.surest, audit.settings.person_target or 0.0
+    verdict = "meets" if audit.verdict.person_passes else "misses"
+    return (
+        f"Of the {surest.n:,} people who are found most surely, so many are: {surest.words}. The table as it is "
+        f"{verdict} the target for each person, at most {percent(allowed)}."
+    )
+
+
+def _reliability_figure(found: Sureness) -> Figure:
+    bins = found.reliability.bins
+    picture = reliability_picture(
+        found.reliability, "Share of claims that are right against the probability that was said."
+    )
+    numbers = table(
+        "Claims by probability",
+        ["Probability", *RATE_HEADS],
+        [[Cell(percent(each.probability), each.probability), *rate_cells(each.right)] for each in bins],
+    )
+    caption = (
+        "Each dot is a tenth of the claims, with the 95% interval: how often they are right, against the probability "
+        "that was said. On the dashed line, what was said is true."
+    )
+    return Figure("Are the probabilities right?", caption, (Picture("reliability-picture", picture),), (numbers,))
 
 
 def _sure(sure: SureClaims) -> Number:

@@ -146,7 +146,9 @@ def _target(audit: Audit) -> str:
     who = GIVEN_TARGET if settings.target_given else DEFAULT_TARGET
     surest = settings.surest_target
     claims = "" if surest is None else f" Of the surest claims at most {percent(surest)} right."
-    return f"At most {percent(settings.target)} of the people identified: {who}.{claims}"
+    person = settings.person_target
+    each = "" if person is None else f" Nobody found with a probability above {percent(person)}."
+    return f"At most {percent(settings.target)} of the people identified: {who}.{claims}{each}"
 
 
 def _measured(audit: Audit) -> str:

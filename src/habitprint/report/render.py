@@ -99,7 +99,7 @@ def build_page(audit: Audit) -> Page:
             curves_section(audit.curves, audit.settings.target),
             time_section(audit),
             protections_section(audit),
-            people_section(audit.people, audit.settings.surest_target),
+            people_section(audit),
             reading_section(),
             glossary_section(),
             settings_section(audit),

@@ -1,0 +1,128 @@
+"""How sure an adversary can be of each person, and whether that is true: probabilities learned from the truth."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from habitprint.arrays import Floats
+from habitprint.auditing.attacks import Attempt
+from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit
+from habitprint.expectation import pair_chances
+from habitprint.rates import Rate
+from habitprint.words import at_most, percent
+
+LEVELS = (0.5, 0.9, 0.99)
+FEWEST_SUREST = 50  # people in the surest bin: fewer settle nothing
+
+
+@dataclass(frozen=True)
+class Above:
+    """Hold how many people are found with a probability above a level."""
+
+    level: float
+    n_people: int
+
+
+@dataclass(frozen=True)
+class Sureness:
+    """Hold how surely people are found, without a name. Made by `find_sureness`.
+
+    Parameters
+    ----------
+    n_people
+        Released people whom the attack names.
+    above
+        How many of them are found with more than some probabilities.
+    highest
+        The highest probability of all.
+    surest
+        How often the surest claims are right: a tenth of all, at least fifty, from the highest probability on.
+    reliability
+        Whether the probabilities are right.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.auditing.two_tables import TwoTables
+    >>> found = find_sureness(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> found.sureness.n_people, found.sureness.surest.n
+    (60, 50)
+    """
+
+    n_people: int
+    above: tuple[Above, ...]
+    highest: float
+    surest: Rate
+    reliability: Reliability
+
+    @property
+    def words(self) -> str:
+        """Return how many people are found how surely."""
+        if self.above[0].n_people == 0:
+            return f"none of {self.n_people:,} with a probability above {at_most(self.highest)}"
+        first, *more = (f"{each.n_people:,} with more than {percent(each.level)}" for each in self.above)
+        return f"of {self.n_people:,}, {', '.join([first, *more[:-1]])} and {more[-1]}"
+
+    def is_within(self, target: float) -> bool:
+        """Return whether the surest people were measured to be found with no more than a target.
+
+        Examples
+        --------
+        >>> reliability = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
+        >>> [Sureness(n, (), 0.02, Rate.of(0, n, 0.01), reliability).is_within(0.1) for n in (50, 49)]
+        [True, False]
+        """
+        return self.surest.n >= FEWEST_SUREST and self.surest.high <= target
+
+
+@dataclass(frozen=True, eq=False)
+class EachSureness:
+    """Hold how surely people are found, and the probability of each pair of the attack, in its order."""
+
+    sureness: Sureness
+    probabilities: Floats
+
+
+def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness | None:
+    """Find how likely each claim of a joint attack is right, learned from other people; None with too few of them.
+
+    Parameters
+    ----------
+    joint
+        A joint, exact attack.
+    margins
+        Of its pairs, if they were found before.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.auditing.two_tables import TwoTables
+    >>> find_sureness(attack(TwoTables(*hp.datasets.town(12, 5), truth="same-id"))) is None
+    True
+    """
+    tables, matching = joint.tables.as_attacked, joint.matching
+    common = tables.common
+    if common.n < FEWEST_PEOPLE:
+        return None
+    chances = pair_chances(matching, tables.released, tables.known, common)
+    said = cross_fit(matching, tables.released, tables.known, common, margins=margins, seed=matching.seed)
+    by_chance = common.n / (tables.released.n_users * tables.known.n_users)
+    sureness = Sureness(
+        n_people=matching.size,
+        above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
+        highest=float(said.max()),
+        surest=_surest(said, chances, by_chance),
+        reliability=Reliability.of(said, chances, by_chance),
+    )
+    return EachSureness(sureness, said)
+
+
+def _surest(said: Floats, chances: Floats, by_chance: float) -> Rate:
+    """Return how often the surest claims are right; those of equal probability are in no order."""
+    n = min(len(said), max(FEWEST_SUREST, math.ceil(len(said) / N_BINS)))
+    _, which = np.unique(-said, return_inverse=True)
+    mean = np.bincount(which, weights=chances) / np.bincount(which)
+    return Rate.of(min(math.fsum(mean[np.sort(which)][:n]), n), n, by_chance)
