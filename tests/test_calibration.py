@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import special
+from scipy import optimize, special
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.calibration import Calibration, Reliability, cross_fit
+from habitprint.calibration import Calibration, Reliability, cross_fit, surprise_of
 from habitprint.expectation import pair_chances
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.truth import CommonUsers, common_users
@@ -27,7 +27,7 @@ def drawn_scores(n: int, seed: int) -> tuple[PairScores, Floats, Floats]:
     """Return scores of pairs, how likely each is right, and whether it is."""
     random = np.random.default_rng(seed)
     odds, margins = random.normal(0, 2, n), random.exponential(1, n)
-    chances = special.expit(-1 + 0.7 * odds + 1.5 * np.sqrt(margins))
+    chances = 0.8 * special.expit(-1 + 0.7 * odds + 1.5 * np.sqrt(margins))
     return PairScores(odds, odds, margins, np.ones(n, np.int64)), chances, (random.random(n) < chances).astype(float)
 
 
@@ -76,7 +76,7 @@ def test_nobody_in_a_group_of_m_is_found_with_more_than_one_in_m() -> None:
 def test_pairs_between_equal_users_are_equally_likely() -> None:
     released, known = (random_histograms(60, 8, density=0.4, seed=4, n_habits=15) for _ in "ab")
     matching = hp.match(released, known)
-    probabilities = Calibration(0.0, 1.0, 1.0).probabilities(pair_scores(matching, released, known))
+    probabilities = Calibration(0.0, 1.0, 1.0, 1.0).probabilities(pair_scores(matching, released, known))
     found: dict[tuple[bytes, bytes], list[float]] = {}
     for row, column, probability in zip(*matching.rows_in(released, known), probabilities, strict=True):
         key = released.shares[[row]].toarray().tobytes(), known.shares[[column]].toarray().tobytes()
@@ -94,9 +94,30 @@ def test_what_stands_better_is_surer() -> None:
 
 
 def test_the_numbers_behind_the_truth_are_found_again() -> None:
-    scores, _, right = drawn_scores(20_000, seed=2)
+    scores, _, right = drawn_scores(200_000, seed=2)
     found = Calibration.fit(scores, right)
-    assert (found.intercept, found.odds, found.margin) == pytest.approx((-1, 0.7, 1.5), abs=0.1)
+    assert (found.intercept, found.odds, found.margin) == pytest.approx((-1, 0.7, 1.5), abs=0.05)
+    assert found.ceiling == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_slope_is_that_of_the_surprise() -> None:
+    random = np.random.default_rng(0)
+    scaled, found = random.normal(size=(50, 2)), random.random(50)
+
+    def value(theta: Floats) -> float:
+        return surprise_of(theta, scaled, found)[0]
+
+    for _ in range(5):
+        theta = random.normal(size=4)
+        _, slope = surprise_of(theta, scaled, found)
+        near = optimize.approx_fprime(theta, value, 1e-6)
+        assert np.allclose(slope, near, atol=1e-5)
+
+
+def test_nobody_is_surer_than_the_share_of_those_who_look_the_surest() -> None:
+    """Where a fifth of the people have changed their habits, no likeness makes a claim surer than four fifths."""
+    scores, _, right = drawn_scores(5_000, seed=5)
+    assert Calibration.fit(scores, right).probabilities(scores).max() < 0.84
 
 
 @pytest.mark.parametrize("right", [0.0, 1.0])

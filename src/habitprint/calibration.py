@@ -1,9 +1,9 @@
 """How likely a claim is right: a probability for each pair, learned from pairs of which the truth is known.
 
-A pair between users whom nobody is equal to is right with probability 1 / (1 + exp(−z)), z = a + b · odds + c ·
-√margin, with b and c not negative: the better a pair stands, the surer it is. Where users are equal, that is the
-probability that one of n pairs that cannot be told apart is right, and each of them has an n-th of it. That a released
-person has no partner at all is possible: then no pair is right.
+A pair between users whom nobody is equal to is right with probability c / (1 + exp(−z)), z = a + b · odds + d ·
+√margin, with b and d not negative: the better a pair stands, the surer it is. But no surer than c: some people have
+changed their habits, or have no partner at all, and nobody can tell by how well another fits. Where users are
+equal, that is the probability that one of n pairs that cannot be told apart is right, and each has an n-th of it.
 """
 
 import math
@@ -29,6 +29,8 @@ from habitprint.words import percent
 FEWEST_PEOPLE = 20  # to learn a probability from
 N_BINS = 10
 RIDGE = 0.01  # of a pair, so that also where all pairs are right the numbers are finite
+START = (0.0, 0.0, 0.0, 3.0)
+HIGHEST = 9.0  # of ln(c / (1 − c))
 TINY = 1e-9  # no logarithm of nothing
 
 
@@ -41,17 +43,20 @@ class Calibration:
     intercept, odds, margin
         What z = intercept + odds · (mean of the logarithms of the odds on both sides) + margin · √(margin of the pair)
         is made of; the last two are not negative.
+    ceiling
+        What no probability is above, however well a pair stands.
 
     Examples
     --------
     >>> scores = PairScores(np.array([-1.0, 3.0]), np.array([-1.0, 3.0]), np.array([0.0, 0.25]), np.array([1, 2]))
-    >>> Calibration(0.0, 1.0, 2.0).probabilities(scores).round(3).tolist()
-    [0.269, 0.491]
+    >>> Calibration(0.0, 1.0, 2.0, ceiling=0.9).probabilities(scores).round(3).tolist()
+    [0.242, 0.442]
     """
 
     intercept: float
     odds: float
     margin: float
+    ceiling: float
 
     @classmethod
     def fit(cls, scores: PairScores, chances: Floats) -> "Calibration":
@@ -68,24 +73,59 @@ class Calibration:
         columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
         middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), TINY)
         scaled = (columns - middle) / size
-        n = len(found)
 
         def loss(theta: Floats) -> tuple[float, Floats]:
-            z = theta[0] + scaled[:, 0] * theta[1] + scaled[:, 1] * theta[2]
-            missing = special.expit(z) - found
-            value = float((np.logaddexp(0.0, z) - found * z).sum()) + RIDGE * float((theta**2).sum())
-            slope = np.array([missing.sum(), (missing * scaled[:, 0]).sum(), (missing * scaled[:, 1]).sum()])
-            return value / n, (slope + 2 * RIDGE * theta) / n
+            return surprise_of(theta, scaled, found)
 
-        bounds = [(None, None), (0.0, None), (0.0, None)]
-        theta = optimize.minimize(loss, np.zeros(3), jac=True, method="TNC", bounds=bounds).x
-        odds, margin = (theta[1:] / size).tolist()
-        return cls(float(theta[0]) - odds * float(middle[0]) - margin * float(middle[1]), odds, margin)
+        bounds = [(None, None), (0.0, None), (0.0, None), (None, HIGHEST)]
+        theta = optimize.minimize(loss, np.array(START), jac=True, method="TNC", bounds=bounds).x
+        odds, margin = (theta[1:3] / size).tolist()
+        intercept = float(theta[0]) - odds * float(middle[0]) - margin * float(middle[1])
+        return cls(intercept, odds, margin, float(special.expit(theta[3])))
 
     def probabilities(self, scores: PairScores) -> Floats:
         """Return how likely each pair is right."""
         z = self.intercept + self.odds * scores.odds + self.margin * np.sqrt(scores.margins)
-        return np.asarray(special.expit(z) / scores.n_alike, np.float64)
+        return np.asarray(self.ceiling * special.expit(z) / scores.n_alike, np.float64)
+
+
+def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Floats]:
+    """Return minus the logarithm of the likelihood of what was found, for each pair, and its slope in θ.
+
+    Parameters
+    ----------
+    theta
+        a, b, d and ln(c / (1 − c)).
+    scaled
+        Odds and √margin of each pair, in other units: n × 2.
+    found
+        Whether each is right, from 0 to 1.
+
+    Examples
+    --------
+    >>> surprise_of(np.array([0.0, 0.0, 0.0, 50.0]), np.zeros((2, 2)), np.array([0.0, 1.0]))[0]
+    0.6931471805599453
+    """
+    n = len(found)
+    share, ceiling = (
+        special.expit(theta[0] + scaled[:, 0] * theta[1] + scaled[:, 1] * theta[2]),
+        special.expit(theta[3]),
+    )
+    said = np.clip(ceiling * share, TINY, 1 - TINY)
+    by_said = (said - found) / (said * (1 - said))
+    by_z = by_said * said * (1 - share)
+    # As if half a pair at the ceiling were right: it is near 1 unless pairs say otherwise.
+    value = -math.fsum(found * np.log(said) + (1 - found) * np.log1p(-said)) - math.log(ceiling) / 2
+    slope = np.array(
+        [
+            by_z.sum(),
+            (by_z * scaled[:, 0]).sum(),
+            (by_z * scaled[:, 1]).sum(),
+            (by_said * said).sum() * (1 - ceiling) - (1 - ceiling) / 2,
+        ]
+    )
+    flat = np.append(theta[:3], 0.0)
+    return (value + RIDGE * float((flat**2).sum())) / n, (slope + 2 * RIDGE * flat) / n
 
 
 def cross_fit(
