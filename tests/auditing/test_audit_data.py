@@ -261,7 +261,7 @@ def test_anything_else_cannot_be_audited(source: object) -> None:
         hp.audit(source)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["target", "fail_above", "surest_target", "overlap"])
+@pytest.mark.parametrize("name", ["target", "fail_above", "surest_target", "person_target", "overlap"])
 @pytest.mark.parametrize("value", [0, -0.1, 5, float("nan")])
 def test_rates_are_shares(name: str, value: float) -> None:
     with pytest.raises(hp.InputError, match=name):
