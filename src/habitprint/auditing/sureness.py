@@ -61,9 +61,9 @@ class Sureness:
     def words(self) -> str:
         """Return how many people are found how surely."""
         if self.above[0].n_people == 0:
-            return f"none of {self.n_people:,} with a probability above {at_most(self.highest)}"
+            return f"none of {self.n_people:,} who are named with a probability above {at_most(self.highest)}"
         first, *more = (f"{each.n_people:,} with more than {percent(each.level)}" for each in self.above)
-        return f"of {self.n_people:,}, {', '.join([first, *more[:-1]])} and {more[-1]}"
+        return f"of {self.n_people:,} who are named, {', '.join([first, *more[:-1]])} and {more[-1]}"
 
     def is_within(self, target: float) -> bool:
         """Return whether the surest people were measured to be found with no more than a target.
