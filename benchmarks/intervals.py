@@ -24,7 +24,7 @@ import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
 from habitprint.auditing.candidates import list_candidates
-from habitprint.auditing.people import surest_claims
+from habitprint.auditing.people import look_closer
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import user_chances
 from habitprint.losses import SCALES, measure_losses
@@ -91,7 +91,7 @@ def attack_sample(tables: TwoTables, *, every_way: bool) -> Iterator[tuple[str, 
     yield "one by one, as evaluate counts", count_seekers(one_by_one)
     yield "one by one, from the known side", attack(tables, "jensen-shannon", "one-by-one", "known-to-released").rate
     if every_way:
-        yield "the surest claims", surest_claims(joint)
+        yield "the surest claims", look_closer(joint).surest
         yield "the strongest of all", strongest(tables)
 
 
