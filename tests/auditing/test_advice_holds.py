@@ -23,7 +23,7 @@ def calls() -> Pair:
 
 
 def web() -> Pair:
-    events = hp.events_from_frame(hp.datasets.web_twin(60).events)
+    events = hp.events_from_frame(hp.datasets.web_twin(30).events)
     return tuple(hp.split(events, hp.HalvesOfRows(), users="all"))  # type: ignore[return-value]
 
 

@@ -107,5 +107,5 @@ def test_what_is_no_advice_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "advice.json").write_text(text)
     with pytest.raises(hp.InputError, match="is not the advice of an audit"):
         hp.read_advice(tmp_path)
-    with pytest.raises(hp.InputError, match="No such file"):
+    with pytest.raises(hp.InputError, match="no such file"):
         hp.read_advice(tmp_path / "nowhere.json")

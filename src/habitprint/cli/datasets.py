@@ -90,6 +90,5 @@ def make(
     screen = Screen()
     screen.print(f"{source}: {events.height:,} events of {events['user'].n_unique():,} users", markup=False)
     screen.print(f"written to {' and '.join(map(str, targets[: len(tables)]))}", soft_wrap=True, markup=False)
-    screen.print(
-        f"[dim]Next: habitprint split {out} --released week1.parquet --known week2.parquet[/dim]", soft_wrap=True
-    )
+    following = f"Next: habitprint split {out} --released week1.parquet --known week2.parquet"
+    screen.print(Text(following, style="dim"), soft_wrap=True)
