@@ -440,6 +440,7 @@ def _audit(
         joint,
         part.strongest_joint,
         most_users=MOST_USERS,
+        weights=whole.weights,
         overlap=settings.overlap,
         progress=progress,
     )

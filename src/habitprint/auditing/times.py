@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from habitprint.auditing.attacks import Attack, Attempt
+from habitprint.auditing.attacks import Attack, Attempt, attack_in_every_way, strongest_of
 from habitprint.auditing.curves import (
     FEWEST_USERS,
     MOST_POINTS,
@@ -39,6 +39,7 @@ from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.tables import collect
+from habitprint.weighing import Weight
 from habitprint.words import counted, percent
 
 WEEK = 7
@@ -245,6 +246,7 @@ def measure_times(
     part: Attempt,
     *,
     most_users: int,
+    weights: Sequence[Weight] = (),
     overlap: float | None = None,
     progress: Progress = silent,
 ) -> Times:
@@ -258,6 +260,8 @@ def measure_times(
         The same attack on so many people as are taken of other periods: with few, it is the whole.
     most_users
         How many of the people who are in both periods are attacked at most.
+    weights
+        By which an adversary who knows all other time compares people, in every way; empty for that of the attack.
     overlap
         The share of the people whom the adversary knows; None for all.
 
@@ -293,7 +297,7 @@ def measure_times(
     return Times(
         _pairs_curve(by_label, rates, Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole), few),
         _distance_curve(by_gap, rates, n_days, few),
-        _know_all_other_time(prepared, file, whole, overlap, progress),
+        _know_all_other_time(prepared, file, whole, weights, overlap, progress),
         _linkage(prepared, repeats, again),
     )
 
@@ -387,7 +391,12 @@ def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges,
 
 
 def _know_all_other_time(
-    prepared: Prepared, file: DayRange, whole: Attempt, overlap: float | None, progress: Progress
+    prepared: Prepared,
+    file: DayRange,
+    whole: Attempt,
+    weights: Sequence[Weight],
+    overlap: float | None,
+    progress: Progress,
 ) -> Attack | None:
     source, release = prepared.source, prepared.facts.scope.released.one_range
     if source is None or release is None or 2 * _n_days(release) >= _n_days(file):
@@ -397,7 +406,10 @@ def _know_all_other_time(
         return None
     tables = _counted(source, AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
     inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
-    return attack_again(whole, tables, inner).fact
+    # As strong as the adversary beside whom he stands: a headline compares the two.
+    joint, seed = [whole.matching.weight], whole.matching.seed
+    made = attack_in_every_way(tables, weights=weights or joint, joint=joint, seed=seed, progress=inner)
+    return strongest_of(made.facts)
 
 
 def _known_ranges(prepared: Prepared) -> list[DayRange]:
@@ -414,21 +426,20 @@ def other_time_words(other: Attack, attacks: Iterable[Attack]) -> str:
     Parameters
     ----------
     other
-        The attack with all other time.
+        The strongest attack with all other time.
     attacks
-        Those with the known period, of which the same one is compared.
+        Those with the known period, of which the strongest is compared.
 
     Examples
     --------
     >>> known, other = (Attack("joint", "l1", Rate.of(right, 100, 0.01), 0.0, 0) for right in (40, 80))
     >>> print(other_time_words(other, [known]).replace("; ", ";\n"))
     An adversary who knows all other time in the file identifies 80% of 100 people (95% interval 71.1% to 86.7%);
-    the same attack with the known period alone, 40% of 100 people (95% interval 30.9% to 49.8%).
+    one who knows the known period alone, 40% of 100 people (95% interval 30.9% to 49.8%).
     """
-    same = same_attack(other, attacks)
     return (
-        f"An adversary who knows all other time in the file identifies {_of_people(other.rate)}; the same attack with "
-        f"the known period alone, {_of_people(same.rate)}."
+        f"An adversary who knows all other time in the file identifies {_of_people(other.rate)}; one who knows the "
+        f"known period alone, {_of_people(strongest_of(attacks).rate)}."
     )
 
 
@@ -462,22 +473,6 @@ def name_adversary(known: Span, rate: Rate, other: Rate, limit: float | None = N
         return f"{words} no more."
     above = ", which is not within the target" if limit is not None and other.high > limit else ""
     return f"{words} more, {_of_people(other)}{above}."
-
-
-def same_attack(other: Attack, attacks: Iterable[Attack]) -> Attack:
-    """Return the attack that was made in the same way as another.
-
-    Examples
-    --------
-    >>> attacks = [Attack("joint", weight, Rate.of(40, 100, 0.01), 0.0, 0) for weight in ("l1", "cosine")]
-    >>> same_attack(Attack("joint", "cosine", Rate.of(80, 100, 0.01), 0.0, 0), attacks) is attacks[1]
-    True
-    """
-
-    def way(each: Attack) -> tuple[object, ...]:
-        return each.method, each.weight, each.direction, each.uses_totals
-
-    return next(each for each in attacks if way(each) == way(other))
 
 
 def _of_people(rate: Rate) -> str:

@@ -7,7 +7,7 @@ from habitprint.auditing.attacks import Attack, strongest_ways
 from habitprint.auditing.audit import SCHEMA, Audit, Settings
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
-from habitprint.auditing.times import other_time_words, same_attack
+from habitprint.auditing.times import other_time_words
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.mechanisms import InputFile
 from habitprint.rates import Rate
@@ -309,7 +309,7 @@ def time_section(audit: Audit) -> Section:
     """
     linkage, other = audit.linkage, audit.other_time
     measured = [
-        ("Known: the known period", None if other is None else same_attack(other, audit.attacks).rate),
+        ("Known: the known period", None if other is None else audit.strongest.rate),
         ("Known: all other time in the file", None if other is None else other.rate),
         ("Linked: a release and the next one", linkage.consecutive),
         ("Linked: the first release and the last", linkage.first_to_last),
