@@ -168,6 +168,7 @@ def test_a_stored_weight_is_read_back_as_it_was(tmp_path: Path) -> None:
         {"terms": [{"kind": "product", "factor": -1.0}]},
         {"ceiling": "high"},
         {"floor": 7.0},
+        {"name": "dot"},
         {"more": 1},
     ],
 )

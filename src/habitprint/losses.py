@@ -188,7 +188,7 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
         totals_error=float(np.abs(shares - reader_shares).sum() / shares.sum()),
         count_totals_error=None if has_shares else float(np.abs(counted - reader).sum() / counted.sum()),
         ranking_error=_ranking_error(popularity[top], shown[top]),
-        top_places_missed=_missed(top, shown),
+        top_places_missed=_missed(top, popularity, shown),
         n_top=n_top,
         n_users=original.n_users,
         n_users_kept=released.n_users,
@@ -264,8 +264,16 @@ def _ranking_error(popularity: Floats, shown: Floats) -> float:
     return float(wrong.mean()) if len(wrong) else 0.0
 
 
-def _missed(top: Indices, shown: Floats) -> float:
-    """Return the share of the top places that are not among as many of the release."""
+def _missed(top: Indices, popularity: Floats, shown: Floats) -> float:
+    """Return the share of the top places that are not among as many of the release, beyond what ties would cost anyway.
+
+    Where places of the original tie for the last ranks, even the original itself would find only some of those taken.
+    """
+    return max(0.0, 1.0 - _found_among_top(top, shown) / _found_among_top(top, popularity))
+
+
+def _found_among_top(top: Indices, shown: Floats) -> float:
+    """Return the share of some places that are expected among as many that are shown as the most popular."""
     n = len(top)
     least = np.sort(shown)[-n]
     margin = 1e-9 * least
@@ -274,4 +282,4 @@ def _missed(top: Indices, shown: Floats) -> float:
     chance = 0.0 if least == 0.0 else (n - n_above) / n_at
     is_at = np.abs(shown[top] - least) <= margin
     found = np.where(is_at, chance, shown[top] > least)
-    return float(1 - found.mean())
+    return float(found.mean())

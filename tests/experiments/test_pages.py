@@ -68,6 +68,7 @@ def without_geolife(made: tuple[Path, Reproduction]) -> tuple[Path, Reproduction
     sources = find_sources(Folders(), is_quick=True)
     other = out.parent / "without"
     store = make_output(other)
+    store.folder.mkdir(parents=True)
     for file in make_output(out).folder.glob("*.json"):
         (store.folder / file.name).write_bytes(file.read_bytes())
     some = [one for one in SMALL if one.name not in TWINS or one.name == "table-metrics"]

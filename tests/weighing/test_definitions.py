@@ -76,6 +76,7 @@ def test_an_unknown_weight_is_refused_with_the_names_of_all() -> None:
         Term("product", factor=0.0),
         Term("product", factor=-1.0),
         Term("product", factor=math.nan),
+        Term("product", factor=1e308),
         Term("product", rarity=-0.5),
         Term("product", rarity=40.0),
         Term("likelihood", doubt=0.0),

@@ -261,7 +261,7 @@ def _surest(case: _Case) -> str:
 def _each_person(case: _Case) -> str:
     """Say how surely people may be found, and are."""
     allowed, sureness = percent(case.goal.person_target or 0.0), case.people.sureness
-    proven = f"proven is only that nobody is found with a chance above {at_most(case.proven.largest)}"
+    proven = f"it is proven that nobody is found with a chance above {at_most(case.proven.largest)}"
     if case.rule.decide == "proven":
         return f"{proven}, where {allowed} is allowed"
     if sureness is None:

@@ -158,8 +158,8 @@ class OutputOptions(Options, panel=OUTPUT):
     fail_above: Annotated[
         str | None,
         typer.Option(
-            help="Exit with 1 if the upper end of the 95% interval of the strongest attack on the unprotected data "
-            "exceeds this.",
+            help="Exit with 1 if the table exceeds this: by the upper end of the 95% interval of the strongest attack, "
+            "unless it is proven of a protected table that nobody could reach more.",
             metavar="RATE",
         ),
     ] = None
@@ -438,11 +438,18 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         words = [file, *(option.words for option in given), *([periods] if periods else [])]
         split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
     key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{out.resolve().name}-again")
-    measured = "" if found.settings.decide == "proven" else " --decide measured"
+    settings = found.settings
+    asked = [
+        f"--target {settings.target:g}",
+        *([] if settings.person_target is None else [f"--person-target {settings.person_target:g}"]),
+        *([] if settings.surest_target is None else [f"--surest-target {settings.surest_target:g}"]),
+        *([] if settings.decide == "proven" else ["--decide measured"]),
+        *([] if settings.keep == "patterns" else [f"--keep {settings.keep}"]),
+    ]
     return [
         protect,
         *split,
-        f"habitprint audit {result} {other} --truth {key} --target {found.settings.target:g}{measured} --out {again}",
+        f"habitprint audit {result} {other} --truth {key} {' '.join(asked)} --out {again}",
     ]
 
 

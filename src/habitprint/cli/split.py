@@ -112,7 +112,8 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     table.add_row("places", f"{parts.released.n_places:,} released, {parts.known.n_places:,} known")
     screen.print(table)
     screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
-    screen.print(Text("Next: habitprint match RELEASED KNOWN --truth same-id", style="dim"))
+    following = f"Next: habitprint match {released_out} {known_out} --truth same-id"
+    screen.print(Text(following, style="dim"), soft_wrap=True)
 
 
 def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:

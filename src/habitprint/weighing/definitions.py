@@ -135,16 +135,18 @@ class Weight:
 def _check_term(term: Term) -> None:
     is_kind = term.kind in get_args(KindName)
     is_number = all(map(math.isfinite, (term.factor, term.rarity, term.doubt)))
-    if not (is_kind and is_number and term.factor > 0 and 0 <= term.rarity <= MOST_RARITY and 0 < term.doubt < 1):
+    is_in_range = 0 < term.factor <= MOST_FACTOR and 0 <= term.rarity <= MOST_RARITY and 0 < term.doubt < 1
+    if not (is_kind and is_number and is_in_range):
         raise InputError(
             f"{term} is no evidence",
             why="a shared place must speak for a pair: otherwise only pairs without one would be looked at",
-            fix=f"use a kind of {', '.join(get_args(KindName))}; a factor above 0; a rarity of 0 to {MOST_RARITY:g}; a "
-            "doubt between 0 and 1",
+            fix=f"use a kind of {', '.join(get_args(KindName))}; a factor above 0 and up to {MOST_FACTOR:g}; a rarity "
+            f"of 0 to {MOST_RARITY:g}; a doubt between 0 and 1",
         )
 
 
 MOST_RARITY = 4.0  # beyond, what a place counts would underflow
+MOST_FACTOR = 1e12  # beyond, sums of gains could overflow
 
 
 def divergence(p: Floats, m: Floats) -> float:

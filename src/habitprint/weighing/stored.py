@@ -9,7 +9,7 @@ import msgspec
 from habitprint.errors import InputError
 from habitprint.files import write_text
 from habitprint.inputs import read_text
-from habitprint.weighing.definitions import Term, Weight
+from habitprint.weighing.definitions import WEIGHTS, Term, Weight
 
 SCHEMA = "habitprint-weight/1"
 WHY = "a weight says which evidence counts when two users are compared"
@@ -65,7 +65,10 @@ def read_weight(path: str | os.PathLike[str]) -> Weight:
     if found.schema != SCHEMA:
         raise _refused(f"{path} holds no weight: its schema is {found.schema!r}, not {SCHEMA!r}")
     floor = -math.inf if found.floor is None else found.floor
-    return Weight(found.name, found.terms, found.ceiling, floor, found.unit_length)
+    weight = Weight(found.name, found.terms, found.ceiling, floor, found.unit_length)
+    if weight != WEIGHTS.get(weight.name, weight):
+        raise _refused(f"{path} holds a weight that is called {weight.name} and is another")
+    return weight
 
 
 def _refused(what: str) -> InputError:
