@@ -56,7 +56,17 @@ def test_events_become_a_folder_with_a_report(
     out = tmp_path / "audit"
     assert (
         run(
-            monkeypatch, "audit", calls, *COLUMNS, "--out", out, "--no-noise", "--target", "10%", "--fail-above", "0.99"
+            monkeypatch,
+            "audit",
+            calls,
+            *COLUMNS,
+            "--out",
+            out,
+            "--no-noise",
+            "--target",
+            "10%",
+            "--fail-above",
+            "0.999",
         )
         == 0
     )
@@ -71,7 +81,7 @@ def test_events_become_a_folder_with_a_report(
         "--user caller --place antenna --ranges 2012-04-09..2012-04-15,2012-04-16..2012-04-22 --users all --released",
         "then: habitprint audit audit-safer.parquet audit-known.parquet --truth audit-safer.parquet.key.csv",
         "internal use only",
-        "does not exceed 99%",
+        "does not exceed 99.9%",
     ):
         assert words in text
     facts = json.loads((out / "report.json").read_text())
@@ -87,11 +97,11 @@ def test_events_become_a_folder_with_a_report(
         "users.parquet",
     }
     expected = hp.audit(
-        hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.99, noise=False
+        hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.999, noise=False
     )
     command = (
         "habitprint audit calls.parquet --user caller --place antenna --time start --target 10% --no-noise --out audit "
-        "--fail-above 0.99"
+        "--fail-above 0.999"
     )
     settings = replace(
         expected.settings,

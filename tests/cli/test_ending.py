@@ -150,8 +150,10 @@ def test_ctrl_c_before_the_command_begins_stops_too(monkeypatch: pytest.MonkeyPa
     assert run(monkeypatch, "match") == INTERRUPTED
 
 
+# Called as the command is, which by its name knows that the process is its own: only then signals are.
 MATCH_THAT_SAYS_WHEN_IT_BEGINS = """
 import sys
+sys.argv[0] = "habitprint"
 from habitprint.cli import main
 tables = sys.modules["habitprint.cli.table_options"]
 read = tables.read_histograms
