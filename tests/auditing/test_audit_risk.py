@@ -65,6 +65,7 @@ def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from
     assert not np.array_equal(found[2].chances, alone.chances)
 
 
+@pytest.mark.slow
 def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how() -> None:
     released, known = hp.datasets.town(60, 12, seed=1)
     found = hp.audit((released, known), rehearsal=hp.datasets.town(60, 12, seed=2), noise=False)
@@ -202,6 +203,7 @@ def test_coarser_places_tell_less(whole: Attempt) -> None:
     assert points[0].rate.value < whole.rate.value / 2
 
 
+@pytest.mark.slow
 def test_with_many_users_coarser_places_are_tried_on_a_part_and_it_is_said(
     whole: Attempt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
