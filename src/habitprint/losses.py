@@ -68,11 +68,15 @@ class Scale:
         loss = self.read(losses)
         return 0.0 if loss is not None and abs(loss) < ROUNDING else loss
 
+    def shown(self, loss: float) -> float:
+        """Return a loss at the precision at which people read it: a tenth of a percent, or a hundredth."""
+        return round(loss, 3 if self.is_share else 2)
+
     def in_words(self, loss: float | None) -> str:
         """Return a loss on this scale as people read it."""
         if loss is None:
             return "not defined"
-        return percent(loss) if self.is_share else f"{loss:.2f}"
+        return percent(self.shown(loss)) if self.is_share else f"{self.shown(loss):.2f}"
 
     def said(self, loss: float | None) -> str:
         """Return a loss with its name."""

@@ -70,9 +70,7 @@ def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how(
     released, known = hp.datasets.town(60, 12, seed=1)
     found = hp.audit((released, known), rehearsal=hp.datasets.town(60, 12, seed=2), noise=False)
     assert "learned by rehearsal" in {fact.weight for fact in found.attacks}
-    assert found.learned.startswith(
-        "The adversary rehearsed with two earlier tables of people whom he knows (60 people)"
-    )
+    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows (60 people)")
     alone = hp.audit((released, known), noise=False)
     assert "learned by rehearsal" not in {fact.weight for fact in alone.attacks}
     assert alone.learned.startswith("The adversary could not rehearse")

@@ -98,3 +98,11 @@ def test_a_protected_table_is_rehearsed_with_what_anyone_can_copy_of_it(
     assert told.exit_code == 0, told.stderr
     assert "the known side was changed" in told.stderr.replace("\n", " ")
     assert json.loads(told.stdout)["n_people"] <= 60
+
+
+def test_the_table_that_is_attacked_teaches_nobody(shell: Shell, weeks: list[str], tmp_path: Path) -> None:
+    for command in (["match"], ["path"], ["audit", "--out", str(tmp_path / "audit")]):
+        own = ["--rehearse", weeks[2], weeks[1]] + ([] if command[0] == "audit" else ["--weight", "auto"])
+        found = shell(command[0], weeks[2], weeks[3], *command[1:], *own)
+        assert found.exit_code == 2
+        assert "is the released table itself" in found.stderr.replace("\n", " ")

@@ -517,7 +517,7 @@ def _learn(
         lesson = learn(*halves, seed=seed)
     except InputError as error:
         return ALL_WEIGHTS, f"The adversary could not rehearse: {error.what}."
-    source = "what he knows, cut in two in time" if rehearsal is None else "two earlier tables of people whom he knows"
+    source = "what he knows, cut in two in time" if rehearsal is None else "two tables of people whom he knows"
     return (*ALL_WEIGHTS, lesson.weight), (
         f"The adversary rehearsed with {source} ({counted(lesson.n_people, 'person', 'people')}), and so learned which "
         f"evidence counts. {lesson.words}"

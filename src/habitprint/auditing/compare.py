@@ -13,6 +13,7 @@ from habitprint.auditing.audit import Audit, Settings
 from habitprint.auditing.data import TWO_TABLES, Scope
 from habitprint.auditing.search import Decide, Trial
 from habitprint.errors import InputError
+from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
 from habitprint.rates import Difference, Rate
 from habitprint.words import at_most, counted, percent, whole
@@ -31,6 +32,8 @@ Aspect = Literal[
     "share of the people known",
     "strongest attack",
     "target",
+    "target for each person",
+    "what the release is for",
     "what decides",
 ]
 
@@ -379,6 +382,8 @@ def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
         ("share of the people known", percent(1.0 if settings.overlap is None else settings.overlap)),
         ("strongest attack", audit.strongest.name),
         ("target", percent(settings.target)),
+        ("target for each person", "none" if settings.person_target is None else percent(settings.person_target)),
+        ("what the release is for", SCALES[settings.keep].kept),
         ("what decides", f"what is {settings.decide}"),
     ]
 

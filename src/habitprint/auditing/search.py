@@ -25,7 +25,8 @@ MOST_CONFIRMED = 12
 MOST_MERGED = 1_000
 
 Decide = Literal["proven", "measured"]
-Cost = tuple[float, float]  # the loss that decides; and of equal ones, the one in patterns
+# The loss that decides, as it is shown; of equal ones the share of people left out, and then patterns.
+Cost = tuple[float, float, float]
 
 
 def prove(tables: TwoTables) -> ProvenShare:
@@ -198,9 +199,20 @@ class Trial:
         return SCALES[keep].of(self.losses)
 
     def cost(self, keep: Purpose) -> Cost | None:
-        """Return what it costs for a purpose; many keep totals or people as they are, and then patterns decide."""
+        """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown.
+
+        Of equally dear ones the one that keeps more people is cheaper; and then, as many keep totals or people as they
+        are, the one that keeps more of the patterns.
+        """
         loss, patterns = self.loss_for(keep), self.loss
-        return None if loss is None else (loss, math.inf if patterns is None else patterns)
+        if loss is None:
+            return None
+        shown = SCALES[keep].shown(loss)
+        return shown, self.loss_for("people") or 0.0, math.inf if patterns is None else patterns
+
+    def is_measured_within(self, target: float) -> bool:
+        """Return whether no attack was measured above a target: among all, nor among either half of the people."""
+        return max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
 
 
 @dataclass(frozen=True)
@@ -294,7 +306,7 @@ class Protections:
 
     def measured_within(self, target: float) -> list[Trial]:
         """Return the protections, tried on all users, of which it was measured that they are not above a target."""
-        return [trial for trial in self.trials[1:] if trial.risk.high <= target]
+        return [trial for trial in self.trials[1:] if trial.is_measured_within(target)]
 
     @property
     def frontier(self) -> tuple[int, ...]:
@@ -497,7 +509,7 @@ class Screening:
         'groups of 5'
         """
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
-        nothing = (0.0, 0.0)
+        nothing = (0.0, 0.0, 0.0)
 
         def floor(each: Candidate) -> Cost:
             if not each.is_cheaper_among_more:
@@ -508,9 +520,9 @@ class Screening:
         for family in dict.fromkeys(each.family for each in costs):
             members = [each for each in costs if each.family == family]
             # Who is stronger loses more of the patterns, whatever the purpose.
-            members.sort(key=lambda each: (costs[each][1], each.label))
+            members.sort(key=lambda each: (costs[each][-1], each.label))
             enough = [costs[each] for each in members if screened[each].passes]
-            cost = min(enough, default=(math.inf, math.inf))
+            cost = min(enough, default=(math.inf, math.inf, math.inf))
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])

@@ -233,7 +233,9 @@ def _answer(case: _Case, protection: Trial | None) -> str:
         if protection.proven.is_within(goal.target)
         else f"measured: up to {at_most(protection.risk.high)}"
     )
-    helps = f"Protected by “{protection.label}” it meets the target, {how}"
+    person = goal.person_target
+    each = "" if person is None else f", and that of {percent(person)} for each person"
+    helps = f"Protected by “{protection.label}” it meets the target{each}, {how}"
     dropped = f"; {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
     return f"{misses}. {helps}. The {case.scale.name} is {case.scale.in_words(loss)}{left}{dropped}."
 
@@ -261,7 +263,7 @@ def _surest(case: _Case) -> str:
 def _each_person(case: _Case) -> str:
     """Say how surely people may be found, and are."""
     allowed, sureness = percent(case.goal.person_target or 0.0), case.people.sureness
-    proven = f"it is proven that nobody is found with a chance above {at_most(case.proven.largest)}"
+    proven = f"what is proven is that nobody is found with a chance above {at_most(case.proven.largest)}"
     if case.rule.decide == "proven":
         return f"{proven}, where {allowed} is allowed"
     if sureness is None:

@@ -39,6 +39,7 @@ from habitprint.cli.options import (
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
+from habitprint.cli.rehearse import refuse_to_rehearse_with
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
@@ -56,6 +57,7 @@ from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
+ORIGINAL = "ORIGINAL"  # in place of the table from which an audited one was made: that is not known here
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
@@ -227,6 +229,8 @@ def audit(
     is_events = _is_events(files)
     data = find_files(files[0]) if is_events else [Path(file) for file in files]
     others = [places.mapping, *(protections.coarsen or []), tables.truth_file, *(adversary.rehearse or ())]
+    if not is_events:
+        refuse_to_rehearse_with(data[0], adversary.rehearse)
     check_folder(output.out, overwrite=output.force)
     require_charts()
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
@@ -429,6 +433,8 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     result, folder = map(shlex.quote, (safer, str(out)))
     if len(files) > 1:
         table, other = map(shlex.quote, files)
+        if found.verdict.is_protected:  # its ids are pseudonyms: only from its original does a key lead to people
+            table = ORIGINAL
         protect, split = f"habitprint protect {table} --advice {folder} --known {other} --out {result}", []
     else:
         file, table, other = map(shlex.quote, (files[0], released, known))
@@ -496,6 +502,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print(table)
     screen.print(found.learned, markup=False)
     screen.print()
+    if commands and found.verdict.is_protected:
+        screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)
     for aim, command in zip(NEXT, commands, strict=False):
         screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)
     for file in written:

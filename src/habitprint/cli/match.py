@@ -92,7 +92,7 @@ def match(
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, progress=progress)
-        chosen = weighing.choose(how.method, how.direction, seed=attack.seed, progress=progress)
+        chosen = weighing.choose(how.method, how.direction, released=released_file, seed=attack.seed, progress=progress)
         matching = match_histograms(
             found.released,
             found.known,

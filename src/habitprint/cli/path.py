@@ -71,7 +71,9 @@ def path(
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, progress=progress)
-        chosen = weighing.choose("joint", "released-to-known", seed=attack.seed, progress=progress)
+        chosen = weighing.choose(
+            "joint", "released-to-known", released=released_file, seed=attack.seed, progress=progress
+        )
         every_size = matching_path(
             found.released,
             found.known,

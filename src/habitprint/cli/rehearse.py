@@ -1,5 +1,6 @@
 """``habitprint rehearse``: which attack identifies most, tried on tables of which the truth is known."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
@@ -58,13 +59,16 @@ class WeightOptions(Options, panel=ADVERSARY):
         ),
     ] = None
 
-    def choose(self, method: Method, direction: Direction, *, seed: int, progress: Progress) -> ChosenWeight:
+    def choose(
+        self, method: Method, direction: Direction, *, released: Path, seed: int, progress: Progress
+    ) -> ChosenWeight:
         """Return the weight for one way to match.
 
         Examples
         --------
         >>> from habitprint.progress import silent
-        >>> WeightOptions("l1").choose("joint", "released-to-known", seed=0, progress=silent).weight.name
+        >>> way, table = ("joint", "released-to-known"), Path("week1.csv")
+        >>> WeightOptions("l1").choose(*way, released=table, seed=0, progress=silent).weight.name
         'l1'
         """
         if self.rehearse is not None and self.weight != AUTO:
@@ -79,10 +83,32 @@ class WeightOptions(Options, panel=ADVERSARY):
             return ChosenWeight(_read(self.weight), None)
         if self.rehearse is None:
             return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE)
+        refuse_to_rehearse_with(released, self.rehearse)
         found = TableOptions(truth=SAME_ID).read(*self.rehearse, progress=progress)
         rehearsal = rehearse_tables(found.released, found.known, seed=seed, progress=progress)
         weight = rehearsal.weight_for(method, direction)
         return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.")
+
+
+def refuse_to_rehearse_with(released: Path, tables: Sequence[Path] | None) -> None:
+    """Raise `InputError` if the table to be attacked is one of those that an adversary is said to know the truth about.
+
+    Examples
+    --------
+    >>> refuse_to_rehearse_with(Path("june.csv"), [Path("april.csv"), Path("may.csv")])
+    >>> refuse_to_rehearse_with(Path(__file__), [Path(__file__)])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: --rehearse: ...rehearse.py is the released table itself
+      why: an adversary learns from tables of which he knows who is who
+      fix: give two other tables of people whom he knows
+    """
+    for table in tables or ():
+        if table.exists() and released.exists() and table.samefile(released):
+            raise InputError(
+                f"--rehearse: {table} is the released table itself",
+                why="an adversary learns from tables of which he knows who is who",
+                fix="give two other tables of people whom he knows",
+            )
 
 
 def _read(name: str) -> Weight:

@@ -143,6 +143,14 @@ def gains(
     return starts, users[:end].copy(), values[:end].copy()
 
 
+@inner
+def _term_gain(evidence: Evidence, t: int, place: int, p: float, q: float, log_p: float, log_q: float) -> float:
+    """Return what one g adds to the gain of a pair at a shared place, with how much it counts there."""
+    odds = evidence.odds[t] / evidence.popularity[place]
+    gain: float = evidence.factors[place, t] * place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
+    return gain
+
+
 @kernel
 def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, evidence: Evidence) -> Floats:
     """Return the gain of each pair, the same to the last bit as from `row_gains`."""
@@ -157,9 +165,7 @@ def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns:
                 p, q, log_p, log_q = rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b]
                 of_place = 0.0
                 for t in range(len(evidence.branches)):
-                    odds = evidence.odds[t] / evidence.popularity[place]
-                    of_term = place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
-                    of_place += evidence.factors[place, t] * of_term
+                    of_place += _term_gain(evidence, t, place, p, q, log_p, log_q)
                 result[k] += of_place
                 a += 1
                 b += 1
@@ -186,9 +192,7 @@ def pair_terms(
             if place == columns.places[b]:
                 p, q, log_p, log_q = rows.shares[a], columns.shares[b], rows.logs[a], columns.logs[b]
                 for t in range(n_terms):
-                    odds = evidence.odds[t] / evidence.popularity[place]
-                    of_term = place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
-                    result[k - first, t] += evidence.factors[place, t] * of_term
+                    result[k - first, t] += _term_gain(evidence, t, place, p, q, log_p, log_q)
                 a += 1
                 b += 1
             elif place < columns.places[b]:

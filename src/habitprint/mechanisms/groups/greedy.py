@@ -13,7 +13,16 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.compiled import inner, kernel
-from habitprint.mechanisms.groups.neighbours import Found, Neighbours, Search, given_back, list_met, pop, push
+from habitprint.mechanisms.groups.neighbours import (
+    Found,
+    Neighbours,
+    Search,
+    given_back,
+    list_met,
+    make_search,
+    pop,
+    push,
+)
 from habitprint.mechanisms.groups.table import Common, Visitors, group_loss
 from habitprint.progress import Progress, silent
 
@@ -145,13 +154,7 @@ def _take(
     n_looks: int, k: int, common: Common, visitors: Visitors, from_mean: Floats, found: Found, state: Taking
 ) -> None:
     n_users, most = len(common.sizes), found.users.shape[1]
-    search = Search(
-        np.zeros(n_users),
-        np.zeros(n_users, np.bool_),
-        np.empty(n_users, np.int32),
-        np.empty(most + 1),
-        np.empty(most + 1, np.int64),
-    )
+    search = make_search(n_users, most)
     mean, touched = np.zeros(common.n_places), np.empty(common.n_places, np.int32)
     is_touched, group = np.zeros(common.n_places, np.bool_), np.empty(k, np.int32)
     for _ in range(min(n_looks, state.counts[1])):

@@ -200,15 +200,21 @@ def list_met(i: int, n_met: int, sizes: Floats, search: Search, found: Found) ->
 
 
 @kernel
-def _list_block(first: int, last: int, common: Common, visitors: Visitors, found: Found) -> None:
-    n_users, most = len(common.sizes), found.users.shape[1]
-    search = Search(
+def make_search(n_users: int, most: int) -> Search:
+    """Return room to look for the `most` nearest of so many users."""
+    return Search(
         np.zeros(n_users),
         np.zeros(n_users, np.bool_),
         np.empty(n_users, np.int32),
         np.empty(most + 1),
         np.empty(most + 1, np.int64),
     )
+
+
+@kernel
+def _list_block(first: int, last: int, common: Common, visitors: Visitors, found: Found) -> None:
+    n_users, most = len(common.sizes), found.users.shape[1]
+    search = make_search(n_users, most)
     for i in range(first, last):
         n_met = 0
         for e in range(common.starts[i], common.starts[i + 1]):
