@@ -146,6 +146,24 @@ def test_memory_that_does_not_suffice_is_refused_with_what_is_needed() -> None:
         hp.match(*hp.datasets.illustration(), max_memory=1e4)
 
 
+def test_memory_does_not_decide_who_is_paired_with_whom() -> None:
+    generator = np.random.default_rng(11)
+    # Few places and small counts: a multitude of equally good matchings.
+    released, known = (
+        hp.Histograms.from_strings({user: generator.choice(list("abcdefgh"), 6) for user in range(1200)})
+        for _ in range(2)
+    )
+    partners = []
+    for max_memory in (5.5e6, 6e6, 6.5e6, 8e6, 4e9):
+        try:
+            matching = hp.match(released, known, max_memory=max_memory)
+        except hp.InputError:
+            continue
+        partners.append((matching.released.to_list(), matching.known.to_list()))
+    assert len(partners) > 1  # else every memory but the largest was refused
+    assert all(other == partners[0] for other in partners)
+
+
 def test_equal_users_are_paired_by_the_seed_and_not_by_their_order() -> None:
     same = hp.Histograms.from_strings(dict.fromkeys(range(200), "x"))
     hits = [

@@ -19,6 +19,7 @@ from habitprint.weighing.index import make_index, make_rows, work_of_rows
 SHORT = 24  # pairs in the sorted list of a row
 RESERVE = 256  # pairs to make lists from before all are computed again
 LEAST_RESERVE = 64
+MOST_RESERVED = 125_000_000  # pairs in all reserves: 1.5 GB
 PAUSE = 15_000_000  # work between two looks at the clock: a fraction of a second
 FIRST_LONG = 1 << 16  # room in the pool of long lists; it doubles when full
 FIRST_WAITERS = 1 << 14  # the same for waiters
@@ -161,7 +162,8 @@ def first_state(
         counters=np.zeros(10, np.int64),
         clock=np.zeros(4),
     )
-    n_reserve = _affordable_reserve(state, problem, n_rows, max_memory)
+    n_reserve = _length_of_reserve(n_rows, n_columns)
+    _check_memory(1.5 * memory_of(state, problem) + 12 * n_rows * n_reserve, max_memory)
     state = state._replace(
         reserve_columns=np.empty((n_rows, n_reserve), np.int32),
         reserve_gains=np.empty((n_rows, n_reserve)),
@@ -206,13 +208,13 @@ def memory_of(*arrays: object) -> int:
     )
 
 
-def _affordable_reserve(state: st.State, problem: st.Problem, n_rows: int, max_memory: float) -> int:
-    """Return how many pairs of each row can be kept in reserve within the memory."""
-    room = max_memory - 1.5 * memory_of(state, problem)
-    affordable = int(room / (12 * n_rows))
-    if affordable < LEAST_RESERVE:
-        _check_memory(max_memory - room + 12 * n_rows * LEAST_RESERVE, max_memory)
-    return min(affordable, RESERVE, problem.known.n_users)
+def _length_of_reserve(n_rows: int, n_columns: int) -> int:
+    """Return how many pairs of each row are kept in reserve.
+
+    Where matchings are equally good, it decides among them when lists are made anew. So it depends on the problem
+    alone: were it as long as the memory allows, the memory would decide who is paired with whom.
+    """
+    return min(max(MOST_RESERVED // max(n_rows, 1), LEAST_RESERVE), RESERVE, n_columns)
 
 
 def _check_memory(needed: float, max_memory: float) -> None:
