@@ -4,6 +4,7 @@
 # make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
+# make dist   builds the packages, and tries the wheel in an environment of its own
 # make picture  draws docs/demo.svg anew
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser gallery bench picture clean
+.PHONY: help setup demo test check fuzz lint format browser gallery bench dist picture clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -81,6 +82,12 @@ gallery: $(READY)
 bench: $(READY)
 	$(PIP) install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python benchmarks/run.py
+
+dist: $(INSTALLED)
+	$(PIP) install --quiet --constraint constraints.txt --group dist
+	rm -rf dist
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m build --outdir dist .
+	$(BIN)/python scripts/try_wheel.py dist
 
 picture: $(READY)
 	$(BIN)/python scripts/picture.py
