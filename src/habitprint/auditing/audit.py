@@ -369,9 +369,9 @@ def audit(
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(100, 20), target=0.1, noise=False)
+    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('all at once, likelihood', False, 'the 10 most popular places only, then groups of 10')
+    ('all at once, likelihood', False, 'groups of 5')
     """
     settings = Settings(
         source=_as_text(name or _name_of(source)),

@@ -20,7 +20,7 @@ def people_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(100, 20), noise=False)
+    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False)
     >>> section = people_section(found)
     >>> int(section.blocks[1].items[0].value) == found.people.sureness.above[0].n_people
     True

@@ -67,8 +67,8 @@ def adversary_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> adversary_section(hp.audit(hp.datasets.town(50, 10), overlap=0.4, noise=False)).blocks[1].items[1]
-    'They know only some of the people: 20 are in both tables (overlap: 40%).'
+    >>> adversary_section(hp.audit(hp.datasets.town(20, 6), overlap=0.5, noise=False)).blocks[1].items[1]
+    'They know only some of the people: 10 are in both tables (overlap: 50%).'
     """
     settings = audit.settings
     splits = {"parts of the day": settings.by_hours, "days of the week": settings.by_weekday}
