@@ -55,7 +55,6 @@ CALLS = {
     "l1": Target(18.6, 2.0),
     "cosine": Target(16.4, 2.0),
     "dot": Target(13.3, 2.0),
-    "one-by-one": Target(9.5, 3.0),
     "at 1,000 users": Target(78.0, 5.0),
     "overlap, A2": Target(36.0, 4.0),
     "overlap, A1": Target(33.0, 4.0),
@@ -118,7 +117,6 @@ def calls_figures(n_users: int, seed: int, model: CallsModel) -> Figures:
     order = np.random.default_rng(seed).permutation(users)
     for weight in WEIGHTS:
         figures[weight] = percent(released, known, weight=weight)
-    figures["one-by-one"] = percent(released, known, method="one-by-one", direction="known-to-released")
     samples = [order[k : k + 1000] for k in range(0, min(len(order), 10_000) - 999, 1000)]
     figures["at 1,000 users"] = np.mean(
         [percent(released.select(users=some), known.select(users=some)) for some in samples]
