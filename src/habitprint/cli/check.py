@@ -43,8 +43,9 @@ def check(
             fix="protect it first, for example with --k 10",
         )
     checks, strangers = check_guarantees(release), find_strangers(release_file)
-    # Identical rows cannot be told apart unless something else tells: their ids would.
-    proven = proven_share(release) if release.has_fresh_ids else None
+    # Identical rows cannot be told apart unless something else tells: ids would, and so may whatever was changed since.
+    is_whole = is_as_written and not strangers
+    proven = proven_share(release) if release.has_fresh_ids and is_whole else None
     if as_json:
         found = {
             "file": str(release_file),
@@ -60,7 +61,11 @@ def check(
         besides = ", ".join(strangers) or "nothing"
         rows.append((ANSWERS[not strangers], f"it holds a release and, besides: {besides}"))
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
-        rows.append(describe_proven(proven))
+        rows.append(
+            describe_proven(proven)
+            if is_whole
+            else describe_proven(None, "it is not the file that was written, and the difference may tell who is who")
+        )
         Screen().print(facts(rows))
     if not is_as_written or strangers or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)

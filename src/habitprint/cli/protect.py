@@ -507,8 +507,10 @@ def _describe(done: Protected) -> RenderableType:
     return facts(rows)
 
 
-def describe_proven(proven: ProvenShare | None) -> tuple[str, str]:
-    """Return what nobody can exceed as a row of facts; None where ids are not fresh.
+def describe_proven(
+    proven: ProvenShare | None, why_not: str = "the ids are not fresh, and may tell who is who"
+) -> tuple[str, str]:
+    """Return what nobody can exceed as a row of facts; None where something else may tell identical rows apart.
 
     Examples
     --------
@@ -516,7 +518,7 @@ def describe_proven(proven: ProvenShare | None) -> tuple[str, str]:
     ('not proven', 'how many anybody could identify: the ids are not fresh, and may tell who is who')
     """
     if proven is None:
-        return "not proven", "how many anybody could identify: the ids are not fresh, and may tell who is who"
+        return "not proven", f"how many anybody could identify: {why_not}"
     return "proven", proven.words
 
 
