@@ -4,6 +4,7 @@
 # make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
+# make docs   builds the site: site/index.html
 # make dist   builds the packages, and tries the wheel in an environment of its own
 # make picture  draws docs/demo.svg anew
 
@@ -17,7 +18,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser gallery bench dist picture clean
+.PHONY: help setup demo test check fuzz lint format browser gallery bench docs dist picture clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -82,6 +83,14 @@ gallery: $(READY)
 bench: $(READY)
 	$(PIP) install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python benchmarks/run.py
+
+gallery/calls/report.html:
+	$(MAKE) gallery
+
+docs: $(READY) gallery/calls/report.html
+	$(PIP) install --quiet --constraint constraints.txt --group docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site
+	@echo "open site/index.html"
 
 dist: $(INSTALLED)
 	$(PIP) install --quiet --constraint constraints.txt --group dist

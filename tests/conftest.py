@@ -1,9 +1,12 @@
-"""Settings of all tests, and files that several of them begin with."""
+"""Settings of all tests, files that several of them begin with, and a browser to read pages in."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from playwright.sync_api import Browser, sync_playwright
 
 import habitprint as hp
 
@@ -13,6 +16,16 @@ settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=Tr
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # of `make check`
 settings.load_profile("habitprint")
 
+ARGUMENTS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
 
 @pytest.fixture
 def town(tmp_path: Path) -> tuple[str, str]:
@@ -21,3 +34,14 @@ def town(tmp_path: Path) -> tuple[str, str]:
     for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
         hp.tables.write_table(side.to_table(), file)
     return str(files[0]), str(files[1])
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed: run scripts/install-browser as root")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield started
+        started.close()

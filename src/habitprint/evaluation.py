@@ -118,8 +118,8 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
 
     Users with equal shares cannot be told apart, so which of them a solver picks says nothing: correct pairs are
     counted in expectation over that choice. With classes A and B of released and known users of equal shares,
-    f(A, B) pairs given out between them and c(A, B) common users, that is Σ f·c / (|A|·|B|). Pairs that share no
-    place are drawn among the users left over on both sides, and count by their chance of being right.
+    f(A, B) pairs given out between them and c(A, B) common users, that is ``Σ f·c / (|A|·|B|)``. Pairs that share
+    no place are drawn among the users left over on both sides, and count by their chance of being right.
 
     Parameters
     ----------

@@ -1,12 +1,9 @@
-"""Facts to report, harmless and hostile, and a browser to read the report in."""
+"""Facts to report, harmless and hostile."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 import habitprint as hp
 
@@ -26,15 +23,6 @@ NAMES_OF_KINDS = {
     "ranges",
     "made_on",
 }  # ours, not the data's
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 @pytest.fixture(scope="session")
@@ -65,17 +53,6 @@ def hostile_report(hostile: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
     path = tmp_path_factory.mktemp("hostile") / "report.html"
     path.write_text(hostile, encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("chromium is not installed: run scripts/install-browser as root")
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
-        yield started
-        started.close()
 
 
 def with_markup(value: Any, name: str = "") -> Any:

@@ -31,9 +31,16 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (audit, compare, inspect, split, rehearse, match, path, protect, check, reproduce, demo):
-    app.command()(ending_well(command, matches=command in (audit, rehearse, match, path, reproduce, demo)))
-app.add_typer(datasets, name="datasets")
+PANELS = {
+    "What people do": (audit, protect, match),
+    "Before": (demo, inspect, split),
+    "Closer": (compare, check, path, rehearse, reproduce),
+}
+MATCHING = (audit, rehearse, match, path, reproduce, demo)
+for panel, members in PANELS.items():
+    for command in members:
+        app.command(rich_help_panel=panel)(ending_well(command, matches=command in MATCHING))
+app.add_typer(datasets, name="datasets", rich_help_panel="Before")
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,7 +64,15 @@ def habitprint_command(
 
     It measures risk on data that you are responsible for.
 
-    [bold]Try it:[/bold] habitprint demo
+    [bold]Examples[/bold]
+
+    habitprint demo
+
+    habitprint audit calls.parquet --user caller --time start --place antenna --out report
+
+    habitprint protect calls.parquet --advice report --out safer.parquet
+
+    habitprint match week1.csv week2.csv --truth same-id
 
     [bold]Exit codes:[/bold] 0 all went well · 1 a gate failed · 2 the input cannot be used ·
     3 a fault of habitprint itself · 130 stopped

@@ -20,7 +20,7 @@ class Losses:
         The paper's normalised l1 loss L: 0 for nothing lost, 1 when every user is released as the mean of all; noise
         can make it larger. None when all users were equal from the start and no longer are.
     totals_error
-        Σ |difference| / Σ over the totals per place, every user counting once (total shares).
+        ``Σ |difference| / Σ`` over the totals per place, every user counting once (total shares).
     count_totals_error
         The same with counts; None when the release holds shares.
     ranking_error

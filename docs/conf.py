@@ -1,0 +1,103 @@
+"""How the site is built from these pages: `make docs`. The reference is made from the code itself, at every build."""
+
+import inspect
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import typer
+import typer.cli
+from sphinx.application import Sphinx
+
+import habitprint as hp
+from habitprint.cli.app import app as commands
+
+HERE = Path(__file__).parent
+
+project = "habitprint"
+author = "The habitprint developers"
+project_copyright = "The habitprint developers, MIT licence"
+version = release = hp.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+exclude_patterns = ["_build"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["attrs_block", "colon_fence", "html_image"]
+default_role = "code"  # docstrings name things in single backquotes
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the signature shows them
+napoleon_google_docstring = False
+html_theme = "furo"  # brings its own styles: no font and no script from elsewhere
+html_title = f"habitprint {version}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_extra_path = ["../gallery"] if (HERE.parent / "gallery").is_dir() else []
+html_show_sphinx = False
+html_copy_source = False
+
+# Where a public name stands in the reference: by the package or module that it is from.
+PARTS = {
+    "audit": ("Audits", ["auditing", "report"]),
+    "matching": ("Matching", ["matching", "evaluation", "expectation", "rates", "plots"]),
+    "weights": ("Weights and rehearsals", ["weighing", "rehearsal", "calibration"]),
+    "protection": ("Protection", ["mechanisms", "losses"]),
+    "data": ("Data", ["events", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
+    "errors": ("Errors and warnings", ["errors"]),
+}
+
+
+def part_of(name: str) -> str:
+    """Return the part of the reference in which a public name stands."""
+    value = getattr(hp, name)
+    module = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", "habitprint.weighing")
+    package = module.split(".")[1]
+    return next((part for part, (_, packages) in PARTS.items() if package in packages), "more")
+
+
+def describe(name: str) -> str:
+    """Return the directive that shows a public name with its docstring."""
+    value = getattr(hp, name)
+    if inspect.ismodule(value):
+        members = sorted(each for each in value.__all__)
+        lines = [f".. automodule:: habitprint.{name}", f"   :members: {', '.join(members)}", ""]
+    elif inspect.isclass(value):
+        lines = [f".. autoclass:: habitprint.{name}", "   :members:", ""]
+    elif callable(value):
+        lines = [f".. autofunction:: habitprint.{name}", ""]
+    else:  # a table of values, whose own type says nothing about it
+        lines = [f".. py:data:: habitprint.{name}", "", f"   {', '.join(f'`{each}`' for each in value)}", ""]
+    return "\n".join(lines)
+
+
+def write_python_reference(folder: Path) -> None:
+    """Write a page for each part of the public names."""
+    parts: dict[str, list[str]] = defaultdict(list)
+    for name in hp.__all__:
+        parts[part_of(name)].append(name)
+    titles = {part: title for part, (title, _) in PARTS.items()} | {"more": "More"}
+    for part, title in titles.items():
+        if names := parts.get(part):
+            body = "\n".join(describe(name) for name in sorted(names, key=str.lower))
+            (folder / f"{part}.rst").write_text(f"{title}\n{'=' * len(title)}\n\n{body}")
+
+
+def write_command_reference(page: Path) -> None:
+    """Write what every command takes, in the words of its help."""
+    command = typer.main.get_group(commands)
+    text = typer.cli.get_docs_for_click(obj=command, ctx=typer.Context(command), name="habitprint")
+    text = re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
+    text = re.sub(rf"^(habitprint ({'|'.join(command.commands)}) .*)$", r"`\1`", text, flags=re.MULTILINE)
+    # The list of the commands cuts what each does short, and their sections follow.
+    text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text, count=1)
+    page.write_text(text.replace("# `habitprint`", "# Commands", 1))
+
+
+def write_reference(_: Sphinx) -> None:
+    """Write the pages that are made from the code."""
+    folder = HERE / "reference"
+    write_python_reference(folder)
+    write_command_reference(folder / "commands.md")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is done before a build."""
+    app.connect("builder-inited", write_reference)
