@@ -12,10 +12,10 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
 LAYERS = """
-    words _starting
+    words
     errors progress arrays compiled versions
     files inputs limits rates ids blocks
-    tables
+    tables _starting
     counts
     histograms events
     mappings ties truth

@@ -1,4 +1,4 @@
-"""What Ctrl-C does while the command line is still being loaded: it ends, and shows nothing of what Python was doing.
+"""What happens before the command line is loaded: Ctrl-C ends it, and a process that is short of memory is watched.
 
 This comes before anything else of habitprint, because loading takes a second, in which nothing is there to tidy up.
 """
@@ -7,12 +7,22 @@ import os
 import signal
 import sys
 from itertools import pairwise
+from multiprocessing import parent_process
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
+from typing import NoReturn
+
+from habitprint.limits import address_space
 
 # Told once, before anybody else changes what the process was started with.
 IS_COMMAND_LINE = ("-m", "habitprint") in pairwise(sys.orig_argv) or Path(next(iter(sys.argv), "")).stem == "habitprint"
 MESSAGE = b"stopped before it began\n"
+TOO_LITTLE = b"""error: there is not enough memory
+  why: the limit of this process (ulimit -v, prlimit --as) counts addresses, of which libraries take over a gigabyte
+  fix: allow more, or take the limit away and limit memory itself if you must, as containers do; or use fewer users
+"""
+LEAST = 1.8e9  # bytes of addresses: with fewer, libraries end or wait for ever while they are loaded
+FAULTS = {getattr(signal, name, None) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")}
 
 
 def is_command_line() -> bool:
@@ -43,5 +53,42 @@ def _leave(number: int, frame: FrameType | None) -> None:
     os._exit(128 + number)
 
 
+def _watch(child: int) -> NoReturn:
+    """Wait for a process that does the work, pass on what it is told, and end as it does, or say what ended it."""
+    for number in signals_to_obey():
+        signal.signal(number, lambda number, _: os.kill(child, number))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if -code in FAULTS:
+        os.write(2, TOO_LITTLE)
+        code = 2
+    os._exit(code if code >= 0 else 128 - code)
+
+
+def _tell_too_little(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Say that there is no room for what cannot be loaded: what libraries raise then is of no use to anybody."""
+    del kind, error, trace
+    os.write(2, TOO_LITTLE)
+    os._exit(2)
+
+
+def have_started() -> None:
+    """From now on what goes wrong is told by the command itself.
+
+    Examples
+    --------
+    >>> have_started()
+    """
+    sys.excepthook = sys.__excepthook__
+
+
+# Compiled libraries end the process when they are given no memory, and nothing can be said from within.
+if is_command_line() and sys.platform != "win32" and address_space() < float("inf") and parent_process() is None:
+    if address_space() < LEAST:
+        os.write(2, TOO_LITTLE)
+        os._exit(2)
+    worker = os.fork()
+    if worker:
+        _watch(worker)
+    sys.excepthook = _tell_too_little
 if is_command_line() and signal.SIGINT in signals_to_obey():
     signal.signal(signal.SIGINT, _leave)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import habitprint
+from habitprint._starting import have_started
 from habitprint.cli.audit import audit
 from habitprint.cli.check import check
 from habitprint.cli.compare import compare
@@ -82,6 +83,7 @@ def habitprint_command(
 def main() -> None:
     """Run the command line and leave with its exit code."""
     try:
+        have_started()
         stop_tidily()
         _keep_terminal_apart()
         for stream in (sys.stdout, sys.stderr):
