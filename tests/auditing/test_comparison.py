@@ -84,6 +84,9 @@ def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect:
     assert [unlike.aspect for unlike in other.unlike] == [aspect]
     (warning,) = hp.compare([before, CHANGES[aspect](before)]).warnings
     assert other.unlike[0].words in warning
+    # A target says what is enough, and changes nothing of what is found.
+    is_goal = "target" in aspect or aspect in {"what decides", "what the release is for"}
+    assert ("What was found does not depend on that" in warning) is is_goal
 
 
 def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) -> None:

@@ -38,6 +38,9 @@ Aspect = Literal[
 ]
 
 
+GOALS: frozenset[Aspect] = frozenset({"target", "target for each person", "what the release is for", "what decides"})
+
+
 @dataclass(frozen=True)
 class Unlike:
     """Hold in what an audit differs from the first one, and how both have it, in words; None where that is not told.
@@ -61,6 +64,11 @@ class Unlike:
     def is_finding(self) -> bool:
         """Return whether it was found and not asked for: then no difference comes from it."""
         return self.aspect == "strongest attack"
+
+    @property
+    def is_goal(self) -> bool:
+        """Return whether it says what is enough, which changes nothing of what attacks find."""
+        return self.aspect in GOALS
 
     @property
     def words(self) -> str:
@@ -238,10 +246,19 @@ class Comparison:
     def warnings(self) -> tuple[str, ...]:
         """Say what else differs, so that nobody takes one thing for another."""
         return tuple(
-            f"“{other.compared.name}” and “{self.first.name}” differ in {'; '.join(told)}. "
-            "What was found may differ for any of these reasons."
+            f"“{other.compared.name}” and “{self.first.name}” differ in {'; '.join(told)}. {consequence}"
             for other in self.others
-            if (told := [unlike.words for unlike in other.unlike if unlike.is_told and not unlike.is_finding])
+            for is_goal, consequence in (
+                (False, "What was found may differ for any of these reasons."),
+                (True, "What was found does not depend on that; whether it is enough, and what is advised, does."),
+            )
+            if (
+                told := [
+                    unlike.words
+                    for unlike in other.unlike
+                    if unlike.is_told and not unlike.is_finding and unlike.is_goal is is_goal
+                ]
+            )
         )
 
     @property
