@@ -9,6 +9,8 @@ Parts are stored with what was found in them, so that forecasts can be judged ag
 """
 
 import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,13 +19,20 @@ import polars as pl
 import habitprint as hp
 from habitprint.auditing.attacks import attack, expecting_little
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.matching.impostors import count_impostors
+from habitprint.forecasting import MOST_SIZES
+from habitprint.matching.impostors import Impostors, count_impostors
+from habitprint.rates import IntervalMethod
 
 FEWEST = 10  # people in a part
-MOST_CLOSER = 200  # impostors that are told apart
+SMALLEST = 3  # a sample is at least an eighth of the people: 2 to the power -3
 MONTHS = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))
 AUTUMN = hp.DateRanges(("2017-09-01", "2017-09-30"), ("2017-10-01", "2017-10-31"))
 WEIGHTS = ("jensen-shannon", "rarity")
+COLUMNS = ("source", "weight", "level", "number", "n", "total", "squares", "seekers", "others", "closer", "tied")
+JUDGED = (
+    *("source", "weight", "level", "attack", "n", "measured", "truth", "share", "low", "high"),
+    *("discrepancy", "line", "power"),
+)
 
 
 def twin(events: pl.DataFrame) -> TwoTables:
@@ -64,14 +73,119 @@ def measure(source: str, out: Path, weights: tuple[str, ...]) -> None:
             for number, part in enumerate(parts):
                 with expecting_little():
                     joint = attack(part, hp.WEIGHTS[weight]).rate
-                    seekers = count_impostors(part.released, part.known, weight) if part.common.n else None
-                counts = [] if seekers is None else seekers.count(MOST_CLOSER).tolist()
-                others = 0 if seekers is None else seekers.n_others
-                rows.append((source, weight, level, number, joint.n, joint.n_correct, joint.squares, others, counts))
+                impostors = count_impostors(part.released, part.known, weight)
+                each = (impostors.n_closer, impostors.n_tied) if level <= SMALLEST else ((), ())
+                found = joint.n, joint.n_correct, joint.squares, impostors.count(1)[0], impostors.n_others
+                rows.append((source, weight, level, number, *found, *map(list, each)))
             print(f"{source}, {weight}: {len(parts)} parts of {tables.n_people // 2**level} people", flush=True)
             level += 1
-            names = ("source", "weight", "level", "number", "n", "total", "squares", "others", "closer")
-            pl.DataFrame(rows, names, orient="row").write_parquet(out)
+    pl.DataFrame(rows, COLUMNS, orient="row").write_parquet(out)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """What was found in all groups of one size."""
+
+    n_users: int
+    rate: hp.Rate
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A part of a data set with what was found in its own parts, and in the whole."""
+
+    source: str
+    weight: str
+    level: int
+    joint: tuple[Groups, ...]
+    one_by_one: tuple[Groups, ...]
+    impostors: Impostors
+    n: int
+    truth: tuple[float, float]
+
+
+def samples(file: Path) -> Iterator[Sample]:
+    """Yield a half, a quarter and an eighth of a data set, each as often as there are such parts."""
+    for (source, weight), found in pl.read_parquet(file).group_by("source", "weight", maintain_order=True):
+        whole = found.row(0, named=True)
+        truth = whole["total"] / whole["n"], whole["seekers"] / whole["n"]
+        for level in range(1, SMALLEST + 1):
+            for number in range(2**level):
+                own = found.filter(pl.col("level") >= level, pl.col("number") % 2**level == number)
+                top = own.row(0, named=True)
+                sizes = [part for _, part in sorted(own.partition_by("level", as_dict=True).items())]
+                yield Sample(
+                    str(source),
+                    str(weight),
+                    level,
+                    tuple(pooled(part, "total", IntervalMethod.JOINT) for part in sizes),
+                    tuple(pooled(part, "seekers", IntervalMethod.SEEKERS) for part in sizes),
+                    Impostors(np.array(top["closer"]), np.array(top["tied"]), top["others"]),
+                    whole["n"],
+                    truth,
+                )
+
+
+def pooled(parts: pl.DataFrame, column: str, method: IntervalMethod) -> Groups:
+    """Return what was found in all groups of one size."""
+    n, total = parts["n"].sum(), parts[column].sum()
+    squares = parts["squares"].sum() if column == "total" else total
+    return Groups(round(n / len(parts)), hp.Rate.of_sums(total, squares, n, len(parts) / n, method))
+
+
+def straight(groups: Sequence[Groups], n: int, *, logs: bool) -> float:
+    """Forecast by a straight line in the logarithm of n: of the share, or of its logarithm (a power law)."""
+    largest = groups[:MOST_SIZES]
+    x = np.log([group.n_users for group in largest])
+    y = np.array([group.rate.value for group in largest])
+    slope, start = np.polyfit(x, np.log(np.maximum(y, 1e-9)) if logs else y, 1)
+    value = start + slope * np.log(n)
+    return float(np.clip(np.exp(value) if logs else value, 0, 1))
+
+
+def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
+    """Yield what is forecast from a sample in each way, beside the truth."""
+    for attack_name, groups, truth in (
+        ("all at once", sample.joint, sample.truth[0]),
+        ("one by one, from the curve", sample.one_by_one, sample.truth[1]),
+        ("one by one, person by person", None, sample.truth[1]),
+    ):
+        curve = sample.one_by_one if groups is None else groups
+        made = hp.forecast(sample.impostors if groups is None else groups, sample.n)
+        rivals = (straight(curve, sample.n, logs=logs) for logs in (False, True))
+        told = sample.source, sample.weight, sample.level, attack_name, sample.n, made.n_measured
+        yield *told, truth, made.share, made.low, made.high, made.discrepancy, *rivals
+
+
+def show(files: list[Path]) -> None:
+    """Print the tables of docs/numbers.md."""
+    judged = pl.DataFrame([row for file in files for sample in samples(file) for row in judge(sample)], JUDGED, orient="row")
+    judged.write_parquet(files[0].parent / "judged.pq")
+    print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "level"])
+    print_table(judged, ["attack", "level"])
+    print_table(judged, ["attack"])
+
+
+def print_table(judged: pl.DataFrame, by: list[str]) -> None:
+    """Print errors and coverage, in points."""
+    is_held = pl.col("truth").is_between("low", "high")
+
+    def error(column: str) -> pl.Expr:
+        return 100 * (pl.col(column) - pl.col("truth")).abs().mean()
+
+    cells = judged.group_by(by, maintain_order=True).agg(
+        truth=100 * pl.col("truth").mean(),
+        n=pl.len(),
+        error=error("share"),
+        bias=100 * (pl.col("share") - pl.col("truth")).mean(),
+        line=error("line"),
+        power=error("power"),
+        width=100 * (pl.col("high") - pl.col("low")).mean(),
+        held=100 * is_held.mean(),
+    )
+    print(f"\n| {' | '.join(cells.columns)} |\n|{'---|' * len(cells.columns)}")
+    for row in cells.iter_rows():
+        print(f"| {' | '.join(f'{value:.1f}' if isinstance(value, float) else str(value) for value in row)} |")
 
 
 def main() -> None:
@@ -86,6 +200,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.command == "measure":
         measure(given.source, given.out, tuple(given.weight or WEIGHTS))
+    else:
+        show(given.files)
 
 
 if __name__ == "__main__":

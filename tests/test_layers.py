@@ -24,7 +24,7 @@ LAYERS = """
     losses matching
     expectation
     evaluation calibration
-    rehearsal
+    rehearsal forecasting
     plots markov
     auditing experiments
     report

@@ -36,11 +36,13 @@ from habitprint.events import (
     until_next,
     without_repeats,
 )
+from habitprint.forecasting import Forecast, PeopleNeeded, forecast, people_for
 from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.losses import measure_losses
 from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
 from habitprint.matching import Matching, MatchingPath, match, matching_path, pair_margins
+from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.mechanisms import (
     AddNoise,
     Check,
@@ -147,12 +149,14 @@ __all__ = [
     "Evaluation",
     "Events",
     "EventsCheck",
+    "Forecast",
     "Grid",
     "Guarantee",
     "HabitprintError",
     "HalvesOfActiveWeeks",
     "HalvesOfRows",
     "Histograms",
+    "Impostors",
     "InputError",
     "InputFile",
     "KAnonymity",
@@ -174,6 +178,7 @@ __all__ = [
     "OnDays",
     "OnlyPlaces",
     "OwnerRecord",
+    "PeopleNeeded",
     "PlaceMapping",
     "Preparation",
     "ProvenShare",
@@ -204,10 +209,12 @@ __all__ = [
     "check_guarantees",
     "coarsen",
     "compare",
+    "count_impostors",
     "datasets",
     "evaluate",
     "events_from_frame",
     "find_shared",
+    "forecast",
     "keep_top_places",
     "limit_contribution",
     "markov",
@@ -217,6 +224,7 @@ __all__ = [
     "merge_rare_places",
     "microaggregate",
     "pair_margins",
+    "people_for",
     "plot_path",
     "proven_share",
     "pseudonymise",

@@ -1,0 +1,630 @@
+"""How many people would be identified among more of them than were tested: a law for the fall of risk, and its doubts.
+
+Somebody is found among n people if nobody of the other n − 1 is taken for him. If that happens with probability p for
+each of them, he is found with (1 − p)ⁿ⁻¹; and if p differs from person to person as a beta distribution, the share
+that is found is
+
+    s(n) = B(a, b + n − 1) / B(a, b),    B the beta function,
+
+which is also the expected uniqueness of a Pitman–Yor process with discount 1 − a and strength a + b − 1 (Rocher,
+Hendrickx & de Montjoye, Nature Communications 16, 347, 2025, doi 10.1038/s41467-024-55296-6). Some people may be found
+among any number: with a share c of them, c + (1 − c) s(n). For people who are matched all at once that is a curve that
+fits, and no law. So its interval has two parts:
+
+- *other people*: all laws under which what was measured is likely, each with its weight. The sizes were measured on the
+  same people, in nested groups: whoever is found among many is found among few of them. So people are counted by the
+  largest size at which they are found, and that has a multinomial likelihood. People in one matching depend on each
+  other, which counts as fewer of them (`habitprint.rates`).
+- *no law*: from the largest size on, the fall of the share on the scale of the logit may be steeper or flatter than
+  any law of this form says, by a factor e^δ. How large δ is was measured on all data that the project has
+  (``benchmarks/forecast.py``), and is measured on the curve itself: its largest sizes are forecast from its smaller
+  ones, and if that goes wrong by more than the rest explains, δ is larger.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import betaln, expit, gammaln, logit, ndtri
+
+from habitprint.arrays import Floats
+from habitprint.errors import InputError, is_whole, require_number, require_whole
+from habitprint.evaluation import Evaluation
+from habitprint.matching.impostors import Impostors
+from habitprint.rates import LEVEL, IntervalMethod, Rate
+from habitprint.words import at_most, percent
+
+MOST_PEOPLE = 10**10  # in any population that there is
+MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country
+MOST_CLOSER = 64  # impostors of one person that are told apart, for the same reason
+DISCREPANCY = 0.25  # how much steeper or flatter than any law the fall usually is: of its logarithm
+N_FACTORS = 15
+N_FAN = 24  # sizes at which a forecast is drawn
+EXPONENTS = (0.01, 10.0)  # between which a is looked for
+HIGHEST_ALWAYS = 0.97  # of those found among the most people measured, found among any number
+NEVER_ALWAYS = 0.5  # how likely it is, before anything was measured, that nobody is
+# Shares found among any number, shares at the largest size, exponents: to find where laws are likely, twice; to weigh
+# them; and to weigh them where less precision will do.
+COARSE, FINE, FAIR = (6, 13, 17), (11, 21, 33), (7, 13, 21)
+FAR = 5.0  # standard errors within which the share at the largest size is looked for
+UNLIKELY = 12.0  # by how much less the logarithm of a likelihood is where a law is left out
+LOG_B = (-12.0, 45.0)
+
+
+class SizedRate(Protocol):
+    """What was found in groups of so many people: a `Rate` of all people in them."""
+
+    @property
+    def n_users(self) -> int:
+        """Return how many people are in a group."""
+
+    @property
+    def rate(self) -> Rate:
+        """Return the share found, of all groups together."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """Hold one way in which the share found may fall with the number of people: always + (1 − always) s(n).
+
+    Parameters
+    ----------
+    a, b
+        Of the beta distribution of how likely somebody is taken for somebody else: the share falls as n to the power
+        −a from about b people on.
+    always
+        The share of people who are found among any number.
+
+    Examples
+    --------
+    >>> law = Law(a=0.5, b=20.0, always=0.1)
+    >>> law.share(1), round(law.share(1000), 3)
+    (1.0, 0.226)
+    >>> print(law.words)
+    10% are found among any number of people; of the others, from about 20 people on, each doubling leaves 71%.
+    """
+
+    a: float
+    b: float
+    always: float = 0.0
+
+    def share(self, n: float) -> float:
+        """Return the share found among n people."""
+        return float(self.always + (1 - self.always) * math.exp(betaln(self.a, self.b + n - 1) - betaln(self.a, self.b)))
+
+    @property
+    def words(self) -> str:
+        """Say what the numbers mean."""
+        start = max(round(self.b), 1)
+        falls = f"from about {start:,} people on, each doubling leaves {percent(2**-self.a)}"
+        if start > MOST_PEOPLE:
+            falls = f"the share halves with about every {math.log(2) * self.b / self.a:,.0f} people"
+        if self.always < 0.0005:  # noqa: PLR2004  (which would be shown as nothing)
+            return f"Nobody is taken to be found among any number of people; {falls} of the share."
+        return f"{percent(self.always)} are found among any number of people; of the others, {falls}."
+
+
+@dataclass(frozen=True)
+class FanPoint:
+    """Hold the share that is expected among n people, and its interval."""
+
+    n: int
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class PeopleNeeded:
+    """Hold how many people a release must have for the share identified to be within a target, unprotected.
+
+    Parameters
+    ----------
+    target
+        The share that may be identified.
+    n
+        So many by the forecast; None if no plausible population is large enough.
+    low, high
+        So many if the lower end of the interval is true, and if its upper end is; None as above.
+    n_measured
+        The most people that were tested.
+
+    Examples
+    --------
+    >>> print(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000).words)
+    For the share identified to be within 5% without protection, a release must have about 120,000 people (at least \
+40,000; it may be that no population is large enough).
+    """
+
+    target: float
+    n: int | None
+    low: int | None
+    high: int | None
+    n_measured: int
+
+    @property
+    def words(self) -> str:
+        """Say it in a sentence."""
+        start = f"For the share identified to be within {percent(self.target)} without protection"
+        if self.low is None:
+            return f"{start}, no plausible population is large enough: never."
+        sure = "it may be that no population is large enough" if self.high is None else f"{_people(self.high)} to be sure"
+        if self.n is None:
+            return f"{start}, probably no population is large enough; at least {_people(self.low)} are needed."
+        if self.high is not None and self.high <= self.n_measured:
+            return f"{start}, {_people(self.high)} are enough."
+        return f"{start}, a release must have about {_people(self.n)} people (at least {_people(self.low)}; {sure})."
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Hold the share of people who would be identified among n of them. Made by `habitprint.forecast`.
+
+    Parameters
+    ----------
+    n
+        The people asked about.
+    share
+        The share of them who would be identified: the median of all laws under which what was measured is likely.
+    low, high, level
+        Its interval, and how often such an interval holds.
+    by_chance
+        The share if pairs were drawn at random.
+    n_measured, measured
+        The most people that were tested, and what was found among them.
+    law
+        The law that fits best.
+    discrepancy
+        By how much the fall may be steeper or flatter than laws say: the standard deviation of the logarithm.
+    fan
+        The same for sizes in between, and for those that were measured, to draw it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.auditing.curves import users_curve
+    >>> from habitprint.auditing.two_tables import TwoTables
+    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(400, 60), truth="same-id")))
+    >>> found = hp.forecast(curve.points, 4_000)
+    >>> found.low < found.share < found.high < found.measured.value
+    True
+    """
+
+    n: int
+    share: float
+    low: float
+    high: float
+    by_chance: float
+    n_measured: int
+    measured: Rate
+    law: Law
+    discrepancy: float
+    fan: tuple[FanPoint, ...]
+    level: float = LEVEL
+
+    @property
+    def interval_words(self) -> str:
+        """Return both ends of the interval for people; the upper one is rounded up."""
+        return f"{percent(self.low)} to {at_most(self.high)}"
+
+    @property
+    def words(self) -> str:
+        """Say what is to be expected, in a sentence."""
+        interval = f"{percent(self.level)} interval {self.interval_words}; by chance {percent(self.by_chance)}"
+        if self.n <= self.n_measured:
+            return f"Among {_people(self.n)} of these people, {percent(self.share)} would be identified ({interval})."
+        return (
+            f"Among {_people(self.n)} people, {percent(self.share)} would be identified ({interval}), if they are like the "
+            f"{_people(self.n_measured)} tested, of whom {percent(self.measured.value)} were: a forecast, and not measured."
+        )
+
+    @property
+    def law_words(self) -> str:
+        """Say which law fits best, and how far it is trusted."""
+        steeper = math.exp(float(ndtri(0.5 + self.level / 2)) * self.discrepancy)
+        return (
+            f"{self.law.words} The fall beyond what was measured is taken to be up to {steeper:.2g} times as steep, or as "
+            "flat, as such a law says."
+        )
+
+
+def _people(n: int) -> str:
+    """Return a number of people to three figures; a small one as it is."""
+    if n < 10_000:  # noqa: PLR2004
+        return f"{n:,}"
+    digits = len(str(n)) - 3
+    rounded = round(n / 10**digits) * 10**digits
+    for unit, word in ((10**9, "billion"), (10**6, "million")):
+        if rounded >= unit:
+            return f"{rounded / unit:.3g} {word}"
+    return f"{rounded:,}"
+
+
+def forecast(measured: Iterable[SizedRate | Evaluation] | Impostors, n: int) -> Forecast:
+    """Forecast the share of people who would be identified among n of them, of the same kind.
+
+    Parameters
+    ----------
+    measured
+        What was found at two sizes or more, of which the six largest count: points of an audit's curve of the number
+        of people, or evaluations of random parts of the people, nested and pooled for each size. Or how many
+        impostors come closer to each person (`habitprint.count_impostors`), for people who are found one by one.
+    n
+        How many people there would be; at most ten billion.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(400, 60)
+    >>> found = hp.forecast(hp.count_impostors(released, known), 4_000)
+    >>> found.low < found.share < found.high < found.measured.value
+    True
+    """
+    return Scaling.of(measured).at(n)
+
+
+def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: float) -> PeopleNeeded:
+    """Return how many people a release must have for the share identified to be within a target, unprotected.
+
+    Parameters
+    ----------
+    measured
+        As for `forecast`.
+    target
+        The share that may be identified.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(400, 60)
+    >>> needed = hp.people_for(hp.count_impostors(released, known), 0.5)
+    >>> needed.low < needed.n < needed.high
+    True
+    """
+    return Scaling.of(measured).people_for(target)
+
+
+@dataclass(frozen=True)
+class _Nested:
+    """Hold what was found at some sizes in ascending order, in nested groups of the same people; shares never rise.
+
+    `n` is how many independent people would tell as much.
+    """
+
+    sizes: Floats
+    shares: Floats
+    n: float
+
+    @classmethod
+    def of(cls, points: Sequence[tuple[int, Rate]]) -> "_Nested":
+        last = points[-1][1]
+        shares = _never_rising(np.array([rate.value for _, rate in points]))
+        return cls(np.array([size for size, _ in points], np.float64), shares, _independent(last))
+
+    @property
+    def largest(self) -> float:
+        return float(self.sizes[-1])
+
+    @property
+    def share(self) -> float:
+        return float(self.shares[-1])
+
+    def without_last(self, n_sizes: int) -> "_Nested":
+        return replace(self, sizes=self.sizes[:-n_sizes], shares=self.shares[:-n_sizes])
+
+    def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
+        """Return Σ (people found at this size and at none larger) · ln(how likely that is)."""
+        found = [always + (1 - always) * np.exp(_log_share(size, a, b)) for size in self.sizes]
+        ends = [np.ones_like(a), *found, np.zeros_like(a)]
+        seen = np.concatenate([[1.0], self.shares, [0.0]])
+        total = np.zeros_like(a)
+        for k in range(len(seen) - 1):
+            if seen[k] > seen[k + 1]:
+                total += (seen[k] - seen[k + 1]) * np.log(np.maximum(ends[k] - ends[k + 1], np.finfo(float).tiny))
+        return self.n * total
+
+
+@dataclass(frozen=True)
+class _Closer:
+    """Hold how many people have 0, 1, … closer impostors of `n_others`, as shares; more in the last entry."""
+
+    counts: Floats
+    n_others: int
+    n: float
+
+    @classmethod
+    def of(cls, impostors: Impostors, rate: Rate) -> "_Closer":
+        counts = impostors.count(min(MOST_CLOSER, impostors.n_others + 1))
+        return cls(counts / impostors.n_people, impostors.n_others, _independent(rate))
+
+    @property
+    def largest(self) -> float:
+        return float(self.n_others + 1)
+
+    @property
+    def share(self) -> float:
+        return float(self.counts[0])
+
+    def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
+        """Return Σ (people with r closer impostors) · ln(how likely that is): a beta-binomial, and more of nobody."""
+        more, total = np.ones_like(a), np.zeros_like(a)
+        m = self.n_others
+        for r, count in enumerate(self.counts[:-1]):
+            ways = gammaln(m + 1) - gammaln(r + 1) - gammaln(m - r + 1)
+            likely = (1 - always) * np.exp(ways + betaln(a + r, b + m - r) - betaln(a, b)) + (always if r == 0 else 0.0)
+            more = more - likely
+            total += count * np.log(np.maximum(likely, np.finfo(float).tiny))
+        return self.n * (total + self.counts[-1] * np.log(np.maximum(more, np.finfo(float).tiny)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Laws:
+    """Hold many laws, each with its weight: how plausible it is after what was measured."""
+
+    a: Floats
+    b: Floats
+    always: Floats
+    weights: Floats
+
+    def shares(self, n: float) -> Floats:
+        return np.asarray(self.always + (1 - self.always) * np.exp(_log_share(n, self.a, self.b)), np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Hold how the share identified falls with the number of people, as far as it is known. Made by `Scaling.of`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> scaling = Scaling.of(hp.count_impostors(*hp.datasets.town(200, 60)))
+    >>> scaling.at(2_000).share < scaling.at(1_000).share
+    True
+    """
+
+    n_measured: int
+    measured: Rate
+    laws: _Laws
+    law: Law
+    discrepancy: float
+    smallest: int
+
+    @classmethod
+    def of(cls, measured: Iterable[SizedRate | Evaluation] | Impostors) -> "Scaling":
+        """Fit laws to what was measured."""
+        if isinstance(measured, Impostors):
+            n = measured.n_others + 1
+            chances = np.where(measured.n_closer == 0, 1.0 / (measured.n_tied + 1), 0.0)
+            rate = Rate.of_chances(chances, measured.n_people, 1 / n, IntervalMethod.SEEKERS)
+            closer = _Closer.of(measured, rate)
+            laws = _plausible(closer)
+            return cls(n, rate, laws, _best(closer, laws), DISCREPANCY, max(n // 2 ** (MOST_SIZES - 1), 1))
+        points = _sorted(measured)
+        nested = _Nested.of(points)
+        laws = _plausible(nested)
+        return cls(*points[-1], laws, _best(nested, laws), _discrepancy(nested), points[0][0])
+
+    @cached_property
+    def _factors(self) -> Floats:
+        """Return by how much steeper the fall may be: equally likely ones."""
+        return np.exp(self.discrepancy * ndtri((np.arange(N_FACTORS) + 0.5) / N_FACTORS))
+
+    def at(self, n: int) -> Forecast:
+        """Return the forecast for n people."""
+        require_whole("n", n, 1, why="it is a number of people", fix="give how many people there would be")
+        if n > MOST_PEOPLE:
+            raise InputError(
+                f"a forecast for {n:,} people",
+                why="no population is that large",
+                fix=f"give at most {MOST_PEOPLE:,}",
+            )
+        sizes = np.geomspace(min(self.smallest, n), max(n, self.n_measured), N_FAN)
+        whole = sorted({round(size) for size in sizes} | {n, self.n_measured})
+        fan = tuple(self._point(size) for size in whole)
+        asked = fan[whole.index(n)]
+        return Forecast(
+            n,
+            asked.share,
+            asked.low,
+            asked.high,
+            self._floor(n),
+            self.n_measured,
+            self.measured,
+            self.law,
+            self.discrepancy,
+            fan,
+        )
+
+    def people_for(self, target: float) -> PeopleNeeded:
+        """Return how many people there must be for the share to be within a target."""
+        why = "it is the share of people who may be identified"
+        require_number("target", target, why=why, fix="write 0.05 for 5%", above=0, below=1)
+        share, low, high = (self._first_within(target, end) for end in range(3))
+        return PeopleNeeded(target, share, low, high, self.n_measured)
+
+    def _first_within(self, target: float, end: int) -> int | None:
+        """Return the smallest n at which the median, the lower or the upper end is within the target."""
+        first, last = 1, MOST_PEOPLE
+        if self._ends(last)[end] > target:
+            return None
+        while first < last:
+            middle = math.isqrt(first * last)  # as many steps for thousands as for billions
+            if self._ends(middle)[end] <= target:
+                last = middle
+            else:
+                first = middle + 1
+        return last
+
+    def _point(self, n: int) -> FanPoint:
+        return FanPoint(n, *self._ends(n))
+
+    def _floor(self, n: float) -> float:
+        """Return the share that chance gives, which no attack is expected to stay below."""
+        return min(self.measured.by_chance * self.n_measured / n, 1.0)
+
+    def _ends(self, n: int) -> tuple[float, float, float]:
+        """Return the median, the lower and the upper end of all plausible shares among n people."""
+        shares, weights = self.laws.shares(n), self.laws.weights
+        if n > self.n_measured:
+            start = _logit(self.laws.shares(self.n_measured))[:, None]
+            shares = expit(start + self._factors * (_logit(shares)[:, None] - start)).ravel()
+            weights = np.repeat(weights, N_FACTORS)
+        order = np.argsort(shares, kind="stable")
+        up_to = np.cumsum(weights[order])
+        at = np.searchsorted(up_to, up_to[-1] * np.array([0.5, 0.5 - LEVEL / 2, 0.5 + LEVEL / 2]))
+        share, low, high = np.maximum(shares[order][np.minimum(at, len(order) - 1)], self._floor(n)).tolist()
+        return share, low, high
+
+
+def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]]:
+    """Return the largest sizes with what was found there, in ascending order."""
+    points = []
+    for point in measured:
+        size, rate = (
+            (point.n_common, point.accuracy_rate) if isinstance(point, Evaluation) else (point.n_users, point.rate)
+        )
+        if rate is not None and is_whole(size) and size >= 1:
+            points.append((size, rate))
+    sizes = [size for size, _ in points]
+    if len(set(sizes)) != len(sizes) or len(sizes) < 2:  # noqa: PLR2004
+        raise InputError(
+            f"a forecast from {len(sizes)} measurements at {len(set(sizes))} sizes",
+            why="how the share falls with the number of people is seen at two sizes or more, each given once",
+            fix="measure random halves, quarters, … of the people too, and pool the groups of one size with "
+            "hp.Rate.pooled",
+        )
+    return sorted(points, key=lambda point: point[0])[-MOST_SIZES:]
+
+
+def _independent(rate: Rate) -> float:
+    """Return how many people who are found or not, each for himself, would tell as much as a rate."""
+    # Of nobody, or everybody, found, the variance is that with half a person more.
+    value = (rate.n_correct + 0.5) / (rate.n + 1)
+    variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)
+    return rate.n * value * (1 - value) / max(rate.method.count_variance(value, variance), np.finfo(float).tiny)
+
+
+def _never_rising(shares: Floats) -> Floats:
+    """Return the nearest shares that never rise: neighbours that do are put together."""
+    blocks: list[tuple[float, int]] = []
+    for share in shares.tolist():
+        blocks.append((share, 1))
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            (one, n_one), (other, n_other) = blocks[-2:]
+            blocks[-2:] = [((one * n_one + other * n_other) / (n_one + n_other), n_one + n_other)]
+    return np.repeat([share for share, _ in blocks], [n for _, n in blocks])
+
+
+def _log_share(n: float, a: Floats, b: Floats) -> Floats:
+    return np.asarray(betaln(a, b + (n - 1)) - betaln(a, b), np.float64)
+
+
+def _logit(shares: Floats) -> Floats:
+    return np.asarray(logit(np.clip(shares, 1e-15, 1 - 1e-15)), np.float64)
+
+
+def _b_for(log_share: Floats, n: float, a: Floats) -> Floats:
+    """Return the b with which a law has a share at n: the share rises with b, so it is found by halving."""
+    low, high = (np.full_like(a, end) for end in LOG_B)
+    for _ in range(36):
+        middle = (low + high) / 2
+        is_low = _log_share(n, a, np.exp(middle)) < log_share
+        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
+    return np.exp((low + high) / 2)
+
+
+def _from_plain(always: Floats, at_largest: Floats, log_a: Floats, largest: float) -> tuple[Floats, Floats, Floats]:
+    """Return a, b and always of laws, from numbers that hardly depend on each other given what was measured.
+
+    Parameters
+    ----------
+    always
+        Of those found at the largest size, the share found among any number.
+    at_largest
+        The logit of the share found at the largest size.
+    log_a
+        The logarithm of the exponent.
+    """
+    share = expit(at_largest)
+    c = always * share
+    a = np.exp(log_a)
+    return a, _b_for(np.log((share - c) / (1 - c)), largest, a), c
+
+
+def _plausible(seen: _Nested | _Closer, last: tuple[int, int, int] = FINE) -> _Laws:
+    """Return laws on a grid, with their weights; the grid is laid closer and closer around those that are likely.
+
+    Before anything is measured, every exponent and share at the largest size is as likely as another on the scales of
+    logarithm and logit, and people who are found among any number are as likely there as not.
+    """
+    share = min(max(seen.share, 0.5 / (seen.n + 1)), 1 - 0.5 / (seen.n + 1))
+    width = FAR / math.sqrt(seen.n * share * (1 - share))
+    center = float(logit(share))
+    ranges = [(0.0, HIGHEST_ALWAYS), (center - width, center + width), (math.log(EXPONENTS[0]), math.log(EXPONENTS[1]))]
+    for n_grid in (COARSE, COARSE, last):
+        always, at_largest, log_a = (np.linspace(*ends, n) for ends, n in zip(ranges, n_grid, strict=True))
+        if always[0] > 0:
+            always = np.concatenate([[0.0], always])
+        grid = [axis.ravel() for axis in np.meshgrid(always, at_largest, log_a, indexing="ij")]
+        a, b, c = _from_plain(*grid, seen.largest)
+        logs = seen.log_likelihood(a, b, c)
+        before = np.where(grid[0] == 0, NEVER_ALWAYS, (1 - NEVER_ALWAYS) * (always[-1] - always[-2]) / HIGHEST_ALWAYS)
+        weights = before * np.exp(logs - logs.max())
+        is_likely = logs > logs.max() - UNLIKELY
+        for axis, values in enumerate((always, at_largest, log_a)):
+            inside = grid[axis][is_likely & (grid[0] > 0)] if axis == 0 else grid[axis][is_likely]
+            step = values[-1] - values[-2]
+            if len(inside):
+                low, high = ranges[axis]
+                ranges[axis] = max(low, float(inside.min()) - step), min(high, float(inside.max()) + step)
+    kept = is_likely & (weights > 0)
+    return _Laws(a[kept], b[kept], c[kept], weights[kept] / weights[kept].sum())
+
+
+def _best(seen: _Nested | _Closer, laws: _Laws) -> Law:
+    """Return the law with the largest likelihood: from the best of the grid on, downhill."""
+    logs = seen.log_likelihood(laws.a, laws.b, laws.always)
+    at = int(np.argmax(logs))
+    start = float(laws.always[at]), float(laws.shares(seen.largest)[at]), float(laws.a[at])
+    ranges = [(0.0, HIGHEST_ALWAYS), (None, None), (math.log(EXPONENTS[0]), math.log(EXPONENTS[1]))]
+
+    def law_of(x: Floats) -> tuple[Floats, Floats, Floats]:
+        return _from_plain(*(x[k : k + 1] for k in range(3)), seen.largest)
+
+    def loss(x: Floats) -> float:
+        return -float(seen.log_likelihood(*law_of(x))[0]) / seen.n
+
+    x = np.array([start[0] / start[1], float(_logit(np.array([start[1]]))[0]), math.log(start[2])])
+    found = minimize(loss, x, method="Nelder-Mead", bounds=ranges, options={"xatol": 1e-9, "fatol": 1e-15, "maxfev": 900})
+    a, b, always = law_of(found.x if found.fun <= loss(x) else x)
+    return Law(float(a[0]), float(b[0]), float(always[0]))
+
+
+def _discrepancy(seen: _Nested) -> float:
+    """Return by how much the fall may be steeper or flatter than laws say: what is usual, and what the curve shows.
+
+    One, two and three of the largest sizes are left out, and what was found at the largest is compared with what the
+    rest foretells. Of the squared logarithm of the ratio of both falls, what chance explains is taken off.
+    """
+    excess = []
+    for n_left_out in range(1, len(seen.sizes) - 2):
+        rest = seen.without_last(n_left_out)
+        laws = _plausible(rest, FAIR)
+        starts = laws.shares(rest.largest)
+        foretold = _logit(starts) - _logit(laws.shares(seen.largest))
+        fall = rest.share - seen.share
+        if fall <= 0 or not np.all(foretold > 0):
+            continue
+        real = float(np.diff(_logit(np.array([seen.share, rest.share])))[0])
+        ratios = np.log(real / foretold)
+        mean = float(np.sum(laws.weights * ratios))
+        by_chance = float(np.sum(laws.weights * (ratios - mean) ** 2)) + 1 / (seen.n * fall)
+        excess.append(mean**2 - by_chance)
+        if len(excess) == 3:  # noqa: PLR2004
+            break
+    return math.sqrt(DISCREPANCY**2 + max(float(np.mean(excess)), 0.0)) if excess else DISCREPANCY
