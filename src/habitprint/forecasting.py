@@ -51,7 +51,7 @@ NEVER_ALWAYS = 0.5  # how likely it is, before anything was measured, that nobod
 # them; and to weigh them where less precision will do.
 COARSE, FINE, FAIR = (6, 13, 17), (11, 21, 33), (7, 13, 21)
 FAR = 5.0  # standard errors within which the share at the largest size is looked for
-UNLIKELY = 12.0  # by how much less the logarithm of a likelihood is where a law is left out
+UNLIKELY = 9.0  # by how much less the logarithm of a likelihood is where a law is left out
 LOG_B = (-12.0, 45.0)
 
 
@@ -182,6 +182,8 @@ class Forecast:
         By how much the fall may be steeper or flatter than laws say: the standard deviation of the logarithm.
     fan
         The same for sizes in between, and for those that were measured, to draw it.
+    needed
+        How many people there must be for the share to be within a target; None if none was asked for.
 
     Examples
     --------
@@ -205,6 +207,7 @@ class Forecast:
     law: Law
     discrepancy: float
     fan: tuple[FanPoint, ...]
+    needed: PeopleNeeded | None = None
     level: float = LEVEL
 
     @property
@@ -245,7 +248,9 @@ def _people(n: int) -> str:
     return f"{rounded:,}"
 
 
-def forecast(measured: Iterable[SizedRate | Evaluation] | Impostors, n: int) -> Forecast:
+def forecast(
+    measured: Iterable[SizedRate | Evaluation] | Impostors, n: int, *, target: float | None = None
+) -> Forecast:
     """Forecast the share of people who would be identified among n of them, of the same kind.
 
     Parameters
@@ -256,6 +261,8 @@ def forecast(measured: Iterable[SizedRate | Evaluation] | Impostors, n: int) -> 
         impostors come closer to each person (`habitprint.count_impostors`), for people who are found one by one.
     n
         How many people there would be; at most ten billion.
+    target
+        A share that may be identified: `Forecast.needed` then says how many people it takes to be within it.
 
     Examples
     --------
@@ -265,7 +272,7 @@ def forecast(measured: Iterable[SizedRate | Evaluation] | Impostors, n: int) -> 
     >>> found.low < found.share < found.high < found.measured.value
     True
     """
-    return Scaling.of(measured).at(n)
+    return Scaling.of(measured).at(n, target)
 
 
 def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: float) -> PeopleNeeded:
@@ -414,8 +421,8 @@ class Scaling:
         """Return by how much steeper the fall may be: equally likely ones."""
         return np.exp(self.discrepancy * ndtri((np.arange(N_FACTORS) + 0.5) / N_FACTORS))
 
-    def at(self, n: int) -> Forecast:
-        """Return the forecast for n people."""
+    def at(self, n: int, target: float | None = None) -> Forecast:
+        """Return the forecast for n people; with a target, also how many it takes to be within it."""
         require_whole("n", n, 1, why="it is a number of people", fix="give how many people there would be")
         if n > MOST_PEOPLE:
             raise InputError(
@@ -438,6 +445,7 @@ class Scaling:
             self.law,
             self.discrepancy,
             fan,
+            None if target is None else self.people_for(target),
         )
 
     def people_for(self, target: float) -> PeopleNeeded:
@@ -588,21 +596,19 @@ def _plausible(seen: _Nested | _Closer, last: tuple[int, int, int] = FINE) -> _L
 
 def _best(seen: _Nested | _Closer, laws: _Laws) -> Law:
     """Return the law with the largest likelihood: from the best of the grid on, downhill."""
-    logs = seen.log_likelihood(laws.a, laws.b, laws.always)
-    at = int(np.argmax(logs))
-    start = float(laws.always[at]), float(laws.shares(seen.largest)[at]), float(laws.a[at])
-    ranges = [(0.0, HIGHEST_ALWAYS), (None, None), (math.log(EXPONENTS[0]), math.log(EXPONENTS[1]))]
-
-    def law_of(x: Floats) -> tuple[Floats, Floats, Floats]:
-        return _from_plain(*(x[k : k + 1] for k in range(3)), seen.largest)
+    at = int(np.argmax(seen.log_likelihood(laws.a, laws.b, laws.always)))
+    start = np.array([laws.always[at], math.log(laws.a[at]), math.log(laws.b[at])])
+    ranges = [(0.0, 1.0), tuple(map(math.log, EXPONENTS)), LOG_B]
 
     def loss(x: Floats) -> float:
-        return -float(seen.log_likelihood(*law_of(x))[0]) / seen.n
+        always, a, b = x[:1], np.exp(x[1:2]), np.exp(x[2:])
+        return -float(seen.log_likelihood(a, b, always)[0]) / seen.n
 
-    x = np.array([start[0] / start[1], float(_logit(np.array([start[1]]))[0]), math.log(start[2])])
-    found = minimize(loss, x, method="Nelder-Mead", bounds=ranges, options={"xatol": 1e-9, "fatol": 1e-15, "maxfev": 900})
-    a, b, always = law_of(found.x if found.fun <= loss(x) else x)
-    return Law(float(a[0]), float(b[0]), float(always[0]))
+    steps = np.array([start, *(start + 0.02 * np.eye(3))])
+    options = {"initial_simplex": steps, "xatol": 1e-7, "fatol": 1e-14, "maxfev": 800}
+    found = minimize(loss, start, method="Nelder-Mead", bounds=ranges, options=options)
+    always, log_a, log_b = (found.x if found.fun <= loss(start) else start).tolist()
+    return Law(math.exp(log_a), math.exp(log_b), always)
 
 
 def _discrepancy(seen: _Nested) -> float:
