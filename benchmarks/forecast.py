@@ -128,8 +128,8 @@ def samples(file: Path) -> Iterator[Sample]:
 
 def pooled(parts: pl.DataFrame, column: str, method: IntervalMethod) -> Groups:
     """Return what was found in all groups of one size."""
-    n, total = parts["n"].sum(), parts[column].sum()
-    squares = parts["squares"].sum() if column == "total" else total
+    n, total = int(parts["n"].sum()), float(parts[column].sum())
+    squares = float(parts["squares"].sum()) if column == "total" else total
     return Groups(round(n / len(parts)), hp.Rate.of_sums(total, squares, n, len(parts) / n, method))
 
 
@@ -159,7 +159,9 @@ def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
 
 def show(files: list[Path]) -> None:
     """Print the tables of docs/numbers.md."""
-    judged = pl.DataFrame([row for file in files for sample in samples(file) for row in judge(sample)], JUDGED, orient="row")
+    judged = pl.DataFrame(
+        [row for file in files for sample in samples(file) for row in judge(sample)], JUDGED, orient="row"
+    )
     judged.write_parquet(files[0].parent / "judged.pq")
     print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "level"])
     print_table(judged, ["attack", "level"])

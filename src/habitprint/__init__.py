@@ -36,7 +36,7 @@ from habitprint.events import (
     until_next,
     without_repeats,
 )
-from habitprint.forecasting import Forecast, PeopleNeeded, forecast, people_for
+from habitprint.forecasting import Forecast, Measured, PeopleNeeded, forecast, people_for
 from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.losses import measure_losses
@@ -107,11 +107,11 @@ from habitprint.rehearsal import Lesson, Rehearsal, RehearsedAttack, rehearse
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
-    from habitprint.plots import plot_path, save_chart
+    from habitprint.plots import plot_forecast, plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_comparison, write_report
 else:
     _DRAWN = {
-        **dict.fromkeys(("plot_path", "save_chart"), "plots"),
+        **dict.fromkeys(("plot_forecast", "plot_path", "save_chart"), "plots"),
         **dict.fromkeys(("render_report", "write_audit", "write_comparison", "write_report"), "report"),
     }
 
@@ -169,6 +169,7 @@ __all__ = [
     "Losses",
     "Matching",
     "MatchingPath",
+    "Measured",
     "Mechanism",
     "MergeRarePlaces",
     "Microaggregate",
@@ -225,6 +226,7 @@ __all__ = [
     "microaggregate",
     "pair_margins",
     "people_for",
+    "plot_forecast",
     "plot_path",
     "proven_share",
     "pseudonymise",

@@ -68,6 +68,21 @@ class SizedRate(Protocol):
 
 
 @dataclass(frozen=True)
+class Measured:
+    """Hold what was found in groups of so many people: the simplest `SizedRate`.
+
+    Examples
+    --------
+    >>> halves = Measured(50, Rate.pooled([Rate.of(30, 50, 1 / 50), Rate.of(34, 50, 1 / 50)]))
+    >>> halves.n_users, halves.rate.value
+    (50, 0.64)
+    """
+
+    n_users: int
+    rate: Rate
+
+
+@dataclass(frozen=True)
 class Law:
     """Hold one way in which the share found may fall with the number of people: always + (1 − always) s(n).
 
@@ -94,7 +109,9 @@ class Law:
 
     def share(self, n: float) -> float:
         """Return the share found among n people."""
-        return float(self.always + (1 - self.always) * math.exp(betaln(self.a, self.b + n - 1) - betaln(self.a, self.b)))
+        return float(
+            self.always + (1 - self.always) * math.exp(betaln(self.a, self.b + n - 1) - betaln(self.a, self.b))
+        )
 
     @property
     def words(self) -> str:
@@ -152,7 +169,9 @@ class PeopleNeeded:
         start = f"For the share identified to be within {percent(self.target)} without protection"
         if self.low is None:
             return f"{start}, no plausible population is large enough: never."
-        sure = "it may be that no population is large enough" if self.high is None else f"{_people(self.high)} to be sure"
+        sure = (
+            "it may be that no population is large enough" if self.high is None else f"{_people(self.high)} to be sure"
+        )
         if self.n is None:
             return f"{start}, probably no population is large enough; at least {_people(self.low)} are needed."
         if self.high is not None and self.high <= self.n_measured:
@@ -222,17 +241,23 @@ class Forecast:
         if self.n <= self.n_measured:
             return f"Among {_people(self.n)} of these people, {percent(self.share)} would be identified ({interval})."
         return (
-            f"Among {_people(self.n)} people, {percent(self.share)} would be identified ({interval}), if they are like the "
-            f"{_people(self.n_measured)} tested, of whom {percent(self.measured.value)} were: a forecast, and not measured."
+            f"Among {_people(self.n)} people, {percent(self.share)} would be identified ({interval}), if they are like "
+            f"the {_people(self.n_measured)} tested, of whom {percent(self.measured.value)} were: a forecast, and not "
+            "measured."
         )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Return all that there is to say: what is to be expected, how many people it would take, and by which law."""
+        return (self.words, *(() if self.needed is None else (self.needed.words,)), self.law_words)
 
     @property
     def law_words(self) -> str:
         """Say which law fits best, and how far it is trusted."""
         steeper = math.exp(float(ndtri(0.5 + self.level / 2)) * self.discrepancy)
         return (
-            f"{self.law.words} The fall beyond what was measured is taken to be up to {steeper:.2g} times as steep, or as "
-            "flat, as such a law says."
+            f"{self.law.words} The fall beyond what was measured is taken to be up to {steeper:.2g} times as steep, or "
+            "as flat, as such a law says."
         )
 
 
@@ -366,7 +391,8 @@ class _Closer:
             likely = (1 - always) * np.exp(ways + betaln(a + r, b + m - r) - betaln(a, b)) + (always if r == 0 else 0.0)
             more = more - likely
             total += count * np.log(np.maximum(likely, np.finfo(float).tiny))
-        return self.n * (total + self.counts[-1] * np.log(np.maximum(more, np.finfo(float).tiny)))
+        total += self.counts[-1] * np.log(np.maximum(more, np.finfo(float).tiny))
+        return self.n * total
 
 
 @dataclass(frozen=True, eq=False)
@@ -579,7 +605,7 @@ def _plausible(seen: _Nested | _Closer, last: tuple[int, int, int] = FINE) -> _L
         if always[0] > 0:
             always = np.concatenate([[0.0], always])
         grid = [axis.ravel() for axis in np.meshgrid(always, at_largest, log_a, indexing="ij")]
-        a, b, c = _from_plain(*grid, seen.largest)
+        a, b, c = _from_plain(grid[0], grid[1], grid[2], seen.largest)
         logs = seen.log_likelihood(a, b, c)
         before = np.where(grid[0] == 0, NEVER_ALWAYS, (1 - NEVER_ALWAYS) * (always[-1] - always[-2]) / HIGHEST_ALWAYS)
         weights = before * np.exp(logs - logs.max())
@@ -598,15 +624,20 @@ def _best(seen: _Nested | _Closer, laws: _Laws) -> Law:
     """Return the law with the largest likelihood: from the best of the grid on, downhill."""
     at = int(np.argmax(seen.log_likelihood(laws.a, laws.b, laws.always)))
     start = np.array([laws.always[at], math.log(laws.a[at]), math.log(laws.b[at])])
-    ranges = [(0.0, 1.0), tuple(map(math.log, EXPONENTS)), LOG_B]
+    ranges = [(0.0, 1.0), (math.log(EXPONENTS[0]), math.log(EXPONENTS[1])), LOG_B]
 
     def loss(x: Floats) -> float:
         always, a, b = x[:1], np.exp(x[1:2]), np.exp(x[2:])
         return -float(seen.log_likelihood(a, b, always)[0]) / seen.n
 
     steps = np.array([start, *(start + 0.02 * np.eye(3))])
-    options = {"initial_simplex": steps, "xatol": 1e-7, "fatol": 1e-14, "maxfev": 800}
-    found = minimize(loss, start, method="Nelder-Mead", bounds=ranges, options=options)
+    found = minimize(
+        loss,
+        start,
+        method="Nelder-Mead",
+        bounds=ranges,
+        options={"initial_simplex": steps, "xatol": 1e-7, "fatol": 1e-14, "maxfev": 800},
+    )
     always, log_a, log_b = (found.x if found.fun <= loss(start) else start).tolist()
     return Law(math.exp(log_a), math.exp(log_b), always)
 

@@ -1,7 +1,8 @@
-"""Pictures of the best matchings of every size, and files of charts that need no browser."""
+"""Pictures of the best matchings of every size and of forecasts, and files of charts that need no browser."""
 
 import os
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
@@ -12,6 +13,7 @@ import polars as pl
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.files import Output, check_target, write_all
+from habitprint.forecasting import Forecast, SizedRate
 from habitprint.matching import MatchingPath
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
@@ -19,6 +21,8 @@ FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
 }  # fmt: skip
 UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
 FEW = 12  # ticks of an axis, one for each pair
+FAN = {"people": pl.Int64, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+MILLION = 1_000_000  # from here on, a number on an axis is written short
 MOST_STEPS = 1000  # between the points of a line: more say nothing more
 # What the menu of an .html file offers: to save the picture, not to send the data to an editor elsewhere.
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
@@ -57,6 +61,60 @@ def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt
         f"a pair can add at most {path.highest_gain:.4g}"
     )
     return alt.vconcat(*panels).properties(title=alt.Title("The best matching of every size", subtitle=subtitle))
+
+
+def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.LayerChart:
+    """Draw how the share identified falls with the number of people: as measured, and on as a fan as forecast.
+
+    Parameters
+    ----------
+    forecast
+        Made by `habitprint.forecast`.
+    sizes
+        What was measured, to be drawn as dots with their intervals.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.forecast(hp.count_impostors(*hp.datasets.town(100, 20)), 1_000)
+    >>> len(plot_forecast(found).layer)
+    5
+    """
+    _require(forecast, Forecast, "forecast(measured, n)")
+    fan = pl.DataFrame([(point.n, point.share, point.low, point.high) for point in forecast.fan], FAN, orient="row")
+    dots = [(size.n_users, size.rate.value, size.rate.low, size.rate.high) for size in sizes]
+    last = forecast.measured
+    seen = pl.DataFrame(dots or [(forecast.n_measured, last.value, last.low, last.high)], FAN, orient="row")
+    ends = [int(fan["people"].min()), forecast.n_measured, forecast.n]  # type: ignore[arg-type]
+    x = alt.X(
+        "people:Q",
+        title="people",
+        scale=alt.Scale(type="log", nice=False, padding=12),
+        axis=alt.Axis(values=sorted(set(ends)), format="~s" if forecast.n >= MILLION else ",d", grid=False),
+    )
+    highest = max(float(fan["high"].max()), float(seen["high"].max()))  # type: ignore[arg-type]
+    scale = alt.Scale(domain=[0, min(1.0, 1.05 * highest)])
+    tips = [
+        alt.Tooltip("people:Q", format=",d"),
+        *(alt.Tooltip(f"{name}:Q", format=".2%") for name in ("share", "low", "high")),
+    ]
+    axis = alt.Axis(format="%", title="share identified, 95% interval")
+    low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
+    ahead = alt.Chart(fan.filter(pl.col("people") >= forecast.n_measured)).encode(x=x)
+    measured = alt.Chart(seen).encode(x=x)
+    needed = "" if forecast.needed is None else forecast.needed.words
+    subtitle = [*textwrap.wrap(forecast.words, 90), *textwrap.wrap(needed, 90)]
+    return alt.LayerChart(
+        layer=[
+            ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),
+            alt.Chart(fan).mark_line(strokeDash=[2, 3]).encode(x=x, y=share),
+            measured.mark_rule(strokeWidth=2, opacity=0.5).encode(y=low, y2="high:Q"),
+            measured.mark_point(filled=True, size=50, opacity=1).encode(y=share, tooltip=tips),
+            ahead.mark_point(filled=True, size=60, opacity=0).encode(y=share, tooltip=tips),
+        ]
+    ).properties(
+        width=480, height=260, title=alt.Title("How many would be identified among more people", subtitle=subtitle)
+    )
 
 
 def _points(path: MatchingPath) -> pl.DataFrame:

@@ -20,7 +20,7 @@ from habitprint.auditing.attacks import (
     strongest_of,
 )
 from habitprint.auditing.candidates import coarser_places
-from habitprint.auditing.curves import Curve, resolution_curve, users_curve
+from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
 from habitprint.auditing.data import (
     NOTHING,
     TWO_TABLES,
@@ -37,8 +37,9 @@ from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
-from habitprint.errors import InputError, require_option, require_seed
+from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.events import Events
+from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.inputs import read_text
@@ -59,6 +60,7 @@ SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; n
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
 DEFAULT_TARGET = 0.05  # ours, and nobody's law
+TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
@@ -69,7 +71,8 @@ class Settings:
     """Hold what was asked for: rates are shares of one, None is not asked for, or not known.
 
     What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
-    `target_given` is whether the target was asked for, or is the tool's default.
+    `target_given` is whether the target was asked for, or is the tool's default. `population` is for how many people
+    the share identified is forecast; None for ten times those attacked.
     """
 
     source: str
@@ -97,12 +100,18 @@ class Settings:
     made_on: date
     command: str | None
     inputs: tuple[InputFile, ...]
+    population: int | None = None
 
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
         require_option("keep", self.keep, get_args(Purpose))
         _require_share("target", self.target)
+        if self.population is not None:
+            why, fix = "it is a number of people", f"give how many people there would be, at most {MOST_PEOPLE:,}"
+            require_whole("population", min(self.population, MOST_PEOPLE + 1), 1, why=why, fix=fix)
+            if self.population > MOST_PEOPLE:
+                raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
         for name in ("fail_above", "surest_target", "person_target", "overlap"):
             if getattr(self, name) is not None:
                 _require_share(name, getattr(self, name))
@@ -145,6 +154,9 @@ class Audit:
         What would be enough where no protection is; empty where one is, or none is needed.
     weight
         Of the strongest joint attack, which the later stages repeat.
+    forecast
+        How many that attack would identify among more people; None with too few to see how the share falls, for a table
+        that was protected before, whose groups would be others, and in files of earlier versions.
     internal
         Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
 
@@ -169,6 +181,7 @@ class Audit:
     remedies: tuple[Remedy, ...]
     people: People
     verdict: Verdict
+    forecast: Forecast | None = None
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -309,6 +322,7 @@ def audit(
     count: CountedAs = "visits",
     noise: bool = True,
     counts: bool = False,
+    population: int | None = None,
     name: str | None = None,
     preparation: Preparation = NOTHING,
     seed: int = 0,
@@ -357,6 +371,8 @@ def audit(
         Whether to try noise, if OpenDP is installed. It has no seed, so its trials differ from run to run.
     counts
         Whether counts are released; else what is advised releases shares, so that totals tell nothing.
+    population
+        For how many people the share identified is forecast; None for ten times those attacked.
     name
         What the data is called in the report; None for what its source says.
     preparation
@@ -399,6 +415,7 @@ def audit(
         made_on=datetime.now(UTC).date(),
         command=None if preparation.command is None else _as_text(preparation.command),
         inputs=tuple(replace(file, name=_as_text(file.name)) for file in preparation.inputs),
+        population=population,
     )
     progress("checking the data", 0, 1)
     steps = list(coarser)
@@ -469,6 +486,8 @@ def _audit(
         counts=settings.counts,
         progress=progress,
     )
+    n = settings.population or TIMES_AS_MANY * joint.rate.n
+    is_protected = bool(prepared.tables.steps)
     advised, advice = found.protections.advised, None
     if advised is not None and found.chosen is not None:
         advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, events)
@@ -492,10 +511,12 @@ def _audit(
             strongest_of(whole.facts),
             found.protections,
             people,
-            is_protected=bool(prepared.tables.steps),
+            is_protected=is_protected,
             fail_above=settings.fail_above,
             overlap=settings.overlap,
         ),
+        # Of a protected table, parts say nothing about more people: its groups would be others.
+        forecast=None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), settings.target),
         internal=Internal(users, advice),
     )
 

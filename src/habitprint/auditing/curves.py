@@ -10,6 +10,7 @@ from scipy import sparse
 from habitprint.auditing.attacks import Attempt, attack
 from habitprint.auditing.candidates import Coarser, CoarserKind
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.forecasting import Forecast, forecast
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
 from habitprint.progress import Progress, nested, silent
@@ -181,6 +182,19 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
         else f"There are too few people to make groups of at least {FEWEST_USERS}."
     )
     return Curve.of("users", "people", how, points[::-1])
+
+
+def forecast_people(curve: Curve, n: int, target: float) -> Forecast | None:
+    """Follow the curve of the number of people on to n of them; None if it has too few points to follow.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id")))
+    >>> forecast_people(curve, 1_000, 0.05).n_measured
+    100
+    """
+    return forecast(curve.points, n, target=target) if len(curve.points) > 1 else None
 
 
 def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: Method = "joint") -> Attempt:

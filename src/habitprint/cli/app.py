@@ -15,6 +15,7 @@ from habitprint.cli.compare import compare
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
 from habitprint.cli.ending import ending_well
+from habitprint.cli.forecast import forecast
 from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
@@ -35,9 +36,9 @@ app = typer.Typer(
 PANELS = {
     "What people do": (audit, protect, match),
     "Before": (demo, inspect, split),
-    "Closer": (compare, check, path, rehearse, reproduce),
+    "Closer": (compare, check, path, rehearse, forecast, reproduce),
 }
-MATCHING = (audit, rehearse, match, path, reproduce, demo)
+MATCHING = (audit, rehearse, match, path, forecast, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(rich_help_panel=panel)(ending_well(command, matches=command in MATCHING))

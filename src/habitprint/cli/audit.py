@@ -78,6 +78,14 @@ class AdversaryOptions(Options, panel=ADVERSARY):
             metavar="A B",
         ),
     ] = None
+    population: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Forecast how many would be identified among so many people; default: ten times those attacked.",
+            metavar="N",
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
 
     @property
@@ -276,6 +284,7 @@ def audit(
             count=counts.count,
             noise=protections.noise,
             counts=protections.counts,
+            population=adversary.population,
             name=output.name or " and ".join(shown),
             preparation=preparation,
             seed=adversary.seed,
@@ -501,6 +510,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print(f"The strongest of {len(found.attacks) - 1} attacks:")
     screen.print(table)
     screen.print(found.learned, markup=False)
+    if found.forecast is not None:
+        screen.print(found.forecast.words, markup=False)
     screen.print()
     if commands and found.verdict.is_protected:
         screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)

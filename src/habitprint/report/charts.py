@@ -12,9 +12,10 @@ from habitprint.auditing.curves import Curve
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.search import Protections
 from habitprint.calibration import Reliability
+from habitprint.forecasting import FanPoint, Forecast
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
-from habitprint.words import number, percent
+from habitprint.words import at_most, number, percent
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 
@@ -23,6 +24,7 @@ DOT = 28  # height of a rate below its name, with room to the next name
 NARROW = 290  # pixels of a picture on a phone
 LETTER = 7  # pixels of a letter, rather more than less
 PANEL = 190  # height of a panel among others
+MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
 CROWDED = 0.1  # of the width of a picture, at its left
@@ -37,6 +39,8 @@ STYLES = {
     "main-line": {"color": "var(--accent)", "strokeWidth": 2},
     "other-line": {"color": "var(--quiet)", "strokeWidth": 1.5, "strokeDash": [5, 3]},
     "band": {"color": "var(--accent)", "fillOpacity": 0.16},
+    "fan": {"color": "var(--accent)", "fillOpacity": 0.09},
+    "ahead-line": {"color": "var(--accent)", "strokeWidth": 2, "strokeDash": [2, 3]},
     "target": {"color": "var(--ink)", "strokeDash": [6, 4], "strokeWidth": 1.5},
     "chance": {"color": "var(--quiet)", "strokeDash": [1, 3], "strokeWidth": 1.5},
     "words": {"color": "var(--ink)", "font": FONT, "fontSize": SIZE},
@@ -163,8 +167,10 @@ def lines_at(place: float, name: str) -> list[str]:
     return textwrap.wrap(name, int(NARROW * max(place, 1 - place) / LETTER))
 
 
-def curve_picture(curve: Curve, target: float, largest: float, description: str) -> Spec:
-    """Draw how the risk depends on something: a line with a band for the interval.
+def curve_picture(
+    curve: Curve, target: float, largest: float, description: str, forecast: Forecast | None = None
+) -> Spec:
+    """Draw how the risk depends on something: a line with a band for the interval, and a fan for what is forecast.
 
     Parameters
     ----------
@@ -176,6 +182,8 @@ def curve_picture(curve: Curve, target: float, largest: float, description: str)
         The end of the scale of risks, the same for all panels.
     description
         What the picture shows, for those who do not see it.
+    forecast
+        What is to be expected beyond the last point; None if nothing is.
 
     Examples
     --------
@@ -188,7 +196,8 @@ def curve_picture(curve: Curve, target: float, largest: float, description: str)
     data = [
         _flat(point.rate) | {"at": point.x, "name": point.label, "here": point.is_as_released} for point in curve.points
     ]
-    places = [point.x for point in curve.points]
+    fan = [] if forecast is None else [point for point in forecast.fan if point.n >= forecast.n_measured]
+    places = sorted({point.x for point in curve.points} | {float(point.n) for point in fan[-1:]})
     is_wide = min(places) > 0 and max(places) >= WIDE * min(places)
     x = alt.X(
         "at:Q",
@@ -196,7 +205,7 @@ def curve_picture(curve: Curve, target: float, largest: float, description: str)
         scale=alt.Scale(type="log", nice=False, padding=10)
         if is_wide
         else alt.Scale(zero=False, nice=False, padding=10),
-        axis=alt.Axis(values=ticks_with_room(places, is_log=is_wide), format="~%" if max(places) <= 1 else ",~f"),
+        axis=alt.Axis(values=ticks_with_room(places, is_log=is_wide), format=_axis_format(max(places))),
     )
     scale, axis = alt.Scale(domain=[0, largest], nice=False), alt.Axis(format="%", title="share identified")
     base, tips = alt.Chart(alt.InlineData(values=data)).encode(x=x), _tips("name:N")
@@ -211,7 +220,40 @@ def curve_picture(curve: Curve, target: float, largest: float, description: str)
         .mark_point(style="main", filled=False, strokeWidth=2, size=170, opacity=1)
         .encode(tooltip=tips),
     ]
+    if len(fan) > 1:
+        ahead = alt.Chart(alt.InlineData(values=[_flat_ahead(point) for point in fan])).encode(x=x)
+        layers[1:1] = [ahead.mark_area(style="fan").encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q")]
+        layers += [
+            ahead.mark_line(style="ahead-line").encode(y=alt.Y("value:Q", scale=scale, axis=axis)),
+            ahead.mark_point(filled=True, size=60, opacity=0).encode(
+                y=alt.Y("value:Q", scale=scale, axis=axis), tooltip=_ahead_tips()
+            ),
+        ]
     return _spec(alt.layer(*layers).properties(width="container", height=PANEL), description)
+
+
+def _axis_format(largest: float) -> str:
+    if largest <= 1:
+        return "~%"
+    return ",~f" if largest < MILLION else "~s"
+
+
+def _flat_ahead(point: FanPoint) -> Spec:
+    """Return a point of a forecast as columns, with words for a tooltip."""
+    return {
+        "at": point.n,
+        "value": point.share,
+        "low": point.low,
+        "high": point.high,
+        "name": f"{point.n:,} people",
+        "rate": percent(point.share),
+        "range": f"{percent(point.low)} to {at_most(point.high)}",
+    }
+
+
+def _ahead_tips() -> list[alt.Tooltip]:
+    columns = (("name", " "), ("rate", "forecast"), ("range", "95% interval"))
+    return [alt.Tooltip(f"{column}:N", title=title) for column, title in columns]
 
 
 def frontier_picture(protections: Protections, target: float, description: str) -> Spec:

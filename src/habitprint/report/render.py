@@ -96,7 +96,7 @@ def build_page(audit: Audit) -> Page:
             adversary_section(audit),
             data_section(audit.data),
             attacks_section(audit),
-            curves_section(audit.curves, audit.settings.target),
+            curves_section(audit.curves, audit.settings.target, audit.forecast),
             time_section(audit),
             protections_section(audit),
             people_section(audit),

@@ -8,6 +8,7 @@ from habitprint.auditing.audit import SCHEMA, Audit, Settings
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
 from habitprint.auditing.times import other_time_words
+from habitprint.forecasting import Forecast
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.mechanisms import InputFile
 from habitprint.rates import Rate
@@ -249,8 +250,8 @@ def _proof(gap: float | None) -> str:
     return "optimal" if gap <= EXACT else f"at least {gap_and_share(gap)[1]} of the best gain"
 
 
-def curves_section(curves: Sequence[Curve], target: float) -> Section:
-    """Show how the risk depends on the number of people, the duration, the resolution.
+def curves_section(curves: Sequence[Curve], target: float, forecast: Forecast | None = None) -> Section:
+    """Show how the risk depends on the number of people, also of more than there are, the duration, the resolution.
 
     Examples
     --------
@@ -266,20 +267,23 @@ def curves_section(curves: Sequence[Curve], target: float) -> Section:
     ]
     if drawn:
         end = common_end([point.rate for curve in drawn for point in curve.points], target)
+        ahead = [forecast if curve.dimension == "users" else None for curve in drawn]
         pictures = tuple(
             Picture(
                 f"curve-{at}",
-                curve_picture(curve, target, end, f"{curve.title}: share identified against {curve.axis}."),
+                curve_picture(curve, target, end, f"{curve.title}: share identified against {curve.axis}.", more),
                 curve.title,
-                sentence(curve.words),
+                " ".join([sentence(curve.words), *([] if more is None else more.sentences)]),
             )
-            for at, curve in enumerate(drawn)
+            for at, (curve, more) in enumerate(zip(drawn, ahead, strict=True))
         )
+        fan = "" if forecast is None else " Broken line and fan beyond the ring: forecast for more people."
         caption = (
             "Line: share identified, with its 95% interval as a band. Ring: the table as it is. Dashed line: the "
-            f"target, {percent(target)}. Dotted line: by chance."
+            f"target, {percent(target)}. Dotted line: by chance.{fan}"
         )
-        blocks.append(Figure("Share of the people identified", caption, pictures, tuple(map(_curve_table, drawn))))
+        tables = tuple(_curve_table(curve, more) for curve, more in zip(drawn, ahead, strict=True))
+        blocks.append(Figure("Share of the people identified", caption, pictures, tables))
     blocks += [_pairs_figure(curve, target) for curve in pairs]
     if missing:
         blocks.append(Bullets(missing))
@@ -322,8 +326,12 @@ def time_section(audit: Audit) -> Section:
     return Section("time", "If more is known, or the release is repeated", tuple(blocks))
 
 
-def _curve_table(curve: Curve) -> Table:
+def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
     rows: list[list[Cell | str]] = [[point.label, *rate_cells(point.rate)] for point in curve.points]
+    if forecast is not None and forecast.n > forecast.n_measured:
+        ends = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
+        shares = [Cell(in_column(share), share) for share in ends]
+        rows.append([f"{forecast.n:,} people: forecast", Cell(""), Cell(f"{forecast.n:,}", forecast.n), *shares])
     return table(curve.title, [headed(curve.axis), *RATE_HEADS], rows)
 
 
