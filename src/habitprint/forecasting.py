@@ -29,7 +29,7 @@ from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import betaln, expit, gammaln, logit, ndtri
+from scipy.special import betaln, expit, logit, ndtri
 
 from habitprint.arrays import Floats
 from habitprint.errors import InputError, is_whole, require_number, require_whole
@@ -385,12 +385,13 @@ class _Closer:
     def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
         """Return Σ (people with r closer impostors) · ln(how likely that is): a beta-binomial, and more of nobody."""
         more, total = np.ones_like(a), np.zeros_like(a)
-        m = self.n_others
+        m, likely = self.n_others, (1 - always) * np.exp(_log_share(self.n_others + 1, a, b))
         for r, count in enumerate(self.counts[:-1]):
-            ways = gammaln(m + 1) - gammaln(r + 1) - gammaln(m - r + 1)
-            likely = (1 - always) * np.exp(ways + betaln(a + r, b + m - r) - betaln(a, b)) + (always if r == 0 else 0.0)
-            more = more - likely
-            total += count * np.log(np.maximum(likely, np.finfo(float).tiny))
+            seen = likely + always if r == 0 else likely
+            more = more - seen
+            total += count * np.log(np.maximum(seen, np.finfo(float).tiny))
+            # C(m, r) B(a + r, b + m − r) / B(a, b) from one r to the next; nobody has more than all others.
+            likely = likely * ((m - r) / (r + 1)) * (a + r) / np.maximum(b + m - r - 1, np.finfo(float).tiny)
         total += self.counts[-1] * np.log(np.maximum(more, np.finfo(float).tiny))
         return self.n * total
 
@@ -565,7 +566,7 @@ def _logit(shares: Floats) -> Floats:
 def _b_for(log_share: Floats, n: float, a: Floats) -> Floats:
     """Return the b with which a law has a share at n: the share rises with b, so it is found by halving."""
     low, high = (np.full_like(a, end) for end in LOG_B)
-    for _ in range(36):
+    for _ in range(26):
         middle = (low + high) / 2
         is_low = _log_share(n, a, np.exp(middle)) < log_share
         low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)

@@ -1,6 +1,5 @@
 """What a release is for decides what is cheapest; and where nothing is enough, it is said what would be."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,7 +12,7 @@ from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.people import look_closer
-from habitprint.auditing.remedies import Remedy, find_remedies, follow
+from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection, run_trial
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import reach_verdict, users_needed
@@ -165,13 +164,13 @@ def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_
     assert hp.Audit.from_json(facts).remedies == few.remedies
 
 
-def unprotected(curves: Sequence[Curve], goal: Goal) -> dict[str, Remedy]:
+def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Remedy]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
     whole = attack_in_every_way(TABLES)
     as_it_is = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
     as_it_is = replace(as_it_is, surest=look_closer(whole.strongest_joint).surest)
     none = Protections(goal.keep, (as_it_is,), (), None, None, (), (), 0, 150, 150)
-    return {remedy.kind: remedy for remedy in find_remedies(goal, TABLES, curves, none)}
+    return {remedy.kind: remedy for remedy in find_remedies(goal, TABLES, curves, none, needed=needed)}
 
 
 def test_what_the_curves_measured_is_told_with_its_number() -> None:
@@ -210,29 +209,14 @@ def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
     assert found["fewer places"].words == "That cannot be told. Too few."
 
 
-@pytest.mark.parametrize(
-    ("shares", "why"),
-    [
-        ([0.5, 0.3, 0.2], "too few to see how the share falls"),
-        ([0.5, 0.5, 0.5, 0.49], "does not clearly fall"),
-        ([0.9, 0.88, 0.86, 0.4], "does not fall evenly"),
-        ([0.9, 0.8, 0.72, 0.65], "even among 4,000 people"),
-    ],
-)
-def test_a_curve_is_followed_only_as_far_as_is_honest(shares: list[float], why: str) -> None:
-    number, words = follow(curve_of(shares), 0.05)
-    assert number is None
-    assert why in words
-
-
-@pytest.mark.parametrize(("power", "target"), [(-0.7, 0.08), (-1.0, 0.05), (-1.3, 0.025)])
-def test_where_a_curve_is_followed_it_leads_to_the_least_number_of_people(power: float, target: float) -> None:
-    def share(n: float) -> float:
-        return 0.5 * math.pow(n / 125, power)
-
-    number, _ = follow(curve_of([share(n) for n in (125, 250, 500, 1000)]), target)
-    assert number is not None
-    assert 1000 < number < 4000
-    for factor, is_enough in ((1.1, True), (0.85, False)):
-        n = round(factor * number)
-        assert (hp.wilson_interval(share(n) * n, n)[1] <= target) == is_enough
+@pytest.mark.parametrize(("high", "n"), [(2600, 2600), (None, None)])
+def test_more_people_are_told_as_they_are_forecast_by_the_upper_end(high: int | None, n: int | None) -> None:
+    dimensions: tuple[Dimension, ...] = ("resolution", "duration", "users")
+    nothing = [Curve(dimension, "", "Too few.", ()) for dimension in dimensions]
+    needed = hp.PeopleNeeded(0.05, 2000, 1500, high, 150)
+    found = unprotected(nothing, Goal(0.05), needed)["more people"]
+    assert found.number == n
+    assert needed.words in found.words
+    without = unprotected(nothing, Goal(0.05))["more people"]
+    assert without.number is None
+    assert "cannot be told" in without.words

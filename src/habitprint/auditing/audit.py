@@ -488,6 +488,8 @@ def _audit(
     )
     n = settings.population or TIMES_AS_MANY * joint.rate.n
     is_protected = bool(prepared.tables.steps)
+    # Of a protected table, parts say nothing about more people: its groups would be others.
+    forecast = None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), settings.target)
     advised, advice = found.protections.advised, None
     if advised is not None and found.chosen is not None:
         advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, events)
@@ -503,7 +505,12 @@ def _audit(
         linkage=times.linkage,
         protections=found.protections,
         remedies=find_remedies(
-            goal, prepared.tables, curves, found.protections, side=None if grid is None else grid.side
+            goal,
+            prepared.tables,
+            curves,
+            found.protections,
+            needed=None if forecast is None else forecast.needed,
+            side=None if grid is None else grid.side,
         ),
         people=people,
         verdict=reach_verdict(
@@ -515,8 +522,7 @@ def _audit(
             fail_above=settings.fail_above,
             overlap=settings.overlap,
         ),
-        # Of a protected table, parts say nothing about more people: its groups would be others.
-        forecast=None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), settings.target),
+        forecast=forecast,
         internal=Internal(users, advice),
     )
 

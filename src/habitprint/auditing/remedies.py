@@ -14,12 +14,9 @@ from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
 from habitprint.auditing.search import Goal, Protections
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import users_needed
+from habitprint.forecasting import PeopleNeeded
 from habitprint.rates import wilson_interval
 from habitprint.words import at_most, counted, percent
-
-FEWEST_POINTS = 4  # of a curve that is to be followed: three to follow it to the last, which judges that
-FURTHEST = 4.0  # times as many people as were attacked: nothing is said about more
-STEPS = 8  # to twice as many people
 
 RemedyKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
 
@@ -52,7 +49,13 @@ class Remedy:
 
 
 def find_remedies(
-    goal: Goal, tables: TwoTables, curves: Sequence[Curve], protections: Protections, *, side: float | None = None
+    goal: Goal,
+    tables: TwoTables,
+    curves: Sequence[Curve],
+    protections: Protections,
+    *,
+    needed: PeopleNeeded | None = None,
+    side: float | None = None,
 ) -> tuple[Remedy, ...]:
     """Say what would be enough where no protection is; nothing where one is, or none is needed.
 
@@ -64,6 +67,8 @@ def find_remedies(
         The tables as they are.
     curves, protections
         What was measured before.
+    needed
+        Among how many people the table would do as it is, by the forecast; None where none is made.
     side
         Of the squares that the places are; None where they are no squares.
 
@@ -79,7 +84,7 @@ def find_remedies(
     if protections.trials[0].passes or protections.advised is not None:
         return ()
     by_dimension = {curve.dimension: curve for curve in curves}
-    resolution, users = by_dimension["resolution"], by_dimension["users"]
+    resolution = by_dimension["resolution"]
     duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
     # From the table as it is on, in the direction of less.
     coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
@@ -88,7 +93,7 @@ def find_remedies(
     return (
         Remedy("fewer places", *_along(coarser, resolution, goal)),
         Remedy("shorter span", *_along(shorter, duration, goal)),
-        Remedy("more people", *_more_people(goal, tables, users, protections)),
+        Remedy("more people", *_more_people(goal, tables, needed, protections)),
         *_larger_groups(goal, tables, protections),
         Remedy("aggregates only", *_totals_only(goal, tables)),
     )
@@ -116,7 +121,9 @@ def _along(points: Sequence[Point], curve: Curve, goal: Goal) -> tuple[float | N
     )
 
 
-def _more_people(goal: Goal, tables: TwoTables, curve: Curve, protections: Protections) -> tuple[float | None, str]:
+def _more_people(
+    goal: Goal, tables: TwoTables, forecast: PeopleNeeded | None, protections: Protections
+) -> tuple[float | None, str]:
     as_it_is, k, n = protections.trials[0], group_needed(goal.target), tables.released.n_users
     needed = [k] if n < k else []
     parts = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
@@ -136,9 +143,10 @@ def _more_people(goal: Goal, tables: TwoTables, curve: Curve, protections: Prote
             f"{counted(n_claims, 'claim')}{_more_than(among, n)}."
         )
     if as_it_is.risk.high > goal.target:
-        found, why = follow(curve, goal.target)
+        # The upper end must be within the target, as of everything that is measured.
+        found = None if forecast is None else forecast.high
         needed = needed or ([] if found is None else [found])
-        parts.append(f"As it is: {why}.")
+        parts.append("Without groups, that cannot be told." if forecast is None else forecast.words)
     return max(needed, default=None), " ".join(parts)
 
 
@@ -146,55 +154,6 @@ def _more_than(needed: int, n: int) -> str:
     if needed <= n:
         return f", and there are {counted(n, 'person', 'people')}"
     return f": at least {needed:,} people in the table, {needed - n:,} more than there are"
-
-
-def follow(curve: Curve, target: float) -> tuple[int | None, str]:
-    """Follow the curve by the number of people to where the upper end would be within a target, and say how.
-
-    The share identified is taken to fall as a power of the number of people. It is followed to a few times the people
-    that were attacked, and only if the same from all but the last point leads into the interval of the last.
-
-    Examples
-    --------
-    >>> from habitprint.rates import Rate
-    >>> def falling(power):
-    ...     sizes = (125, 250, 500, 1000)
-    ...     rates = [Rate.of(1000 * 0.6 * (n / 125) ** power, 1000, 1 / n) for n in sizes]
-    ...     points = [Point(n, f"{n:,} people", rate, n) for n, rate in zip(sizes, rates, strict=True)]
-    ...     return Curve.of("users", "people", "", points)
-    >>> follow(falling(-0.9), 0.05)[0]
-    2600
-    >>> print(follow(falling(-0.1), 0.05)[1])
-    even among 4,000 people, to which the curve may be followed, the share would be up to 44%
-    """
-    points = [point for point in curve.points if point.rate.value > 0]
-    cannot = "among how many people the table would meet the target cannot be told"
-    if len(points) < FEWEST_POINTS:
-        return None, f"{cannot}, because there are too few to see how the share falls"
-    if curve.trend != "falls":
-        return None, f"{cannot}, because the share does not clearly fall with the number of people"
-    last = points[-1]
-    if not last.rate.low <= _expected(points[:-1], last.x) <= last.rate.high:
-        return None, f"{cannot}, because the share does not fall evenly with the number of people"
-    steps = math.ceil(STEPS * math.log2(FURTHEST))
-    for step in range(steps + 1):
-        n = round(last.x * 2 ** (step / STEPS))
-        high = wilson_interval(min(_expected(points, n), 1.0) * n, n)[1]
-        if high <= target:
-            among = round(n, 1 - math.floor(math.log10(n)))  # no more digits than such a forecast has
-            return among, (
-                f"among about {among:,} people the table would meet the target as far as can be measured, if the share "
-                f"goes on falling as it does from {points[0].label} to {last.label}"
-            )
-    return None, (
-        f"even among {n:,} people, to which the curve may be followed, the share would be up to {at_most(high)}"
-    )
-
-
-def _expected(points: Sequence[Point], n: float) -> float:
-    """Return the share among n people, if it is a power of their number."""
-    slope, start = np.polyfit([math.log(point.x) for point in points], [math.log(p.rate.value) for p in points], 1)
-    return math.exp(start + slope * math.log(n))
 
 
 def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> list[Remedy]:
