@@ -2,6 +2,7 @@
 
     python benchmarks/forecast.py measure town town.parquet     # for each of SOURCES; minutes, calls half an hour
     python benchmarks/forecast.py show *.parquet
+    python benchmarks/forecast.py reach     # from 2,000 and 5,000 people of the calls twin to all of them
 
 The people of a data set are halved again and again, and every part is attacked as if there were no others. A part with
 its own parts is a sample with its curve; what is forecast from it for the whole is compared with what the whole gave.
@@ -18,6 +19,7 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.auditing.attacks import attack, expecting_little
+from habitprint.auditing.curves import users_curve
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.impostors import Impostors, count_impostors
@@ -30,7 +32,7 @@ AUTUMN = hp.DateRanges(("2017-09-01", "2017-09-30"), ("2017-10-01", "2017-10-31"
 WEIGHTS = ("jensen-shannon", "rarity")
 COLUMNS = ("source", "weight", "level", "number", "n", "total", "squares", "seekers", "others", "closer", "tied")
 JUDGED = (
-    *("source", "weight", "level", "attack", "n", "measured", "truth", "share", "low", "high"),
+    *("source", "weight", "part", "attack", "n", "measured", "truth", "share", "low", "high"),
     *("discrepancy", "line", "power"),
 )
 
@@ -153,19 +155,26 @@ def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
         curve = sample.one_by_one if groups is None else groups
         made = hp.forecast(sample.impostors if groups is None else groups, sample.n)
         rivals = (straight(curve, sample.n, logs=logs) for logs in (False, True))
-        told = sample.source, sample.weight, sample.level, attack_name, sample.n, made.n_measured
+        told = sample.source, sample.weight, f"1/{2**sample.level}", attack_name, sample.n, made.n_measured
         yield *told, truth, made.share, made.low, made.high, made.discrepancy, *rivals
 
 
 def show(files: list[Path]) -> None:
     """Print the tables of docs/numbers.md."""
-    judged = pl.DataFrame(
-        [row for file in files for sample in samples(file) for row in judge(sample)], JUDGED, orient="row"
-    )
-    judged.write_parquet(files[0].parent / "judged.pq")
-    print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "level"])
-    print_table(judged, ["attack", "level"])
+    rows = [row for file in files for sample in samples(file) for row in judge(sample)]
+    judged = pl.DataFrame(rows, JUDGED, orient="row")
+    print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "part"])
+    print_table(judged, ["attack", "part"])
     print_table(judged, ["attack"])
+
+
+def reach() -> None:
+    """Print what is forecast for the whole calls twin from a few thousand of its people, all at once."""
+    tables = SOURCES["calls"]()
+    for n in (2_000, 5_000):
+        some = np.sort(np.random.default_rng(0).permutation(tables.common.n)[:n])
+        part = tables.part(tables.common.released[some], tables.common.known[some])
+        print(hp.forecast(users_curve(attack(part)).points, tables.n_people).words, flush=True)
 
 
 def print_table(judged: pl.DataFrame, by: list[str]) -> None:
@@ -199,11 +208,14 @@ def main() -> None:
     command.add_argument("out", type=Path)
     command.add_argument("--weight", choices=hp.WEIGHTS, action="append")
     commands.add_parser("show").add_argument("files", type=Path, nargs="+")
+    commands.add_parser("reach")
     given = parser.parse_args()
     if given.command == "measure":
         measure(given.source, given.out, tuple(given.weight or WEIGHTS))
-    else:
+    elif given.command == "show":
         show(given.files)
+    else:
+        reach()
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ from habitprint.words import at_most, percent
 
 MOST_PEOPLE = 10**10  # in any population that there is
 MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country
-MOST_CLOSER = 64  # impostors of one person that are told apart, for the same reason
-DISCREPANCY = 0.25  # how much steeper or flatter than any law the fall usually is: of its logarithm
+MOST_CLOSER = 6  # impostors of one person that are told apart, for the same reason
+DISCREPANCY = 0.2  # how much steeper or flatter than any law the fall usually is: of its logarithm
 N_FACTORS = 15
 N_FAN = 24  # sizes at which a forecast is drawn
 EXPONENTS = (0.01, 10.0)  # between which a is looked for
@@ -427,6 +427,7 @@ class Scaling:
     law: Law
     discrepancy: float
     smallest: int
+    impostors: Impostors | None = None
 
     @classmethod
     def of(cls, measured: Iterable[SizedRate | Evaluation] | Impostors) -> "Scaling":
@@ -437,7 +438,8 @@ class Scaling:
             rate = Rate.of_chances(chances, measured.n_people, 1 / n, IntervalMethod.SEEKERS)
             closer = _Closer.of(measured, rate)
             laws = _plausible(closer)
-            return cls(n, rate, laws, _best(closer, laws), DISCREPANCY, max(n // 2 ** (MOST_SIZES - 1), 1))
+            smallest = max(n // 2 ** (MOST_SIZES - 1), 1)
+            return cls(n, rate, laws, _best(closer, laws), DISCREPANCY, smallest, measured)
         points = _sorted(measured)
         nested = _Nested.of(points)
         laws = _plausible(nested)
@@ -504,16 +506,44 @@ class Scaling:
 
     def _ends(self, n: int) -> tuple[float, float, float]:
         """Return the median, the lower and the upper end of all plausible shares among n people."""
-        shares, weights = self.laws.shares(n), self.laws.weights
         if n > self.n_measured:
-            start = _logit(self.laws.shares(self.n_measured))[:, None]
-            shares = expit(start + self._factors * (_logit(shares)[:, None] - start)).ravel()
-            weights = np.repeat(weights, N_FACTORS)
-        order = np.argsort(shares, kind="stable")
-        up_to = np.cumsum(weights[order])
-        at = np.searchsorted(up_to, up_to[-1] * np.array([0.5, 0.5 - LEVEL / 2, 0.5 + LEVEL / 2]))
-        share, low, high = np.maximum(shares[order][np.minimum(at, len(order) - 1)], self._floor(n)).tolist()
-        return share, low, high
+            share, low, high = np.minimum(self._ends_ahead(n), self._ends_of_measured).tolist()
+        else:
+            share, low, high = self._ends_behind(n)
+        floor = self._floor(n)
+        return max(share, floor), max(low, floor), max(high, floor)
+
+    @cached_property
+    def _ends_of_measured(self) -> tuple[float, float, float]:
+        return self._ends_behind(self.n_measured)
+
+    def _ends_behind(self, n: int) -> tuple[float, float, float]:
+        """Return the same for no more people than were tested; person by person, nothing needs to be guessed there."""
+        if self.impostors is None:
+            share, low, high = _quantiles(self.laws.shares(n), self.laws.weights).tolist()
+            return share, low, high
+        rate = self.measured
+        if n < self.n_measured:
+            n_right = self.impostors.share_among(n) * rate.n
+            rate = Rate.of(n_right, rate.n, rate.by_chance, rate.level, rate.method)
+        return rate.value, rate.low, rate.high
+
+    def _ends_ahead(self, n: int) -> Floats:
+        start = _logit(self.laws.shares(self.n_measured))
+        falls = _logit(self.laws.shares(n)) - start
+        if self.impostors is not None:  # the laws say how it falls, and what was measured says from where
+            seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # nobody and everybody have no logit
+            start = start + (float(logit(seen)) - _quantiles(start, self.laws.weights)[0])
+        shares = expit(start[:, None] + self._factors * falls[:, None]).ravel()
+        return _quantiles(shares, np.repeat(self.laws.weights, N_FACTORS))
+
+
+def _quantiles(values: Floats, weights: Floats) -> Floats:
+    """Return the median of weighted values, and the lower and the upper end of their interval."""
+    order = np.argsort(values, kind="stable")
+    up_to = np.cumsum(weights[order])
+    at = np.searchsorted(up_to, up_to[-1] * np.array([0.5, 0.5 - LEVEL / 2, 0.5 + LEVEL / 2]))
+    return np.asarray(values[order][np.minimum(at, len(order) - 1)], np.float64)
 
 
 def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]]:
