@@ -29,7 +29,7 @@ FEWEST = 10  # people in a part
 SMALLEST = 3  # a sample is at least an eighth of the people: 2 to the power -3
 MONTHS = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))
 AUTUMN = hp.DateRanges(("2017-09-01", "2017-09-30"), ("2017-10-01", "2017-10-31"))
-WEIGHTS = ("jensen-shannon", "rarity")
+WEIGHTS = ("jensen-shannon",)  # unless others are asked for
 COLUMNS = ("source", "weight", "level", "number", "n", "total", "squares", "seekers", "others", "closer", "tied")
 JUDGED = (
     *("source", "weight", "part", "attack", "n", "measured", "truth", "share", "low", "high"),
@@ -106,9 +106,10 @@ class Sample:
     truth: tuple[float, float]
 
 
-def samples(file: Path) -> Iterator[Sample]:
+def samples(file: Path, weights: tuple[str, ...]) -> Iterator[Sample]:
     """Yield a half, a quarter and an eighth of a data set, each as often as there are such parts."""
-    for (source, weight), found in pl.read_parquet(file).group_by("source", "weight", maintain_order=True):
+    measured = pl.read_parquet(file).filter(pl.col("weight").is_in(weights))
+    for (source, weight), found in measured.group_by("source", "weight", maintain_order=True):
         whole = found.row(0, named=True)
         truth = whole["total"] / whole["n"], whole["seekers"] / whole["n"]
         for level in range(1, SMALLEST + 1):
@@ -159,9 +160,9 @@ def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
         yield *told, truth, made.share, made.low, made.high, made.discrepancy, *rivals
 
 
-def show(files: list[Path]) -> None:
+def show(files: list[Path], weights: tuple[str, ...]) -> None:
     """Print the tables of docs/numbers.md."""
-    rows = [row for file in files for sample in samples(file) for row in judge(sample)]
+    rows = [row for file in files for sample in samples(file, weights) for row in judge(sample)]
     judged = pl.DataFrame(rows, JUDGED, orient="row")
     print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "part"])
     print_table(judged, ["attack", "part"])
@@ -206,14 +207,16 @@ def main() -> None:
     command = commands.add_parser("measure")
     command.add_argument("source", choices=SOURCES)
     command.add_argument("out", type=Path)
-    command.add_argument("--weight", choices=hp.WEIGHTS, action="append")
-    commands.add_parser("show").add_argument("files", type=Path, nargs="+")
+    shown = commands.add_parser("show")
+    shown.add_argument("files", type=Path, nargs="+")
+    for each in (command, shown):
+        each.add_argument("--weight", choices=hp.WEIGHTS, action="append", default=[])
     commands.add_parser("reach")
     given = parser.parse_args()
     if given.command == "measure":
-        measure(given.source, given.out, tuple(given.weight or WEIGHTS))
+        measure(given.source, given.out, tuple(given.weight) or WEIGHTS)
     elif given.command == "show":
-        show(given.files)
+        show(given.files, tuple(given.weight) or WEIGHTS)
     else:
         reach()
 

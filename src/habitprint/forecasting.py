@@ -40,8 +40,11 @@ from habitprint.words import at_most, percent
 
 MOST_PEOPLE = 10**10  # in any population that there is
 MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country
+STEEP = 3.0  # an exponent from which on the share falls as if by halves
+VAGUE = 0.5  # the width of an interval that says little
 MOST_CLOSER = 6  # impostors of one person that are told apart, for the same reason
 DISCREPANCY = 0.2  # how much steeper or flatter than any law the fall usually is: of its logarithm
+MOST_DISCREPANCY = 0.6  # where hardly anybody is missed, the curve says little about its own fall
 N_FACTORS = 15
 N_FAN = 24  # sizes at which a forecast is drawn
 EXPONENTS = (0.01, 10.0)  # between which a is looked for
@@ -100,7 +103,7 @@ class Law:
     >>> law.share(1), round(law.share(1000), 3)
     (1.0, 0.226)
     >>> print(law.words)
-    10% are found among any number of people; of the others, from about 20 people on, each doubling leaves 71%.
+    10% are found among any number of people, and of the others, from about 20 people on, each doubling leaves 70.7%
     """
 
     a: float
@@ -118,11 +121,11 @@ class Law:
         """Say what the numbers mean."""
         start = max(round(self.b), 1)
         falls = f"from about {start:,} people on, each doubling leaves {percent(2**-self.a)}"
-        if start > MOST_PEOPLE:
-            falls = f"the share halves with about every {math.log(2) * self.b / self.a:,.0f} people"
+        if self.a > STEEP:
+            falls = f"about every {max(round(math.log(2) * self.b / self.a), 1):,} more people halve the share"
         if self.always < 0.0005:  # noqa: PLR2004  (which would be shown as nothing)
-            return f"Nobody is taken to be found among any number of people; {falls} of the share."
-        return f"{percent(self.always)} are found among any number of people; of the others, {falls}."
+            return f"nobody is found among any number of people, and {falls}{'' if self.a > STEEP else ' of the share'}"
+        return f"{percent(self.always)} are found among any number of people, and of the others, {falls}"
 
 
 @dataclass(frozen=True)
@@ -243,8 +246,13 @@ class Forecast:
         return (
             f"Among {_people(self.n)} people, {percent(self.share)} would be identified ({interval}), if they are like "
             f"the {_people(self.n_measured)} tested, of whom {percent(self.measured.value)} were: a forecast, and not "
-            "measured."
+            f"measured.{' So far ahead, that says little: test more people.' if self.is_vague else ''}"
         )
+
+    @property
+    def is_vague(self) -> bool:
+        """Return whether the interval is so wide that it says little."""
+        return self.high - self.low > VAGUE
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -256,8 +264,9 @@ class Forecast:
         """Say which law fits best, and how far it is trusted."""
         steeper = math.exp(float(ndtri(0.5 + self.level / 2)) * self.discrepancy)
         return (
-            f"{self.law.words} The fall beyond what was measured is taken to be up to {steeper:.2g} times as steep, or "
-            "as flat, as such a law says."
+            f"By the law that fits best, {self.law.words}. Others fit nearly as well, and the interval holds them all; "
+            f"beyond what was measured, the fall is taken to be up to {steeper:.2g} times as steep, or as flat, as a "
+            "law says."
         )
 
 
@@ -695,4 +704,5 @@ def _discrepancy(seen: _Nested) -> float:
         excess.append(mean**2 - by_chance)
         if len(excess) == 3:  # noqa: PLR2004
             break
-    return math.sqrt(DISCREPANCY**2 + max(float(np.mean(excess)), 0.0)) if excess else DISCREPANCY
+    found = math.sqrt(DISCREPANCY**2 + max(float(np.mean(excess)), 0.0)) if excess else DISCREPANCY
+    return min(found, MOST_DISCREPANCY)

@@ -273,7 +273,7 @@ def curves_section(curves: Sequence[Curve], target: float, forecast: Forecast | 
                 f"curve-{at}",
                 curve_picture(curve, target, end, f"{curve.title}: share identified against {curve.axis}.", more),
                 curve.title,
-                " ".join([sentence(curve.words), *([] if more is None else more.sentences)]),
+                sentence(curve.words),
             )
             for at, (curve, more) in enumerate(zip(drawn, ahead, strict=True))
         )
@@ -284,6 +284,8 @@ def curves_section(curves: Sequence[Curve], target: float, forecast: Forecast | 
         )
         tables = tuple(_curve_table(curve, more) for curve, more in zip(drawn, ahead, strict=True))
         blocks.append(Figure("Share of the people identified", caption, pictures, tables))
+    if forecast is not None:
+        blocks += [Heading("Among more people"), *map(Text, forecast.sentences)]
     blocks += [_pairs_figure(curve, target) for curve in pairs]
     if missing:
         blocks.append(Bullets(missing))
