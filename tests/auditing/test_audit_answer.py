@@ -180,10 +180,39 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
-        "protections", "remedies", "people", "verdict",
+        "protections", "remedies", "people", "verdict", "forecast",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain
+
+
+def test_the_curve_of_the_number_of_people_is_followed_to_ten_times_as_many(found: hp.Audit) -> None:
+    forecast = found.forecast
+    assert forecast is not None
+    assert forecast.n == 10 * forecast.n_measured == 10 * found.strongest.rate.n
+    assert forecast == hp.forecast(found.curves[0].points, forecast.n, target=found.settings.target)
+    assert forecast.words in hp.render_report(found).replace("&#39;", "'")
+    assert f"{forecast.n:,} people: forecast" in hp.render_report(found)
+
+
+def test_facts_of_an_earlier_version_have_no_forecast_and_are_read(found: hp.Audit) -> None:
+    facts = found.to_json()
+    del facts["forecast"]
+    earlier = hp.Audit.from_json(facts)
+    assert earlier.forecast is None
+    assert "Among more people" not in hp.render_report(earlier)
+
+
+@pytest.mark.parametrize("population", [0, 2.5, 10**11, "many"])
+def test_a_population_that_cannot_be_is_refused(population: object) -> None:
+    with pytest.raises(hp.InputError, match="population"):
+        hp.audit(hp.datasets.town(12, 5), population=population)  # type: ignore[arg-type]
+
+
+def test_a_table_that_was_protected_has_no_forecast() -> None:
+    released, known = hp.datasets.town(40, 10)
+    safer = hp.microaggregate(released, k=5)
+    assert hp.audit((safer, known), noise=False, population=1000).forecast is None
 
 
 def test_who_is_no_longer_released_is_not_counted_and_who_is_not_known_any_more_is() -> None:

@@ -109,7 +109,7 @@ class Settings:
         _require_share("target", self.target)
         if self.population is not None:
             why, fix = "it is a number of people", f"give how many people there would be, at most {MOST_PEOPLE:,}"
-            require_whole("population", min(self.population, MOST_PEOPLE + 1), 1, why=why, fix=fix)
+            require_whole("population", self.population, 1, why=why, fix=fix)
             if self.population > MOST_PEOPLE:
                 raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
         for name in ("fail_above", "surest_target", "person_target", "overlap"):
