@@ -29,6 +29,7 @@ FEWEST = 10  # people in a part
 SMALLEST = 3  # a sample is at least an eighth of the people: 2 to the power -3
 MONTHS = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))
 AUTUMN = hp.DateRanges(("2017-09-01", "2017-09-30"), ("2017-10-01", "2017-10-31"))
+WINTER = hp.DateRanges(("2017-02-01", "2017-02-28"), ("2017-03-01", "2017-03-31"))
 WEIGHTS = ("jensen-shannon",)  # unless others are asked for
 COLUMNS = ("source", "weight", "level", "number", "n", "total", "squares", "seekers", "others", "closer", "tied")
 JUDGED = (
@@ -60,6 +61,12 @@ SOURCES = {
     "categories-autumn": lambda: both(hp.datasets.complete_journey("category"), AUTUMN),
     "calls-5000": lambda: twin(hp.datasets.calls_twin(5_300, seed=1).events),
     "calls": lambda: twin(hp.datasets.calls_twin(50_000).events),
+    # On these, nothing was chosen.
+    "fresh-calls": lambda: twin(hp.datasets.calls_twin(11_000, seed=7).events),
+    "fresh-web": lambda: twin(hp.datasets.web_twin(600, seed=7).events),
+    "fresh-products": lambda: both(hp.datasets.complete_journey("product"), WINTER),
+    "fresh-categories": lambda: both(hp.datasets.complete_journey("category"), WINTER),
+    "fresh-town": lambda: TwoTables(*hp.datasets.town(3_000, 100, seed=9), truth="same-id"),
 }
 
 
