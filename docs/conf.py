@@ -37,7 +37,7 @@ html_copy_source = False
 # Where a public name stands in the reference: by the package or module that it is from.
 PARTS = {
     "audit": ("Audits", ["auditing", "report"]),
-    "matching": ("Matching", ["matching", "evaluation", "expectation", "rates", "plots"]),
+    "matching": ("Matching", ["matching", "evaluation", "expectation", "forecasting", "rates", "plots"]),
     "weights": ("Weights and rehearsals", ["weighing", "rehearsal", "calibration"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
     "data": ("Data", ["events", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
