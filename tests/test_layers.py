@@ -23,7 +23,7 @@ LAYERS = """
     datasets mechanisms weighing
     losses matching
     expectation
-    evaluation calibration
+    evaluation calibration overlap
     rehearsal forecasting
     plots markov
     auditing experiments

@@ -90,6 +90,7 @@ from habitprint.mechanisms import (
     totals_exposure,
     write_release,
 )
+from habitprint.overlap import Overlap
 from habitprint.periods import (
     AllOtherTime,
     BusiestWeeks,
@@ -178,6 +179,7 @@ __all__ = [
     "NoSharedPlaceWarning",
     "OnDays",
     "OnlyPlaces",
+    "Overlap",
     "OwnerRecord",
     "PeopleNeeded",
     "PlaceMapping",

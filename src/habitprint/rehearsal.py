@@ -5,7 +5,7 @@ the truth, and see which weight and method identify most. He then uses these on 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from habitprint.errors import InputError, require_seed
 from habitprint.expectation import pair_chances, people_chances, people_interval
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
-from habitprint.matching.probability import pair_scores
+from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
+from habitprint.overlap import Overlap, SamePeople, estimate_overlap
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.truth import SAME_ID, CommonUsers, common_users
@@ -33,6 +34,8 @@ NOISE = 2.0  # standard errors by which another attack must be better than the p
 DOUBTS = (0.1, 0.5, 0.9)  # of the likelihood
 PROPOSED = find_weight("jensen-shannon")
 REHEARSED = "learned by rehearsal"
+N_DROPS = 3  # times that people are left out anew
+LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 
 _WAYS: tuple[tuple[Method, Direction], ...] = (
     ("approximate", "released-to-known"),
@@ -130,6 +133,8 @@ class Rehearsal:
         How likely a pair is right, by how it stands among its rivals: learned from the pairs of the best joint attack.
     seed
         What decided the choices among people.
+    people
+        With whom it was rehearsed.
 
     Examples
     --------
@@ -145,6 +150,7 @@ class Rehearsal:
     lesson: Lesson
     calibration: Calibration
     seed: int
+    people: SamePeople = field(repr=False, compare=False)
 
     @property
     def weight(self) -> Weight:
@@ -179,7 +185,7 @@ class Rehearsal:
         """Return how likely each pair of a joint matching of other tables is right, as far as the rehearsal tells.
 
         It tells of people about whom as much is known as in the rehearsal, and who are all on both sides. Where many
-        released people are strangers, claims are right less often than this says.
+        released people are strangers, claims are right less often than this says: see `for_overlap`.
 
         Parameters
         ----------
@@ -225,6 +231,64 @@ class Rehearsal:
         (True, ['released', 'known', 'probability'])
         """
         return LikelyPairs.of(matching, self.probabilities(matching, released, known), above)
+
+    def overlap(self, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Overlap:
+        """Estimate how many people two other tables have in common.
+
+        Parameters
+        ----------
+        released, known
+            The tables; of people who keep to their habits about as much as in the rehearsal.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> rehearsal = hp.rehearse(*hp.datasets.town(200, 60))
+        >>> released, known = hp.datasets.town(150, 60, seed=5)
+        >>> found = rehearsal.overlap(released.select(users=released.users[:100]), known.select(users=known.users[50:]))
+        >>> found.low <= 50 <= found.high
+        True
+        """
+        weight = self.lesson.weight
+        return estimate_overlap(released, known, self.people, weight, seed=self.seed, progress=progress)
+
+    def for_overlap(self, overlap: Overlap, progress: Progress = silent) -> "Rehearsal":
+        """Return the same rehearsal with probabilities for tables that have only some of their people in common.
+
+        The people of the rehearsal are left out of one table or the other at random, so that as large a share of each
+        side has a partner; several times.
+
+        Parameters
+        ----------
+        overlap
+            Of the tables to be attacked, as `overlap` estimates it.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> rehearsal = hp.rehearse(*hp.datasets.town(200, 60))
+        >>> released, known = hp.datasets.town(150, 60, seed=5)
+        >>> released, known = released.select(users=released.users[:100]), known.select(users=known.users[50:])
+        >>> matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+        >>> among_strangers = rehearsal.for_overlap(rehearsal.overlap(released, known))
+        >>> both = [each.probabilities(matching, released, known) for each in (rehearsal, among_strangers)]
+        >>> bool(both[0].sum() > both[1].sum())
+        True
+        """
+        shares = [min(max(share, LEAST_SHARE), 1.0) for share in (overlap.released_share, overlap.known_share)]
+        random, scores, chances = np.random.default_rng(self.seed), [], []
+        for _ in range(N_DROPS):
+            people = self.people.with_strangers(shares[0], shares[1], random)
+            _require_people(people.common)
+            stage = _Stage(people, self.seed)
+            is_first = random.permutation(people.common.n) % 2 == 0
+            halves = fit_on_other_half(
+                people.released, people.known, people.common, is_first, name=REHEARSED, seed=self.seed
+            )
+            found = stage.scores(self.weight_for("joint"), halves, is_first, progress)
+            scores.append(found[0])
+            chances.append(found[1])
+        return replace(self, calibration=Calibration.fit(PairScores.together(scores), np.concatenate(chances)))
 
     @property
     def paper(self) -> RehearsedAttack:
@@ -314,8 +378,9 @@ def rehearse(
         best_ways=best_ways,
         attacks=tuple(attacks),
         lesson=lesson,
-        calibration=stage.calibrate(best_ways[0].weight, halves, is_first, progress),
+        calibration=Calibration.fit(*stage.scores(best_ways[0].weight, halves, is_first, progress)),
         seed=seed,
+        people=stage.people,
     )
 
 
@@ -340,10 +405,23 @@ def learn(released: Histograms, known: Histograms, *, truth: Any = SAME_ID, seed
 class _Stage:
     """Hold the two tables of a rehearsal, over the same places, and who is whom."""
 
-    released: Histograms
-    known: Histograms
-    common: CommonUsers
+    people: SamePeople
     seed: int
+
+    @property
+    def released(self) -> Histograms:
+        """Return the table that plays the release."""
+        return self.people.released
+
+    @property
+    def known(self) -> Histograms:
+        """Return the other table."""
+        return self.people.known
+
+    @property
+    def common(self) -> CommonUsers:
+        """Return who is whom."""
+        return self.people.common
 
     @classmethod
     def of(
@@ -368,7 +446,7 @@ class _Stage:
             released, known = release.histograms.in_order(), release.public(known).in_order()
         common = common_users(truth, released.users, known.users)
         _require_people(common)
-        return cls(*align(released, known), common, seed)
+        return cls(SamePeople(*align(released, known), common), seed)
 
     def chances(self, weight: Weight, method: Method, direction: Direction) -> Floats:
         """Return how likely an attack identifies each person."""
@@ -390,17 +468,17 @@ class _Stage:
         is_joint = method != "one-by-one"
         return RehearsedAttack(weight, "joint" if is_joint else method, None if is_joint else direction, rate)
 
-    def calibrate(
+    def scores(
         self, weight: Weight, halves: tuple[Weight, Weight], is_first: Booleans, progress: Progress
-    ) -> Calibration:
-        """Return how likely a pair is right: the scores of each half are those by what the other half taught."""
+    ) -> tuple[PairScores, Floats]:
+        """Return how pairs stand, each half by what the other half taught, and how likely they are right."""
         made = match(self.released, self.known, weight=weight, seed=self.seed, progress=progress)
         of_row = np.ones(self.released.n_users, np.bool_)  # who is on one side only taught nobody
         of_row[self.common.released] = is_first
         is_mine = of_row[made.rows_in(self.released, self.known)[0]]
         first = pair_scores(made, self.released, self.known, weight=halves[0], progress=progress)
         second = pair_scores(made, self.released, self.known, weight=halves[1], margins=first.margins)
-        return Calibration.fit(first.where(is_mine, second), pair_chances(made, self.released, self.known, self.common))
+        return first.where(is_mine, second), pair_chances(made, self.released, self.known, self.common)
 
     def lesson(self) -> Lesson:
         """Return the weight that these people teach."""

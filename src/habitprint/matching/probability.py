@@ -11,6 +11,7 @@ min(|A|, |B|) = max(|A|, |B|) times those of one pair, at most 1. A single pair 
 The third thing that counts is the margin of the pair: what all others would lose without it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,16 @@ class PairScores:
     def __post_init__(self) -> None:
         for array in (self.released, self.known, self.margins, self.n_alike):
             array.setflags(write=False)
+
+    @classmethod
+    def together(cls, parts: Sequence["PairScores"]) -> "PairScores":
+        """Return the scores of the pairs of several matchings, one after the other."""
+        return cls(
+            np.concatenate([part.released for part in parts]),
+            np.concatenate([part.known for part in parts]),
+            np.concatenate([part.margins for part in parts]),
+            np.concatenate([part.n_alike for part in parts]),
+        )
 
     @property
     def odds(self) -> Floats:
