@@ -7,6 +7,7 @@ equal, that is the probability that one of n pairs that cannot be told apart is 
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -21,7 +22,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.progress import Progress, silent
-from habitprint.rates import Rate
+from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half
 from habitprint.words import percent
@@ -320,9 +321,10 @@ class Reliability:
         n_all = np.bincount(which)
         # Claims of the same probability are in no order: each counts as their mean.
         said, true = np.repeat(values, n_all), np.repeat(n_right / n_all, n_all)
+        squares = np.repeat(np.bincount(which, weights=chances**2) / n_all, n_all)
         base = math.fsum(chances) / len(chances)
         bins = tuple(
-            Bin(float(said[part].mean()), _rate(true[part], by_chance))
+            Bin(float(said[part].mean()), _rate(true[part], squares[part], by_chance))
             for part in np.array_split(np.arange(len(said)), min(N_BINS, len(said)))
         )
         return cls(
@@ -336,8 +338,37 @@ class Reliability:
         )
 
 
-def _rate(chances: Floats, by_chance: float) -> Rate:
-    return Rate.of(min(math.fsum(chances), len(chances)), len(chances), by_chance)
+def surest_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int], by_chance: float) -> tuple[Rate, ...]:
+    """Return how often the surest claims are right, for several numbers of them.
+
+    Parameters
+    ----------
+    probabilities
+        What was said of each claim of a joint matching. Those of equal probability are in no order.
+    chances
+        What is true: 0 or 1, or between where users cannot be told apart.
+    sizes
+        How many of the surest.
+    by_chance
+        How often a pair drawn at random is right.
+
+    Examples
+    --------
+    >>> rates = surest_rates(np.array([0.2, 0.9, 0.2, 0.9]), np.array([0.0, 1.0, 1.0, 1.0]), (2, 3, 4), by_chance=0.25)
+    >>> [rate.value for rate in rates]
+    [1.0, 0.8333333333333334, 0.75]
+    """
+    _, which = np.unique(-probabilities, return_inverse=True)
+    n_all, order = np.bincount(which), np.sort(which)
+    true = (np.bincount(which, weights=chances) / n_all)[order]
+    squares = (np.bincount(which, weights=chances**2) / n_all)[order]
+    return tuple(_rate(true[:size], squares[:size], by_chance) for size in sizes)
+
+
+def _rate(chances: Floats, squares: Floats, by_chance: float) -> Rate:
+    """Return how many claims of a joint matching are right; the squares tell how their chances vary."""
+    n = len(chances)
+    return Rate.of_sums(min(math.fsum(chances), n), math.fsum(squares), n, by_chance, IntervalMethod.JOINT)
 
 
 def _auc(n_right: Floats, n_wrong: Floats) -> float:

@@ -15,11 +15,13 @@ from habitprint.evaluation import Evaluation
 from habitprint.files import Output, check_target, write_all
 from habitprint.forecasting import Forecast, SizedRate
 from habitprint.matching import MatchingPath
+from habitprint.rates import Rate
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
 }  # fmt: skip
 UNDRAWABLE = re.compile("\\\\u00[01][0-9a-f]|\\\\[bf]|\\\\ud[89a-f][0-9a-f]{2}|[\ufffe\uffff]")
+BY_GAIN, BY_PROBABILITY = "the best matching of that size", "the likeliest pairs"
 FEW = 12  # ticks of an axis, one for each pair
 FAN = {"people": pl.Int64, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64}
 MILLION = 1_000_000  # from here on, a number on an axis is written short
@@ -28,7 +30,9 @@ MOST_STEPS = 1000  # between the points of a line: more say nothing more
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
-def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt.VConcatChart:
+def plot_path(
+    path: MatchingPath, evaluations: Iterable[Evaluation] = (), surest: Iterable[Rate] = ()
+) -> alt.VConcatChart:
     """Draw what each further pair adds, and the total weight of the best matching, against the size.
 
     Parameters
@@ -37,6 +41,8 @@ def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt
         The best matching of every size.
     evaluations
         Of the matchings of some sizes: their precision is drawn below, with its interval.
+    surest
+        The precision of some numbers of the surest claims (`habitprint.calibration.surest_rates`), drawn beside it.
 
     Examples
     --------
@@ -53,9 +59,12 @@ def plot_path(path: MatchingPath, evaluations: Iterable[Evaluation] = ()) -> alt
     results = list(evaluations)
     for result in results:
         _require(result, Evaluation, "evaluate(path.matching(size), released, known)")
+    rates = list(surest)
+    for rate in rates:
+        _require(rate, Rate, "calibration.surest_rates(probabilities, chances, sizes, by_chance)")
     panels: list[alt.Chart | alt.LayerChart] = [_prices(path), _totals(path)]
-    if results:
-        panels.append(_precisions(sorted(results, key=lambda result: result.size), len(path.sizes)))
+    if results or rates:
+        panels.append(_precisions(sorted(results, key=lambda result: result.size), rates, len(path.sizes)))
     subtitle = (
         f"users: {path.released.n_users:,} released, {path.known.n_users:,} known; weight: {path.weight.name}; "
         f"a pair can add at most {path.highest_gain:.4g}"
@@ -157,15 +166,23 @@ def _totals(path: MatchingPath) -> alt.Chart:
     return chart
 
 
-def _precisions(evaluations: list[Evaluation], largest: int) -> alt.LayerChart:
+def _precisions(evaluations: list[Evaluation], surest: list[Rate], largest: int) -> alt.LayerChart:
+    by_gain = [(result.size, rate) for result in evaluations if (rate := result.precision_rate) is not None]
+    by_probability = [(rate.n, rate) for rate in surest]
     rows = [
-        (result.size, rate.value, rate.low, rate.high, rate.by_chance)
-        for result in evaluations
-        if (rate := result.precision_rate) is not None
+        (size, rate.value, rate.low, rate.high, rate.by_chance, order)
+        for order, rates in ((BY_GAIN, by_gain), (BY_PROBABILITY, by_probability))
+        for size, rate in rates
     ]
     names = ["size", "precision", "low", "high", "by_chance"]
-    data = pl.DataFrame(rows, schema=dict.fromkeys(names, pl.Float64), orient="row")
+    data = pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.Float64), "order": pl.String}, orient="row")
     panel = _panel(data, largest)
+    if surest:
+        panel = panel.encode(
+            color=alt.Color(
+                "order:N", title="claims", sort=[BY_GAIN, BY_PROBABILITY], legend=alt.Legend(orient="bottom")
+            )
+        )
     axis = alt.Axis(format="%", title=["precision, 95% interval", "(dashed: by chance)"])
     interval = panel.mark_rule(strokeWidth=2, opacity=0.5).encode(
         y=alt.Y("low:Q", axis=axis, scale=alt.Scale(domain=[0, 1])), y2="high:Q"

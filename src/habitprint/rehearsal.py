@@ -275,11 +275,12 @@ class Rehearsal:
         >>> bool(both[0].sum() > both[1].sum())
         True
         """
-        shares = [min(max(share, LEAST_SHARE), 1.0) for share in (overlap.released_share, overlap.known_share)]
+        n = self.people.common.n
+        least = max(LEAST_SHARE, 2 / (n / FEWEST_PEOPLE + 1))  # with which enough people are left on both sides
+        shares = [min(max(share, least), 1.0) for share in (overlap.released_share, overlap.known_share)]
         random, scores, chances = np.random.default_rng(self.seed), [], []
         for _ in range(N_DROPS):
             people = self.people.with_strangers(shares[0], shares[1], random)
-            _require_people(people.common)
             stage = _Stage(people, self.seed)
             is_first = random.permutation(people.common.n) % 2 == 0
             halves = fit_on_other_half(

@@ -7,7 +7,7 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.auditing.attacks import Attempt
-from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit
+from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.rates import Rate
 from habitprint.words import at_most, percent
@@ -123,6 +123,4 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
 def _surest(said: Floats, chances: Floats, by_chance: float) -> Rate:
     """Return how often the surest claims are right; those of equal probability are in no order."""
     n = min(len(said), max(FEWEST_SUREST, math.ceil(len(said) / N_BINS)))
-    _, which = np.unique(-said, return_inverse=True)
-    mean = np.bincount(which, weights=chances) / np.bincount(which)
-    return Rate.of(min(math.fsum(mean[np.sort(which)][:n]), n), n, by_chance)
+    return surest_rates(said, chances, [n], by_chance)[0]

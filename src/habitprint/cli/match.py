@@ -1,10 +1,11 @@
 """``habitprint match``: who is whom in two tables of histograms."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 from rich.text import Text
 
@@ -35,6 +36,9 @@ from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import n_shared_places
 from habitprint.matching import Direction, Matching, Method
 from habitprint.matching import match as match_histograms
+from habitprint.overlap import Overlap
+from habitprint.progress import Progress
+from habitprint.rehearsal import Rehearsal
 from habitprint.tables import check_writable, write_table
 from habitprint.words import counted
 
@@ -73,6 +77,7 @@ def match(
 
     Both tables have the columns [bold]user, place, count[/bold].
     The pairs found have the smallest total weight there is, with a proof.
+    With a rehearsal, it also estimates how many people both tables have in common, and how likely each pair is right.
     If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
 
     [bold]Examples[/bold]
@@ -106,16 +111,18 @@ def match(
             progress=progress,
         )
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
+        overlap = chosen.overlap(found.released, found.known, progress)
+        pairs = _with_probabilities(matching, found, how, chosen.rehearsal, overlap, progress)
         if out is not None:
             progress("writing", 0, 1)
-            write_table(matching.to_table(), out, overwrite=force, is_private=True)  # it says who is who
+            write_table(pairs, out, overwrite=force, is_private=True)  # it says who is who
     print_copied(notes, found.copied)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, result)
     if as_json:
-        _print_json(matching, found, result, chosen, out)
+        _print_json(matching, pairs, found, result, chosen, overlap, out)
         return
-    screen.print(describe_matching(matching, found.released, found.known, result))
+    screen.print(describe_matching(matching, found.released, found.known, result, overlap))
     if result is None:
         screen.print(Text("No accuracy: --truth says who really is whom.", style="dim"))
     if out is None:
@@ -125,8 +132,30 @@ def match(
         screen.print(f"{counted(matching.size, 'pair')} written to {out}", soft_wrap=True, markup=False)
 
 
+def _with_probabilities(
+    matching: Matching,
+    tables: Tables,
+    how: MatchOptions,
+    rehearsal: Rehearsal | None,
+    overlap: Overlap | None,
+    progress: Progress,
+) -> pl.DataFrame:
+    """Return the pairs; with how likely each is right, if all are given out as they were in a rehearsal."""
+    pairs = matching.to_table()
+    if rehearsal is None or overlap is None or how.method != "joint" or how.size is not None:
+        return pairs
+    said = rehearsal.for_overlap(overlap, progress).probabilities(matching, tables.released, tables.known)
+    return pairs.with_columns(probability=said)
+
+
 def _print_json(
-    matching: Matching, tables: Tables, result: Evaluation | None, chosen: ChosenWeight, out: Path | None
+    matching: Matching,
+    pairs: pl.DataFrame,
+    tables: Tables,
+    result: Evaluation | None,
+    chosen: ChosenWeight,
+    overlap: Overlap | None,
+    out: Path | None,
 ) -> None:
     released, known = tables.released, tables.known
     facts = {
@@ -147,7 +176,8 @@ def _print_json(
         "is_exact": matching.is_exact,
         "evaluation": None if result is None else result.to_json(),
         "out": None if out is None else str(out),
-        "pairs": matching.to_table().to_dicts() if out is None else None,
+        "pairs": pairs.to_dicts() if out is None else None,
+        "overlap": None if overlap is None else asdict(overlap),
         "copied": tables.copied,
         "chosen": chosen.words,
     }

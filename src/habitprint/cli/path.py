@@ -1,6 +1,7 @@
 """``habitprint path``: the best matching of every size."""
 
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -8,19 +9,23 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.calibration import surest_rates
 from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import WeightOptions
+from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import Screen, print_caveats, print_chosen, print_copied, print_json
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
+from habitprint.expectation import pair_chances
 from habitprint.files import Output, write_all
 from habitprint.histograms import n_shared_places
 from habitprint.limits import require_charts
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.progress import Progress
+from habitprint.rates import Rate
 from habitprint.tables import check_writable, table_output
+from habitprint.truth import common_users
 from habitprint.words import percent
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
@@ -49,13 +54,16 @@ def path(
     It shows what each further pair adds.
     A large gain means alike, not sure: many people may be alike.
     If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
-    With --truth it also counts, for ten sizes, how many pairs are correct.
+    With --truth it also counts, for ten sizes, how many pairs are correct;
+    with a rehearsal beside it, how many of as many pairs that are the likeliest to be right.
 
     [bold]Examples[/bold]
 
     habitprint path week1.csv week2.csv --out path.csv
 
     habitprint path week1.csv week2.csv --truth same-id --plot path.svg
+
+    habitprint path week3.csv week4.csv --truth same-id --weight auto --rehearse week1.csv week2.csv
     """
     inputs = released_file, known_file, tables.truth
     if out is not None:
@@ -83,12 +91,13 @@ def path(
             progress=progress,
         )
         results = _count_correct(every_size, found, progress)
+        surest = _count_surest(every_size, found, chosen, progress)
         outputs: list[Output] = []
         if plot is not None:
             from habitprint.plots import chart_output, plot_path  # noqa: PLC0415  (the same)
 
             progress("drawing", 0, 1)
-            outputs.append(chart_output(plot_path(every_size, results), plot))
+            outputs.append(chart_output(plot_path(every_size, results, surest), plot))
         if out is not None:
             outputs.append(table_output(every_size.to_table(), out))
         if outputs:
@@ -98,15 +107,22 @@ def path(
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, next(iter(results), None))
     if as_json:
-        _print_json(every_size, found, results, out, plot)
+        _print_json(every_size, found, results, surest, out, plot)
         return
-    screen = Screen()
-    screen.print(_some_sizes(every_size, results))
-    if not results:
-        screen.print(Text("No precision: --truth says who really is whom.", style="dim"))
+    _print_tables(every_size, results, surest)
     for file in (out, plot):
         if file is not None:
-            screen.print(f"written to {file}", soft_wrap=True, markup=False)
+            Screen().print(f"written to {file}", soft_wrap=True, markup=False)
+
+
+def _print_tables(every_size: MatchingPath, results: list[Evaluation], surest: tuple[Rate, ...]) -> None:
+    screen = Screen()
+    screen.print(_some_sizes(every_size, results))
+    if surest:
+        screen.print()
+        screen.print(_likeliest(surest))
+    if not results:
+        screen.print(Text("No precision: --truth says who really is whom.", style="dim"))
 
 
 def _shown_sizes(every_size: MatchingPath) -> list[int]:
@@ -124,6 +140,24 @@ def _count_correct(every_size: MatchingPath, tables: Tables, progress: Progress)
     return results
 
 
+def _count_surest(
+    every_size: MatchingPath, tables: Tables, chosen: ChosenWeight, progress: Progress
+) -> tuple[Rate, ...]:
+    """Return how many of the surest pairs of the largest matching are correct; nothing without a rehearsal or truth."""
+    overlap = None if tables.truth is None else chosen.overlap(every_size.released, every_size.known, progress)
+    if chosen.rehearsal is None or overlap is None:
+        return ()
+    released, known = every_size.released, every_size.known
+    largest = every_size.matching(len(every_size.sizes), progress)
+    common = common_users(tables.truth, released.users, known.users)
+    return surest_rates(
+        chosen.rehearsal.for_overlap(overlap, progress).probabilities(largest, released, known),
+        pair_chances(largest, released, known, common),
+        _shown_sizes(every_size),
+        by_chance=common.n / (released.n_users * known.n_users),
+    )
+
+
 def _some_sizes(every_size: MatchingPath, results: list[Evaluation]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     for name in ("pairs", "total weight", "the last one adds"):
@@ -138,15 +172,38 @@ def _some_sizes(every_size: MatchingPath, results: list[Evaluation]) -> Table:
     return table
 
 
+def _likeliest(surest: tuple[Rate, ...]) -> Table:
+    """Return how many are correct if as many pairs are given out in the order of their probability."""
+    title = "The pairs that are the likeliest to be right, by the rehearsal"
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="bold"
+    )
+    table.add_column("pairs", justify="right")
+    for name in ("precision", "95% interval", "by chance"):
+        table.add_column(name)
+    for rate in surest:
+        table.add_row(f"{rate.n:,}", *_rate(rate))
+    return table
+
+
+def _rate(rate: Rate) -> tuple[str, str, str]:
+    return percent(rate.value), rate.interval_words, percent(rate.by_chance)
+
+
 def _precision(result: Evaluation) -> tuple[str, str, str]:
     rate = result.precision_rate
     if rate is None:
         return "not defined", "", ""
-    return percent(rate.value), rate.interval_words, percent(rate.by_chance)
+    return _rate(rate)
 
 
 def _print_json(
-    every_size: MatchingPath, tables: Tables, results: list[Evaluation], out: Path | None, plot: Path | None
+    every_size: MatchingPath,
+    tables: Tables,
+    results: list[Evaluation],
+    surest: tuple[Rate, ...],
+    out: Path | None,
+    plot: Path | None,
 ) -> None:
     released, known = every_size.released, every_size.known
     facts = {
@@ -156,6 +213,7 @@ def _print_json(
         "weight": every_size.weight.name,
         "seed": every_size.seed,
         "evaluations": [result.to_json() for result in results] or None,
+        "surest": [asdict(rate) for rate in surest] or None,
         "out": None if out is None else str(out),
         "plot": None if plot is None else str(plot),
         "path": every_size.to_table().to_dict(as_series=False) if out is None else None,

@@ -14,7 +14,9 @@ from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
+from habitprint.histograms import Histograms
 from habitprint.matching import Direction, Method
+from habitprint.overlap import FEWEST_USERS, Overlap
 from habitprint.progress import Progress
 from habitprint.rehearsal import Rehearsal
 from habitprint.rehearsal import rehearse as rehearse_tables
@@ -32,10 +34,25 @@ NOTHING_TO_REHEARSE = (
 
 @dataclass(frozen=True)
 class ChosenWeight:
-    """Hold the weight to match with, and what to say about the choice; nothing if it was given."""
+    """Hold the weight to match with, what to say about the choice, and the rehearsal; nothing if it was given."""
 
     weight: Weight
     words: str | None
+    rehearsal: Rehearsal | None
+
+    def overlap(self, released: Histograms, known: Histograms, progress: Progress) -> Overlap | None:
+        """Return how many people two tables have in common, as far as a rehearsal tells.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> from habitprint.progress import silent
+        >>> ChosenWeight(WEIGHTS["l1"], None, None).overlap(*hp.datasets.town(40, 10), silent) is None
+        True
+        """
+        if self.rehearsal is None or min(released.n_users, known.n_users) < FEWEST_USERS:
+            return None
+        return self.rehearsal.overlap(released, known, progress=progress)
 
 
 @dataclass(frozen=True)
@@ -78,16 +95,16 @@ class WeightOptions(Options, panel=ADVERSARY):
                 fix="leave one of them out, or use --weight auto",
             )
         if self.weight in WEIGHTS:
-            return ChosenWeight(WEIGHTS[self.weight], None)
+            return ChosenWeight(WEIGHTS[self.weight], None, None)
         if self.weight != AUTO:
-            return ChosenWeight(_read(self.weight), None)
+            return ChosenWeight(_read(self.weight), None, None)
         if self.rehearse is None:
-            return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE)
+            return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE, None)
         refuse_to_rehearse_with(released, self.rehearse)
         found = TableOptions(truth=SAME_ID).read(*self.rehearse, progress=progress)
         rehearsal = rehearse_tables(found.released, found.known, seed=seed, progress=progress)
         weight = rehearsal.weight_for(method, direction)
-        return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.")
+        return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.", rehearsal)
 
 
 def refuse_to_rehearse_with(released: Path, tables: Sequence[Path] | None) -> None:

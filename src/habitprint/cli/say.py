@@ -15,6 +15,7 @@ from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import gap_and_share
+from habitprint.overlap import Overlap
 from habitprint.words import counted, number, printable
 
 FIRST = 10  # pairs shown
@@ -95,7 +96,11 @@ def facts(rows: list[tuple[str, str]]) -> Table:
 
 
 def describe_matching(
-    matching: Matching, released: Histograms, known: Histograms, result: Evaluation | None = None
+    matching: Matching,
+    released: Histograms,
+    known: Histograms,
+    result: Evaluation | None = None,
+    overlap: Overlap | None = None,
 ) -> RenderableType:
     """Return what was matched, how, what is proven about it, and how many users it identifies.
 
@@ -119,6 +124,7 @@ def describe_matching(
         [
             ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
             ("known", _extent(known)),
+            *([] if overlap is None else [("in common", f"{overlap.words}, by the rehearsal")]),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
             ("proof", proof),
