@@ -8,9 +8,10 @@ from scipy import optimize, special
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.calibration import Calibration, Reliability, cross_fit, surprise_of
+from habitprint.calibration import Calibration, Reliability, cross_fit, surest_rates, surprise_of
 from habitprint.expectation import pair_chances
 from habitprint.matching.probability import PairScores, pair_scores
+from habitprint.rates import IntervalMethod
 from habitprint.truth import CommonUsers, common_users
 from instances import random_histograms, shuffled
 
@@ -162,3 +163,25 @@ def test_probabilities_of_a_town_are_calibrated_and_order_claims() -> None:
     assert found.auc >= 0.8
     assert found.brier < 0.8 * found.brier_of_base
     assert found.log_loss < 0.8 * found.log_loss_of_base
+
+
+def test_the_surest_claims_are_counted_in_expectation_over_equal_probabilities() -> None:
+    random = np.random.default_rng(0)
+    said, true = random.integers(0, 4, 60) / 4, random.integers(0, 2, 60).astype(float)
+    for size, rate in zip((7, 31, 60), surest_rates(said, true, (7, 31, 60), 0.1), strict=True):
+        drawn = []
+        for _ in range(2000):
+            order = np.lexsort((random.random(60), -said))
+            drawn.append(true[order[:size]].mean())
+        assert rate.value == pytest.approx(np.mean(drawn), abs=0.01)
+        assert rate.n == size
+
+
+def test_claims_of_one_probability_have_no_narrower_interval_than_those_in_order() -> None:
+    """Who is in no order is no surer for that: the interval is of yes and no, as in a joint matching."""
+    true = np.repeat([1.0, 0.0], 50)
+    one = surest_rates(np.full(100, 0.5), true, [100], 0.01)[0]
+    other = surest_rates(np.linspace(1, 0, 100), true, [100], 0.01)[0]
+    assert one.interval == pytest.approx(other.interval)
+    assert one.interval == hp.Rate.of(50, 100, 0.01, method=IntervalMethod.JOINT).interval
+    assert [each.right.method for each in Reliability.of(true, true, 0.01).bins] == [IntervalMethod.JOINT] * 10

@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import habitprint as hp
@@ -106,3 +107,44 @@ def test_the_table_that_is_attacked_teaches_nobody(shell: Shell, weeks: list[str
         found = shell(command[0], weeks[2], weeks[3], *command[1:], *own)
         assert found.exit_code == 2
         assert "is the released table itself" in found.stderr.replace("\n", " ")
+
+
+def test_with_a_rehearsal_a_match_says_how_many_are_common_and_how_likely_each_pair_is_right(
+    shell: Shell, weeks: list[str], tmp_path: Path
+) -> None:
+    rehearsed = ["--weight", "auto", "--rehearse", weeks[0], weeks[1]]
+    out = tmp_path / "pairs.csv"
+    told = shell("match", weeks[2], weeks[3], *rehearsed, "--out", str(out))
+    assert "in common" in told.stdout
+    found = json.loads(shell("match", weeks[2], weeks[3], *rehearsed, "--json").stdout)
+    tables = [hp.read_histograms(file) for file in weeks]
+    rehearsal = hp.rehearse(*tables[:2])
+    overlap = rehearsal.overlap(*tables[2:])
+    assert found["overlap"]["n_common"] == overlap.n_common
+    matching = hp.match(*tables[2:], weight=rehearsal.weight_for("joint"))
+    said = rehearsal.for_overlap(overlap).probabilities(matching, *tables[2:])
+    assert [pair["probability"] for pair in found["pairs"]] == said.tolist()
+    assert pl.read_csv(out)["probability"].to_list() == pytest.approx(said.tolist())
+
+
+def test_pairs_that_were_not_rehearsed_like_that_have_no_probability(shell: Shell, weeks: list[str]) -> None:
+    for options in (["--size", "10"], ["--method", "one-by-one"]):
+        words = ["match", weeks[2], weeks[3], "--weight", "auto", "--rehearse", weeks[0], weeks[1], "--json", *options]
+        found = json.loads(shell(*words).stdout)
+        assert found["overlap"] is not None
+        assert "probability" not in found["pairs"][0]
+    assert json.loads(shell("match", weeks[2], weeks[3], "--json").stdout)["overlap"] is None
+
+
+def test_with_a_rehearsal_a_path_counts_the_likeliest_pairs_beside_the_best_of_each_size(
+    shell: Shell, weeks: list[str], tmp_path: Path
+) -> None:
+    plot = tmp_path / "path.json"
+    words = ["path", weeks[2], weeks[3], "--weight", "auto", "--rehearse", weeks[0], weeks[1], "--truth", "same-id"]
+    told = shell(*words, "--plot", str(plot)).stdout
+    assert "likeliest to be right" in told.replace("\n", " ")
+    assert "the likeliest pairs" in plot.read_text()
+    found = json.loads(shell(*words, "--json").stdout)
+    assert [rate["n"] for rate in found["surest"]] == [result["size"] for result in found["evaluations"]]
+    assert found["surest"][-1]["value"] == pytest.approx(found["evaluations"][-1]["precision"])  # all, in any order
+    assert json.loads(shell("path", weeks[2], weeks[3], "--truth", "same-id", "--json").stdout)["surest"] is None
