@@ -103,8 +103,8 @@ def rows(subject: Subject) -> Iterator[str]:
     by_chance = common.n / (released.n_users * known.n_users)
     notes = [f"{subject.name}: {overlap.words}; {common.n:,} are."]
     for name, teacher in (
-        ("everybody common", rehearsal),
-        ("as many common as estimated", rehearsal.for_overlap(overlap)),
+        ("everybody common", rehearsal.for_tables(released, known)),
+        ("as many common as estimated", rehearsal.for_tables(released, known, overlap)),
     ):
         said = teacher.probabilities(matching, released, known)
         yield row(f"likeliest, as if {name}, {chosen.name}", surest_rates(said, chances, sizes, by_chance))

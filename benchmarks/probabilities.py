@@ -99,7 +99,7 @@ def rows(subject: Subject) -> Iterator[str]:
         if rehearsal is None:
             said = cross_fit(matching, released, known, common)
         else:
-            said = rehearsal.probabilities(matching, released, known)
+            said = rehearsal.for_tables(released, known).probabilities(matching, released, known)
         true = pair_chances(matching, released, known, common)
         sure = said > 0.9  # noqa: PLR2004
         right = float(true[sure].mean()) if sure.any() else None

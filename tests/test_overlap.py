@@ -170,7 +170,7 @@ def test_among_strangers_nobody_is_as_sure_and_candidates_still_sum_to_at_most_o
     matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
     few = hp.Overlap(10.0, 0.0, 20.0, 70, 60, (10.0, 10.0), 120)
     everybody = rehearsal.probabilities(matching, released, known)
-    some = rehearsal.for_overlap(few).probabilities(matching, released, known)
+    some = rehearsal.for_tables(released, known, few).probabilities(matching, released, known)
     assert some.sum() < everybody.sum()
     alike = matching.released.str.starts_with("copy").to_numpy()
     assert alike.any()
@@ -185,7 +185,8 @@ def test_without_strangers_probabilities_stay_about_the_same() -> None:
     matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
     all_common = hp.Overlap(80.0, 70.0, 80.0, 80, 80, (80.0, 80.0), 120)
     one, other = (
-        each.probabilities(matching, released, known) for each in (rehearsal, rehearsal.for_overlap(all_common))
+        each.probabilities(matching, released, known)
+        for each in (rehearsal, rehearsal.for_tables(released, known, all_common))
     )
     assert np.abs(one - other).mean() < 0.05
 

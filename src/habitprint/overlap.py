@@ -214,26 +214,40 @@ def estimate_overlap(
     )
 
 
-def _leveled(table: Histograms, others: Floats, random: np.random.Generator) -> Histograms:
-    """Return a table without some counts of whoever has more than somebody of the same rank among others.
+def thinned(table: Histograms, kept: Floats, random: np.random.Generator) -> Histograms:
+    """Return a table in which only some counts of each user are left, drawn at random, but one at least.
 
-    Where counts are not whole numbers there is nothing to leave out.
+    Where counts are not whole numbers there is nothing to leave out, and the table stays as it is.
+
+    Parameters
+    ----------
+    kept
+        Which share of each user's counts is expected to be left. Where it is about 1, all are.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_strings({1: "a" * 1000, 2: "ab"})
+    >>> thinned(habits, np.array([0.1, 0.0]), np.random.default_rng(0)).totals.tolist()
+    [92.0, 1.0]
     """
-    counts, totals = table.counts, table.totals
+    counts = table.counts
     is_whole = bool((counts.data == np.floor(counts.data)).all()) and float(counts.data.max()) < LARGEST_COUNT
-    ranks = (np.argsort(np.argsort(totals, kind="stable"), kind="stable") + 0.5) / len(totals)
-    kept = np.maximum(np.quantile(others, ranks), 1.0) / totals
     if not is_whole or (kept >= ALIKE).all():
         return table
     n_places = np.diff(counts.indptr)
     left = random.binomial(counts.data.astype(np.int64), np.repeat(np.where(kept < ALIKE, kept, 1.0), n_places))
     # Nobody vanishes: who has lost all keeps one count where most were.
     of_row = np.repeat(np.arange(table.n_users), n_places)
-    order = np.lexsort((counts.data, of_row))
-    most_visited = order[counts.indptr[1:] - 1]
+    most_visited = np.lexsort((counts.data, of_row))[counts.indptr[1:] - 1]
     gone = np.bincount(of_row, left, minlength=table.n_users) == 0
     left[most_visited[gone]] = 1
     return Histograms(type(counts)((left, counts.indices, counts.indptr), counts.shape), table.users, table.places)
+
+
+def _leveled(table: Histograms, others: Floats, random: np.random.Generator) -> Histograms:
+    """Return a table without some counts of whoever has more than somebody of the same rank among others."""
+    ranks = (np.argsort(np.argsort(table.totals, kind="stable"), kind="stable") + 0.5) / table.n_users
+    return thinned(table, np.quantile(others, ranks) / table.totals, random)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
-from habitprint.overlap import Overlap, SamePeople, estimate_overlap
+from habitprint.overlap import Overlap, SamePeople, estimate_overlap, thinned
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.truth import SAME_ID, CommonUsers, common_users
@@ -185,7 +185,7 @@ class Rehearsal:
         """Return how likely each pair of a joint matching of other tables is right, as far as the rehearsal tells.
 
         It tells of people about whom as much is known as in the rehearsal, and who are all on both sides. Where many
-        released people are strangers, claims are right less often than this says: see `for_overlap`.
+        released people are strangers, claims are right less often than this says: see `for_tables`.
 
         Parameters
         ----------
@@ -252,16 +252,24 @@ class Rehearsal:
         weight = self.lesson.weight
         return estimate_overlap(released, known, self.people, weight, seed=self.seed, progress=progress)
 
-    def for_overlap(self, overlap: Overlap, progress: Progress = silent) -> "Rehearsal":
-        """Return the same rehearsal with probabilities for tables that have only some of their people in common.
+    def for_tables(
+        self, released: Histograms, known: Histograms, overlap: Overlap | None = None, progress: Progress = silent
+    ) -> "Rehearsal":
+        """Return the same rehearsal with probabilities for other tables than it was made with.
 
-        The people of the rehearsal are left out of one table or the other at random, so that as large a share of each
-        side has a partner; several times.
+        If these have more counts of each user, as months have that are attacked with what halves of them taught, then
+        a weight is used on more than it was learned from. That is rehearsed too: weights are learned from people some
+        of whose counts are left out, and how likely pairs by them are right from the same people with all their counts.
+
+        If only some people are common, those of the rehearsal are left out of one table or the other at random, so that
+        as large a share of each side has a partner; several times.
 
         Parameters
         ----------
+        released, known
+            To be attacked.
         overlap
-            Of the tables to be attacked, as `overlap` estimates it.
+            How many they have in common, as `overlap` estimates it; None for everybody.
 
         Examples
         --------
@@ -270,25 +278,30 @@ class Rehearsal:
         >>> released, known = hp.datasets.town(150, 60, seed=5)
         >>> released, known = released.select(users=released.users[:100]), known.select(users=known.users[50:])
         >>> matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
-        >>> among_strangers = rehearsal.for_overlap(rehearsal.overlap(released, known))
-        >>> both = [each.probabilities(matching, released, known) for each in (rehearsal, among_strangers)]
+        >>> here = rehearsal.for_tables(released, known, rehearsal.overlap(released, known))
+        >>> both = [each.probabilities(matching, released, known) for each in (rehearsal, here)]
         >>> bool(both[0].sum() > both[1].sum())
         True
         """
-        n = self.people.common.n
-        least = max(LEAST_SHARE, 2 / (n / FEWEST_PEOPLE + 1))  # with which enough people are left on both sides
-        shares = [min(max(share, least), 1.0) for share in (overlap.released_share, overlap.known_share)]
+        kept = [
+            float(ours.totals.mean() / theirs.totals.mean())
+            for ours, theirs in ((self.people.released, released), (self.people.known, known))
+        ]
+        least = max(LEAST_SHARE, 2 / (self.people.common.n / FEWEST_PEOPLE + 1))  # so that enough are on both sides
+        shares = (1.0, 1.0) if overlap is None else (overlap.released_share, overlap.known_share)
+        here, there = (min(max(share, least), 1.0) for share in shares)
         random, scores, chances = np.random.default_rng(self.seed), [], []
-        for _ in range(N_DROPS):
-            people = self.people.with_strangers(shares[0], shares[1], random)
-            stage = _Stage(people, self.seed)
+        for _ in range(1 if overlap is None else N_DROPS):
+            people = self.people if overlap is None else self.people.with_strangers(here, there, random)
             is_first = random.permutation(people.common.n) % 2 == 0
-            halves = fit_on_other_half(
-                people.released, people.known, people.common, is_first, name=REHEARSED, seed=self.seed
-            )
-            found = stage.scores(self.weight_for("joint"), halves, is_first, progress)
-            scores.append(found[0])
-            chances.append(found[1])
+            fewer = [
+                thinned(table, np.full(table.n_users, share), random)
+                for table, share in zip((people.released, people.known), kept, strict=True)
+            ]
+            halves = fit_on_other_half(fewer[0], fewer[1], people.common, is_first, name=REHEARSED, seed=self.seed)
+            found, right = _Stage(people, self.seed).scores(self.weight_for("joint"), halves, is_first, progress)
+            scores.append(found)
+            chances.append(right)
         return replace(self, calibration=Calibration.fit(PairScores.together(scores), np.concatenate(chances)))
 
     @property

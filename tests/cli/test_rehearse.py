@@ -117,12 +117,12 @@ def test_with_a_rehearsal_a_match_says_how_many_are_common_and_how_likely_each_p
     told = shell("match", weeks[2], weeks[3], *rehearsed, "--out", str(out))
     assert "in common" in told.stdout
     found = json.loads(shell("match", weeks[2], weeks[3], *rehearsed, "--json").stdout)
-    tables = [hp.read_histograms(file) for file in weeks]
-    rehearsal = hp.rehearse(*tables[:2])
-    overlap = rehearsal.overlap(*tables[2:])
+    one, other, released, known = (hp.read_histograms(file) for file in weeks)
+    rehearsal = hp.rehearse(one, other)
+    overlap = rehearsal.overlap(released, known)
     assert found["overlap"]["n_common"] == overlap.n_common
-    matching = hp.match(*tables[2:], weight=rehearsal.weight_for("joint"))
-    said = rehearsal.for_overlap(overlap).probabilities(matching, *tables[2:])
+    matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
+    said = rehearsal.for_tables(released, known, overlap).probabilities(matching, released, known)
     assert [pair["probability"] for pair in found["pairs"]] == said.tolist()
     assert pl.read_csv(out)["probability"].to_list() == pytest.approx(said.tolist())
 

@@ -144,7 +144,9 @@ def _with_probabilities(
     pairs = matching.to_table()
     if rehearsal is None or overlap is None or how.method != "joint" or how.size is not None:
         return pairs
-    said = rehearsal.for_overlap(overlap, progress).probabilities(matching, tables.released, tables.known)
+    said = rehearsal.for_tables(tables.released, tables.known, overlap, progress).probabilities(
+        matching, tables.released, tables.known
+    )
     return pairs.with_columns(probability=said)
 
 

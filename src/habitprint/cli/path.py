@@ -151,7 +151,7 @@ def _count_surest(
     largest = every_size.matching(len(every_size.sizes), progress)
     common = common_users(tables.truth, released.users, known.users)
     return surest_rates(
-        chosen.rehearsal.for_overlap(overlap, progress).probabilities(largest, released, known),
+        chosen.rehearsal.for_tables(released, known, overlap, progress).probabilities(largest, released, known),
         pair_chances(largest, released, known, common),
         _shown_sizes(every_size),
         by_chance=common.n / (released.n_users * known.n_users),
