@@ -22,7 +22,7 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.progress import Progress, silent
-from habitprint.rates import LEVEL
+from habitprint.rates import FACTORS, LEVEL, IntervalMethod
 from habitprint.truth import CommonUsers
 from habitprint.weighing import Sides, Weight, gain_blocks
 from habitprint.weighing.evidence import Evidence
@@ -32,6 +32,9 @@ FEWEST_USERS = 20  # of a table: fewer settle nothing
 N_BINS = 12  # of how people stand
 MOST_PARTS = 4  # of a table that has more users than the rehearsal
 N_DRAWS = 200  # of people anew, for the interval
+# People are drawn anew as if each stood for himself. Who are each other's rivals do not: as for the rate of a joint
+# matching, what varies is up to 2.3 times as much.
+STRETCH = math.sqrt(FACTORS[IntervalMethod.JOINT][0])
 ALIKE = 0.9  # of the counts: about as many are left as they are
 LARGEST_COUNT = 2.0**53  # up to here a number of counts is whole for sure
 RIDGE = 1e-3
@@ -300,9 +303,10 @@ def _estimate(
         return _Side(n / 2, 0.0, float(n))
     draws = [share_of(*(random.integers(0, size, size) for size in (n, m, m))) for _ in range(N_DRAWS)]
     low, high = np.quantile(np.nan_to_num(draws, nan=value), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = (value + STRETCH * (end - value) for end in (min(low, value), max(high, value)))
     # A part holds only its share of the partners.
     scale = n * others.n_users / n_rivals
-    return _Side(*(float(scale * share) for share in (value, min(low, value), max(high, value))))
+    return _Side(*(float(scale * max(share, 0.0)) for share in (value, low, high)))
 
 
 def _parts(table: Histograms, n_users: int, random: np.random.Generator) -> Iterator[Histograms]:
