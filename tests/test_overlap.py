@@ -130,6 +130,12 @@ def test_how_the_best_stands_is_what_the_definition_says(density: float, is_with
         assert found[row] == pytest.approx([odds, ordered[0] - ordered[1], ordered[0]])
 
 
+def test_whoever_is_far_ahead_of_all_others_has_finite_odds() -> None:
+    habits = hp.Histograms.from_strings({1: "a", 2: "b", 3: "b"})
+    sides = Sides.of(habits, habits, hp.Weight("sure", (hp.Term("logarithm", factor=5000.0),)))
+    assert np.isfinite(standing(sides.released, sides.known, sides.evidence)).all()
+
+
 def test_tables_are_levelled_to_as_many_counts_and_nobody_vanishes_or_gains() -> None:
     random = np.random.default_rng(0)
     table = random_histograms(200, 10, density=0.5, seed=1)

@@ -38,6 +38,7 @@ STRETCH = math.sqrt(FACTORS[IntervalMethod.JOINT][0])
 ALIKE = 0.9  # of the counts: about as many are left as they are
 LARGEST_COUNT = 2.0**53  # up to here a number of counts is whole for sure
 RIDGE = 1e-3
+TINY = 1e-300  # no logarithm of nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -378,7 +379,7 @@ def standing(
         rest = np.bincount(
             all_rows[is_rest], np.exp(all_gains[is_rest] - best[all_rows[is_rest]]), minlength=n_rows
         ) + np.maximum(n_noughts - 2, 0) * np.exp(-best)
-        parts.append(np.column_stack([-np.log(rest), best - second, best]))
+        parts.append(np.column_stack([-np.log(np.maximum(rest, TINY)), best - second, best]))
         first += n_rows
     return np.concatenate(parts)
 
@@ -399,7 +400,8 @@ def _separate(present: Floats, absent: Floats) -> _Separation:
     """Learn by logistic regression how to tell who has a partner from who has none; no slope is negative."""
     columns = np.concatenate([present, absent])
     is_present = np.repeat([1.0, 0.0], [len(present), len(absent)])
-    middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), np.finfo(np.float64).tiny)
+    middle, spread = columns.mean(axis=0), columns.std(axis=0)
+    size = np.where(spread > 0, spread, 1.0)  # what is the same for all tells nothing
     scaled = np.column_stack([np.ones(len(columns)), (columns - middle) / size])
 
     def loss(theta: Floats) -> tuple[float, Floats]:
