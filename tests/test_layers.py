@@ -15,6 +15,7 @@ LAYERS = """
     words
     errors progress arrays compiled versions
     files inputs limits rates ids blocks
+    dialects excel databases
     tables _starting
     counts
     histograms events

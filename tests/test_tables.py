@@ -66,8 +66,8 @@ def test_a_result_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     ("name", "content", "message"),
     [
         ("t.csv", None, "no such file"),
-        ("t.xlsx", "", "'.xlsx' is not known"),
-        ("t", "", "use one of .csv, .parquet"),
+        ("t.doc", "", "'.doc' is not known"),
+        ("t", "", "use one of .csv, .tsv, .parquet"),
         ("t.parquet", "not parquet", "cannot read"),
         ("t.csv", "", "cannot read"),
         ("t.csv", "a,b\n1,2,3,4\n", "cannot read"),

@@ -7,6 +7,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from polars.exceptions import PanicException, PolarsError
@@ -21,6 +22,30 @@ KINDS = {
     stat.S_IFBLK: "a device",
 }
 OF_POLARS = (PolarsError, PanicException, OverflowError, RecursionError)
+
+
+@dataclass(frozen=True)
+class ContentKind:
+    """Hold what the first bytes of a file say that it is.
+
+    Examples
+    --------
+    >>> ContentKind("it is a Parquet file", (".parquet",)).endings
+    ('.parquet',)
+    """
+
+    words: str
+    endings: tuple[str, ...]
+
+
+MARKS = {
+    b"PAR1": ContentKind("it is a Parquet file", (".parquet",)),
+    b"\x1f\x8b": ContentKind("it is compressed (gzip)", (".gz",)),
+    b"SQLite format 3\x00": ContentKind("it is a SQLite file", (".sqlite", ".sqlite3", ".db")),
+    b"PK\x03\x04": ContentKind("it is a ZIP archive, as Excel files are", (".xlsx", ".ods")),
+    b"%PDF": ContentKind("it is a PDF file", (".pdf",)),
+}
+LONGEST_MARK = max(map(len, MARKS))
 LARGEST_TEXT = 1 << 30  # bytes of a file that is read whole, such as a sidecar: more is a mistake
 STANDARD_ERROR = 2
 PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
@@ -64,6 +89,22 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
     return path
 
 
+def content_kind(path: Path) -> ContentKind | None:
+    """Return what the first bytes of a file say that it is; None where they are those of text, or of anything else.
+
+    Examples
+    --------
+    >>> content_kind(Path(__file__)) is None
+    True
+    """
+    try:
+        with path.open("rb") as content:
+            begin = content.read(LONGEST_MARK)
+    except OSError:  # whoever reads it says so
+        return None
+    return next((kind for mark, kind in MARKS.items() if begin.startswith(mark)), None)
+
+
 def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the path for typing mistakes") -> str:
     """Return the text of a file, which is UTF-8.
 
@@ -76,6 +117,9 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the p
     with reading(file, why=why, fix=fix):
         if file.stat().st_size > LARGEST_TEXT:
             raise InputError(f"cannot read {file}: it is larger than 1 GB", why=why, fix=fix)
+        kind = content_kind(file)
+        if kind is not None:
+            raise InputError(f"cannot read {file}: {kind.words}, and no text", why=why, fix=fix)
         return file.read_text(encoding="utf-8")
 
 

@@ -3,34 +3,72 @@
 import difflib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from habitprint.databases import ENDINGS as DATABASES
+from habitprint.databases import query_file
+from habitprint.dialects import AS_FOUND, UTF_8, Decimal, Dialect, Expected, Format, as_utf8, find_dialect
 from habitprint.errors import InputError, first_line
+from habitprint.excel import ENDINGS as WORKBOOKS
+from habitprint.excel import read_sheet
 from habitprint.files import Output, check_target, write_all
-from habitprint.inputs import reading, require_file
+from habitprint.inputs import content_kind, reading, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look at
 FIRST_BYTES = 1 << 20
 # A spreadsheet takes text that begins so for a formula, and runs it; plain numbers are none.
 FORMULA, NUMBER, ESCAPED = r"^'*[=+\-@\t\r]", r"^[+-]?\d+(?:\.\d+)?$", r"^'('*[=+\-@\t\r])"
+OF_TEXT = (
+    "look at its first lines: a table has a header line; how it is written is found, or told: "
+    "--separator, --decimal, --encoding"
+)
 ADVICE = {
-    ".csv": "look at its first lines: a CSV table has a header line, commas between columns, and is saved as UTF-8",
+    ".csv": OF_TEXT,
+    ".tsv": OF_TEXT,
     ".parquet": "check that the file is complete, for example by copying it again",
 }
-WHY = "a table is one CSV or Parquet file"
+FROM_A_DATABASE = "check that the file is complete; a DuckDB or SQLite file has one table, or --sql says what to read"
+WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 
-def _read_csv(path: Path) -> pl.DataFrame:
+@dataclass(frozen=True)
+class ReadTable:
+    """Hold a table that was read, and how it is written; None where columns have types of their own.
+
+    Examples
+    --------
+    >>> ReadTable(pl.DataFrame({"user": [1]}), None).decimal
+    '.'
+    """
+
+    frame: pl.DataFrame
+    dialect: Dialect | None
+
+    @property
+    def decimal(self) -> Decimal:
+        """Return what stands before the fraction of numbers that are text."""
+        return "." if self.dialect is None else self.dialect.decimal
+
+
+def _read_text(path: Path, asked: Format, expected: Expected) -> ReadTable:
+    dialect = find_dialect(path, asked, expected)
     with path.open("rb") as file:
-        refuse_wide(file.readline(FIRST_BYTES), ",", path)
-    # Everything in a CSV file is text until somebody asks for a number: '007' stays '007'.
-    table = pl.read_csv(path, infer_schema=False, glob=False)
+        refuse_wide(file.readline(FIRST_BYTES), dialect.separator, path)
+    is_utf8 = dialect.encoding == UTF_8
+    with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
+        # Everything in a text file is text until somebody asks for a number: '007' stays '007'.
+        table = pl.read_csv(
+            content, separator=dialect.separator, skip_lines=dialect.n_before, infer_schema=False, glob=False
+        )
     # Lines with nothing in them, as editors leave them at the end, say nothing.
-    return table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
+    kept = table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
+    return ReadTable(kept, dialect)
 
 
 def _write_csv(frame: pl.DataFrame, path: Path) -> None:
@@ -39,9 +77,12 @@ def _write_csv(frame: pl.DataFrame, path: Path) -> None:
     frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)
 
 
-READERS: dict[str, Callable[[Path], pl.DataFrame]] = {
-    ".csv": _read_csv,
-    ".parquet": lambda path: pl.read_parquet(path, glob=False),
+READERS: dict[str, Callable[[Path, Format, Expected], ReadTable]] = {
+    ".csv": _read_text,
+    ".tsv": lambda path, asked, expected: _read_text(path, asked, replace(expected, usual="\t")),
+    ".parquet": lambda path, _asked, _expected: ReadTable(pl.read_parquet(path, glob=False), None),
+    **{ending: lambda path, asked, _expected: ReadTable(read_sheet(path, asked.sheet), None) for ending in WORKBOOKS},
+    **{ending: lambda path, asked, _expected: ReadTable(query_file(path, asked.sql), None) for ending in DATABASES},
 }
 WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
     ".csv": lambda frame, path, _label: _write_csv(frame, path),
@@ -78,10 +119,25 @@ def refuse_wide(header: bytes, separator: str, path: Path) -> None:
         )
 
 
-def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
-    r"""Read a CSV or Parquet file, chosen by the ending of its name.
+def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
+    """Return numbers that are text with a decimal point; one with the other sign is none, and becomes null.
 
-    Columns of a CSV file come back as text.
+    Examples
+    --------
+    >>> pl.DataFrame({"lat": ["39,98", "39.98", "40"]}).select(with_point(pl.col("lat"), ","))["lat"].to_list()
+    ['39.98', None, '40']
+    """
+    if decimal == ".":
+        return text
+    return pl.when(~text.str.contains(".", literal=True)).then(text.str.replace(",", ".", literal=True))
+
+
+def read_table(
+    path: str | os.PathLike[str], *, asked: Format = AS_FOUND, expected: Expected | None = None
+) -> pl.DataFrame:
+    r"""Read a file that holds a table, chosen by the ending of its name.
+
+    Columns of a text file come back as text.
 
     Examples
     --------
@@ -92,11 +148,44 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     ...     read_table(file).row(0)
     ('007', 'dorm', '3')
     """
+    return open_table(path, asked=asked, expected=expected).frame
+
+
+def open_table(
+    path: str | os.PathLike[str], *, asked: Format = AS_FOUND, expected: Expected | None = None
+) -> ReadTable:
+    r"""Read a file that holds a table, and say how it is written.
+
+    Parameters
+    ----------
+    path
+        Its ending says the format: text with separators, Parquet, Excel, DuckDB or SQLite.
+    asked
+        What is said about how it is written; the rest is found.
+    expected
+        What is known of its columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "habits.csv"
+    ...     _ = file.write_text("user;place;count\n007;dorm;3,5\n")
+    ...     open_table(file, expected=Expected(numbers=("count",))).dialect.words
+    'semicolon, decimal comma, UTF-8'
+    """
     path = require_file(path, why=WHY)
     ending = known_ending(path, "read")
+    kind = content_kind(path)
+    if kind is not None and ending not in kind.endings:
+        raise InputError(
+            f"cannot read {path}: {kind.words}, though its name ends in '{path.suffix}'",
+            why="the format of a table is chosen by the ending of its name",
+            fix=f"give it the ending that it should have, such as {kind.endings[0]}",
+        )
     why = f"its content is not that of a {ending} table, or it may not be opened"
-    with reading(path, why=why, fix=ADVICE[ending]):
-        return READERS[ending](path)
+    with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
+        return READERS[ending](path, asked, expected or Expected())
 
 
 def write_table(
@@ -185,11 +274,12 @@ def known_ending(path: Path, verb: str) -> str:
     '.csv'
     """
     ending = path.suffix.lower()
-    if ending not in READERS:
+    endings = READERS if verb == "read" else WRITERS
+    if ending not in endings:
         raise InputError(
             f"cannot {verb} {path}: the ending '{path.suffix}' is not known",
             why="the format of a table is chosen by the ending of its name",
-            fix=f"use one of {', '.join(READERS)}",
+            fix=f"use one of {', '.join(endings)}",
         )
     return ending
 
@@ -272,8 +362,8 @@ def require_columns(
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         raise InputError(
             f"{source} has a single column, {names[0]!r}",
-            why="columns are separated by commas in .csv, and by tabs in .tsv (of events)",
-            fix="separate the columns by commas, or give the file the ending that it should have",
+            why="no separator makes the columns of it that are asked for",
+            fix="look at its first line; say what separates the columns: --separator (separator=… in Python)",
         )
     meant: dict[str, str | None] = {}
     for column in missing:

@@ -135,7 +135,7 @@ def test_wrong_options_are_refused(tmp_path: Path, options: dict[str, str], faul
     ("name", "content", "fault"),
     [
         ("none.csv", None, "there is no such file"),
-        ("calls.xls", b"x", "ending '.xls' is not known"),
+        ("calls.doc", b"x", "ending '.doc' is not known"),
         ("broken.parquet", b"PAR1 no", "cannot read"),
         ("empty.csv", b"", "is empty"),
     ],
@@ -162,19 +162,32 @@ def test_files_of_several_formats_are_refused(tmp_path: Path) -> None:
         hp.read_events(str(tmp_path / "calls*"))
 
 
-def test_ids_that_are_not_utf_8_are_faults_and_never_one_person(tmp_path: Path) -> None:
+def test_ids_that_are_not_text_of_their_encoding_are_faults_and_never_one_person(tmp_path: Path) -> None:
     path = tmp_path / "calls.csv"
     path.write_bytes("user,time,place\nJosé,2012-04-09,x\nJosè,2012-04-09,x\nJo,2012-04-09,x\n".encode("latin-1"))
-    found = hp.check_events(hp.read_events(path))
+    found = hp.check_events(hp.read_events(path, encoding="utf-8"))
     assert (found.n_users, found.unused) == (1, {"the user is not UTF-8 text": 2})
+    found = hp.check_events(hp.read_events(path))  # it is found to be cp1252
+    assert (found.n_users, found.unused) == (3, {})
+    path.write_bytes(b"user,time,place\na\x81,2012-04-09,x\nb,2012-04-09,x\n")
+    found = hp.check_events(hp.read_events(path, encoding="cp1252"))
+    assert (found.n_users, found.unused) == (1, {"the user is not cp1252 text": 1})
+
+
+def test_one_broken_letter_among_many_does_not_make_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "calls.csv"
+    lines = b"".join(f"José{n},2012-04-09,x\n".encode() for n in range(3))
+    path.write_bytes(b"user,time,place\n" + lines + b"Jos\xe9,2012-04-09,x\n")
+    assert hp.check_events(hp.read_events(path)).unused == {"the user is not UTF-8 text": 1}
 
 
 @pytest.mark.parametrize("name", ["calls.csv", "calls.ndjson", "calls.csv.gz"])
-def test_utf_16_is_told_by_its_mark(tmp_path: Path, name: str) -> None:
-    content = "user,time,place\n".encode("utf-16")
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_unicode_is_told_by_its_mark(tmp_path: Path, name: str, encoding: str) -> None:
+    text = FRAME.write_ndjson() if "json" in name else FRAME.write_csv()
+    content = text.replace("Jill", "Jìll").encode(encoding)
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith("gz") else content)
-    with pytest.raises(hp.InputError, match="UTF-16"):
-        hp.read_events(tmp_path / name)
+    assert hp.read_events(tmp_path / name).usable.collect()["user"].to_list() == ["Jìll", "Mike", "Jìll"]
 
 
 @pytest.mark.parametrize("columns", [None, ["user", "time", "place"]])
@@ -210,11 +223,12 @@ def test_an_id_with_a_line_break_is_a_fault(tmp_path: Path) -> None:
     assert hp.check_events(hp.read_events(path)).unused == {"the user has a line break in it": 1}
 
 
-def test_a_semicolon_file_is_answered_with_a_hint(tmp_path: Path) -> None:
+def test_a_single_column_is_answered_with_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "calls.csv"
     path.write_text("user;time;place\na;2012-04-09;x\n")
-    with pytest.raises(hp.InputError, match="separated by commas"):
-        hp.read_events(path)
+    with pytest.raises(hp.InputError, match="a single column") as caught:
+        hp.read_events(path, separator=",")
+    assert "--separator" in caught.value.fix
 
 
 def test_ids_of_json_are_text_or_integers(tmp_path: Path) -> None:

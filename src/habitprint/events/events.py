@@ -8,8 +8,9 @@ from typing import Literal, Self, get_args
 
 import polars as pl
 
+from habitprint.dialects import Dialect
 from habitprint.errors import InputError, require_option
-from habitprint.events.times import FIRST_TIME, LAST_TIME, require_time_zone
+from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
 from habitprint.tables import collect
 
 OnBadRows = Literal["fail", "skip"]
@@ -27,6 +28,34 @@ class Reason:
 
     text: str
     is_fault: bool
+
+
+@dataclass(frozen=True)
+class ReadAs:
+    """Hold how a table was read: how its text is written, and its times.
+
+    Parameters
+    ----------
+    dialect
+        Of a text table; None where columns have types of their own.
+    time_formats
+        The formats of times that are text, or the unit of numbers; empty where they have a type of their own.
+
+    Examples
+    --------
+    >>> from habitprint.dialects import Dialect
+    >>> ReadAs(Dialect(";", ",", "cp1252"), ("%d.%m.%Y %H:%M",)).words
+    'semicolon, decimal comma, cp1252, day first'
+    """
+
+    dialect: Dialect | None = None
+    time_formats: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> str:
+        """Return it in words; nothing where there was nothing to find out."""
+        dialect = "" if self.dialect is None else self.dialect.words
+        return ", ".join(words for words in (dialect, order_in_words(self.time_formats)) if words)
 
 
 @dataclass(frozen=True)
@@ -49,6 +78,8 @@ class Events:
         Where the events come from, for messages.
     on_bad_rows
         Whether rows at fault stop the work (``"fail"``) or are counted and left out (``"skip"``).
+    read_as
+        How the table was read.
 
     Examples
     --------
@@ -65,6 +96,7 @@ class Events:
     time_zone: str = "UTC"
     source: str = "a frame"
     on_bad_rows: OnBadRows = "fail"
+    read_as: ReadAs = ReadAs()
 
     def __post_init__(self) -> None:
         require_time_zone(self.time_zone)

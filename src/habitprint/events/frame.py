@@ -7,11 +7,19 @@ from typing import Any
 
 import polars as pl
 
+from habitprint.dialects import Dialect
 from habitprint.errors import InputError
-from habitprint.events.events import Events, OnBadRows, Reason
-from habitprint.events.times import FIRST_TIME, LAST_TIME, require_time_zone, time_text, to_instants
+from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
+from habitprint.events.times import (
+    FIRST_TIME,
+    LAST_TIME,
+    find_time_formats,
+    require_time_zone,
+    time_text,
+    to_instants,
+)
 from habitprint.inputs import reading as reading_from
-from habitprint.tables import require_columns, to_frame
+from habitprint.tables import require_columns, to_frame, with_point
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
@@ -40,6 +48,7 @@ class Reading:
     time_zone: str = "UTC"
     time_format: str | Sequence[str] | None = None
     on_bad_rows: OnBadRows = "fail"
+    dialect: Dialect | None = None
 
     def __post_init__(self) -> None:
         require_time_zone(self.time_zone)
@@ -126,13 +135,15 @@ def to_events(
         schema = frame.collect_schema()
     wanted = reading.columns
     _require_columns(frame, wanted, source)
+    decimal = "." if reading.dialect is None else reading.dialect.decimal
     columns = {
-        name: (_to_id if name in {"user", "place"} else _to_number)(schema, column)
+        name: _to_id(schema, column) if name in {"user", "place"} else _to_number(schema, column, decimal)
         for name, column in wanted.items()
         if name != "time"
     }
     time = reading.time
-    columns["time"] = to_instants(frame, time, schema[time], reading.time_format, reading.time_zone, source)
+    formats = find_time_formats(frame, time, schema[time], reading.time_format, source)
+    columns["time"] = to_instants(time, schema[time], formats, reading.time_zone)
     is_text = not (schema[time].is_temporal() or schema[time].is_numeric())
     is_time_missing = (time_text(time) if is_text else pl.col(time)).is_null()
     against = [*before, (is_time_missing, Reason("the time is missing", is_fault=True))]
@@ -140,9 +151,17 @@ def to_events(
     for number, (condition, _) in reversed(list(enumerate(against, start=1))):
         reason = pl.when(condition).then(pl.lit(number, pl.UInt8)).otherwise(reason)
     selected = frame.select(*(columns[name].alias(name) for name in wanted), reason=reason)
-    events = Events(selected, tuple(reason for _, reason in against), reading.time_zone, source, reading.on_bad_rows)
+    events = Events(
+        selected,
+        tuple(reason for _, reason in against),
+        reading.time_zone,
+        source,
+        reading.on_bad_rows,
+        ReadAs(reading.dialect, formats),
+    )
     kinds = selected.collect_schema()
-    for condition, text in _find_faults(wanted, [name for name in wanted if kinds[name] == pl.String]):
+    encoding = "UTF-8" if reading.dialect is None else reading.dialect.encoding_name
+    for condition, text in _find_faults(wanted, [name for name in wanted if kinds[name] == pl.String], encoding):
         events = events.refuse(condition, text)
     return events
 
@@ -194,8 +213,8 @@ def _to_id(schema: pl.Schema, column: str) -> pl.Expr:
     )
 
 
-def _to_number(schema: pl.Schema, column: str) -> pl.Expr:
-    """Return the expression for numbers; what is none becomes null.
+def _to_number(schema: pl.Schema, column: str, decimal: str = ".") -> pl.Expr:
+    """Return the expression for numbers; what is none, or has another decimal sign, becomes null.
 
     Examples
     --------
@@ -204,7 +223,7 @@ def _to_number(schema: pl.Schema, column: str) -> pl.Expr:
     """
     kind, values = schema[column], pl.col(column)
     if kind == pl.String:
-        values = values.str.strip_chars()
+        values = with_point(values.str.strip_chars(), decimal)
     elif not kind.is_numeric() and kind != pl.Null:
         raise InputError(
             f"column '{column}' holds {kind} values, which are not numbers",
@@ -214,7 +233,9 @@ def _to_number(schema: pl.Schema, column: str) -> pl.Expr:
     return values.cast(pl.Float64, strict=False)
 
 
-def _find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator[tuple[pl.Expr, str]]:
+def _find_faults(
+    columns: Iterable[str], text: Collection[str] = (), encoding: str = "UTF-8"
+) -> Iterator[tuple[pl.Expr, str]]:
     """Yield what makes a row unusable, in the order in which it is looked for; some ids may be text.
 
     Examples
@@ -228,8 +249,8 @@ def _find_faults(columns: Iterable[str], text: Collection[str] = ()) -> Iterator
         if name in columns:
             yield pl.col(name).is_null(), f"the {name} is missing"
         if name in text:
-            # What is not UTF-8 was read as this mark, so that ids that differ would become the same.
-            yield pl.col(name).str.contains("\ufffd", literal=True), f"the {name} is not UTF-8 text"
+            # What is no letter was read as this mark, so that ids that differ would become the same.
+            yield pl.col(name).str.contains("\ufffd", literal=True), f"the {name} is not {encoding} text"
             yield pl.col(name).str.contains("[\r\n]"), f"the {name} has a line break in it"
     if "place" not in columns:
         lat, lon = pl.col("lat"), pl.col("lon")

@@ -6,21 +6,41 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import polars as pl
+from polars.exceptions import PanicException
 
+from habitprint.databases import ENDINGS as DATABASES
+from habitprint.databases import is_address, query_address, without_password
+from habitprint.dialects import (
+    UTF_8,
+    Decimal,
+    Dialect,
+    Expected,
+    Format,
+    as_utf8,
+    find_dialect,
+    find_mark,
+    require_alike,
+)
 from habitprint.errors import InputError, first_few
 from habitprint.events.events import Events, OnBadRows, Reason
 from habitprint.events.frame import BLANK, NO_ID, SURPLUS, Reading, to_events
-from habitprint.inputs import reading, require_file
-from habitprint.tables import FIRST_BYTES, collect, find_label, refuse_wide, without_escape
+from habitprint.excel import ENDINGS as WORKBOOKS
+from habitprint.inputs import content_kind, reading, require_file
+from habitprint.tables import FIRST_BYTES, collect, find_label, open_table, refuse_wide, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
-UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+NUMBERS = ("lat", "lon", "seconds")  # what of an event is a number,
+DEGREES = ("lat", "lon")  # and which of them are never thousands
+ZONE_FAULT = "unable to parse time zone"  # of polars: a Parquet file whose times have an offset, such as +05:30
+ANY_ZONE = "POLARS_IGNORE_TIMEZONE_PARSE_ERROR"
 EMPTY = Reason("the line is empty", is_fault=False)
 TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
 
@@ -33,9 +53,19 @@ class Opened:
 
     frame: pl.LazyFrame
     against: tuple[tuple[pl.Expr, Reason], ...] = ()
+    dialect: Dialect | None = None
 
 
-Opener = Callable[[list[Path], Sequence[str] | None, Mapping[str, str]], Opened]
+@dataclass(frozen=True)
+class Asked:
+    """Hold what is said about files: the columns of those without a header, those that make events, the format."""
+
+    columns: Sequence[str] | None
+    wanted: Mapping[str, str]
+    format: Format
+
+
+Opener = Callable[[list[Path], Asked], Opened]
 
 
 def read_events(
@@ -50,17 +80,25 @@ def read_events(
     columns: Sequence[str] | None = None,
     time_zone: str = "UTC",
     time_format: str | Sequence[str] | None = None,
+    separator: str | None = None,
+    decimal: Decimal | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    sql: str | None = None,
     on_bad_rows: OnBadRows = "fail",
 ) -> Events:
-    r"""Open CSV, TSV, NDJSON or Parquet files of events; their rows are read when something is computed.
+    r"""Open files of events: CSV, TSV, NDJSON, Parquet, Excel, DuckDB, SQLite; or a database at an address.
 
-    The format is told by the ending of the name; ``.gz`` may follow. Ids in text files are text; in a Parquet file
-    they are what it says. Nothing is held in memory but what is computed from it.
+    The format is told by the ending of the name; ``.gz`` may follow that of a text file. Ids in text files are text;
+    elsewhere they are what the file says. Rows are read when something is computed, and nothing is held in memory but
+    what is computed from it; except that a sheet, or the result of a query, is. How text is written is
+    found from a sample of the file (see `habitprint.dialects`), and ``events.read_as.words`` says it.
 
     Parameters
     ----------
     path
-        A file, a pattern such as ``"calls/2012-*.csv.gz"``, or several of these.
+        A file, a pattern such as ``"calls/2012-*.csv.gz"``, or several of these; or an address such as
+        ``"postgresql://me@host/calls"``, with `sql`.
     user, time, place, lat, lon
         The names of the columns. An event has a place, or a position (which a `Grid` turns into a place).
     seconds
@@ -71,12 +109,19 @@ def read_events(
         Where clocks that say nothing of their zone stood, and where days and weeks begin.
     time_format
         How times are written (such as ``"%d.%m.%Y %H:%M"``), or the unit of numbers since 1970: ``"seconds"``,
-        ``"milliseconds"`` or ``"microseconds"``. None: found from the first rows, and refused if in doubt.
+        ``"milliseconds"`` or ``"microseconds"``. None: found from the rows, and refused if in doubt.
+    separator, decimal, encoding
+        Of a text file: what separates columns (``","``, ``";"``, a tab, ``"|"``), what stands before a fraction
+        (``"."``, ``","``), and the encoding by a name that Python knows. None: found from the file.
+    sheet
+        Of an Excel file (``pip install 'habitprint[excel]'``); None: the only one.
+    sql
+        The query that makes the table, of a database (``pip install 'habitprint[sql]'``); None: the only table of it.
     on_bad_rows
         ``"fail"``: rows that cannot be used stop the work, with their number by reason. ``"skip"``: they are
         counted and left out.
 
-    Lines of a text file with nothing in them are left out and counted. Bytes that are not UTF-8 make an id a fault (an
+    Lines of a text file with nothing in them are left out and counted. Bytes that are no letters make an id a fault (an
     NDJSON file with such bytes cannot be read), and so does a field beyond the last column. A Parquet file that says
     where its data comes from keeps saying so.
 
@@ -90,6 +135,10 @@ def read_events(
     ...     calls.usable.collect()["place"].to_list()
     ['12']
     """
+    asked = Format(separator, decimal, encoding, sheet, sql)
+    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
+    if is_address(path):
+        return to_events(query_address(str(path), sql).lazy(), reading, without_password(str(path)))
     files = find_files(path)
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1:
@@ -98,10 +147,9 @@ def read_events(
             why="one call reads files of one format",
             fix="read them apart, or narrow the pattern",
         )
-    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
-    opened, label = _opened(files, kinds.pop(), columns, reading.columns)
+    opened, label = _opened(files, kinds.pop(), Asked(columns, reading.columns, asked))
     source = _name(path) if label is None else f"{_name(path)} ({label})"
-    return to_events(opened.frame, reading, source, opened.against)
+    return to_events(opened.frame, replace(reading, dialect=opened.dialect), source, opened.against)
 
 
 def find_files(path: Paths) -> list[Path]:
@@ -137,7 +185,7 @@ def _name(path: Paths) -> str:
 def _kind(file: Path) -> str:
     endings = [ending.lower() for ending in file.suffixes]
     kind = endings[-2] if len(endings) > 1 and endings[-1] == ".gz" else "".join(endings[-1:])
-    if kind not in OPENERS or (kind == ".parquet" and endings[-1] == ".gz"):
+    if kind not in OPENERS or (kind not in TEXT and endings[-1] == ".gz"):
         raise InputError(
             f"cannot read {file}: the ending '{''.join(endings[-2:])}' is not known",
             why="the format of events is told by the ending of the name",
@@ -146,79 +194,125 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _opened(
-    files: list[Path], kind: str, columns: Sequence[str] | None, wanted: Mapping[str, str]
-) -> tuple[Opened, str | None]:
+def _opened(files: list[Path], kind: str, asked: Asked) -> tuple[Opened, str | None]:
+    for file in files:
+        found = content_kind(file)
+        if found is not None and file.suffix.lower() not in found.endings:
+            raise InputError(
+                f"cannot read {file}: {found.words}, though its name ends in '{file.suffix}'",
+                why="the format of events is told by the ending of the name",
+                fix=f"give it the ending that it should have, such as {found.endings[0]}",
+            )
     with reading(
         first_few(map(str, files), 1),
         why=f"its content is not that of a {kind} file, or it may not be opened",
-        fix="copy it again from where it came; times have a zone by its name, or none"
-        if kind == ".parquet"
-        else "look at its first lines: text files are UTF-8, CSV and TSV have a header unless columns are named",
+        fix="copy it again from where it came"
+        if kind not in TEXT
+        else "look at its first lines: CSV and TSV have a header unless columns are named; how text is written is "
+        "found, or told: --separator, --decimal, --encoding",
     ):
-        return OPENERS[kind](files, columns, wanted), find_label(files)
+        return OPENERS[kind](files, asked), find_label(files)
 
 
-def _look_at_first_lines(files: list[Path], separator: str = "") -> None:
-    """Raise `InputError` if a text file begins with the mark of UTF-16, or has more columns than any table has."""
+def _refuse_long_headers(files: list[Path], separator: str) -> None:
+    """Raise `InputError` if a text file has more columns than any table has."""
     for file in files:
         with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as content:
-            header = content.readline(FIRST_BYTES)
-        if separator:
-            refuse_wide(header, separator, file)
-        if header[:2] in UTF_16:
-            raise InputError(
-                f"cannot read {file}: it is UTF-16 text",
-                why="text files are read as UTF-8",
-                fix="save it as UTF-8, such as with: iconv -f UTF-16 -t UTF-8 OLD > NEW",
-            )
+            refuse_wide(content.readline(FIRST_BYTES), separator, file)
 
 
-def _separated(separator: str) -> Opener:
-    def scan(files: list[Path], names: Sequence[str] | None, *, has_header: bool) -> pl.LazyFrame:
-        return pl.scan_csv(
-            files,
-            separator=separator,
-            has_header=has_header,
-            schema=None if names is None else dict.fromkeys(names, pl.String),
-            infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
-            # A line with too few fields lacks some; one byte that is not UTF-8 must not end the reading.
-            missing_columns="insert",
-            extra_columns="ignore",
-            truncate_ragged_lines=True,
-            encoding="utf8-lossy",
-            glob=False,
-        )
+@contextmanager
+def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path] | list[IO[bytes]]]:
+    """Lend what is read: the files, or where one of them is not UTF-8, copies that are.
 
-    def open_text(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
-        _look_at_first_lines(files, separator)
+    A lazy frame that was made of the copies keeps them open by itself.
+    """
+    with ExitStack() as copies:
+        if all(encoding == UTF_8 for encoding in encodings):
+            yield files
+        else:
+            pairs = zip(files, encodings, strict=True)
+            yield [copies.enter_context(as_utf8(file, encoding)) for file, encoding in pairs]
+
+
+def _separated(usual: str) -> Opener:
+    def open_text(files: list[Path], asked: Asked) -> Opened:
+        columns, wanted = asked.columns, asked.wanted
         if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
             raise InputError(
                 f"columns={columns!r} is not a list of different names",
                 why="each column has a name of its own",
                 fix="write columns=['user', 'time', 'place']",
             )
-        has_header = columns is None
-        if has_header:
-            _refuse_other_headers(files, wanted, lambda file: scan([file], None, has_header=True))
-        names = scan(files, None, has_header=True).collect_schema().names() if columns is None else list(columns)
-        frame = scan(files, [*names, SURPLUS], has_header=has_header)
-        frame.collect_schema()
+        dialects = _dialects(files, usual, asked)
+        # Of files without any fraction nobody can tell the sign, and it does not matter.
+        dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
+        _refuse_long_headers(files, dialect.separator)
+        encodings = [one.encoding for one in dialects]
+        with _sources(files, encodings) as sources:
+            if columns is None:
+                alone = ([source] for source in sources)
+                headers = zip(files, (_scan_text(one, dialect, None) for one in alone), strict=True)
+                _refuse_other_headers(dict(headers), wanted)
+            names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
+            frame = _scan_text(sources, dialect, [*names, SURPLUS], has_header=columns is None)
+            frame.collect_schema()
         # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
         is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
         ids = {wanted[role] for role in ("user", "place") if wanted.get(role) in names}
         frame = frame.with_columns(without_escape(pl.col(column)).alias(column) for column in sorted(ids))
-        return Opened(frame, ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG)))
+        against = ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG))
+        told = " and ".join(dict.fromkeys(encodings))
+        return Opened(frame, against, replace(dialect, encoding=told))
 
     return open_text
 
 
-def _refuse_other_headers(files: list[Path], wanted: Mapping[str, str], scan: Callable[[Path], pl.LazyFrame]) -> None:
+def _scan_text(
+    sources: Sequence[Path] | Sequence[IO[bytes]],
+    dialect: Dialect,
+    names: Sequence[str] | None,
+    *,
+    has_header: bool = True,
+) -> pl.LazyFrame:
+    """Open text tables of one dialect lazily, all columns as text; without names, the first line has them."""
+    return pl.scan_csv(
+        list(sources),
+        separator=dialect.separator,
+        has_header=has_header,
+        skip_lines=dialect.n_before,
+        schema=None if names is None else dict.fromkeys(names, pl.String),
+        infer_schema=False,  # everything is text until somebody asks for a number: '007' stays '007'
+        # A line with too few fields lacks some; one byte that is no letter must not end the reading.
+        missing_columns="insert",
+        extra_columns="ignore",
+        truncate_ragged_lines=True,
+        encoding="utf8-lossy",
+        glob=False,
+    )
+
+
+def _dialects(files: list[Path], usual: str, asked: Asked) -> list[Dialect]:
+    """Return how each of some text files is written: all of them alike, but for the encoding."""
+    numbers = {role: asked.wanted[role] for role in NUMBERS if role in asked.wanted}
+    expected = Expected(
+        usual,
+        tuple(asked.wanted.values()),
+        None if asked.columns is None else tuple(asked.columns),
+        tuple(numbers.values()),
+        tuple(numbers[role] for role in DEGREES if role in numbers),
+    )
+    dialects = [find_dialect(file, asked.format, expected) for file in files]
+    require_alike(dialects, files)
+    return dialects
+
+
+def _refuse_other_headers(scans: Mapping[Path, pl.LazyFrame], wanted: Mapping[str, str]) -> None:
     """Raise `InputError` if a file is empty, or has no header with the columns that the first one has."""
-    in_first: list[str] = []
-    for file in files:
+    first, in_first = next(iter(scans)), list[str]()
+    for file, scan in scans.items():
         try:
-            names = scan(file).collect_schema().names()
+            names = scan.collect_schema().names()
         except pl.exceptions.NoDataError as error:
             raise InputError(
                 f"{file} is empty", why="a file of events has a header at least", fix="leave it out"
@@ -227,7 +321,7 @@ def _refuse_other_headers(files: list[Path], wanted: Mapping[str, str], scan: Ca
         lacking = [column for column in in_first if column not in names]
         if lacking:
             raise InputError(
-                f"{file} has no column {first_few(lacking)}, which {files[0]} has",
+                f"{file} has no column {first_few(lacking)}, which {first} has",
                 why=f"its first line, which should be its header, is {', '.join(map(repr, names))}",
                 fix="give every file the same header; or none, and name the columns: columns=… (--columns)",
             )
@@ -242,12 +336,15 @@ def _refuse_columns(columns: Sequence[str] | None, kind: str) -> None:
         )
 
 
-def _open_lines(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:
+def _open_lines(files: list[Path], asked: Asked) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
-    _refuse_columns(columns, "NDJSON")
-    _look_at_first_lines(files)
-    source = first_few(map(str, files), 1)
-    lines = pl.scan_lines(files, name=LINE, glob=False).select(pl.col(LINE).str.strip_prefix("\ufeff"))
+    _refuse_columns(asked.columns, "NDJSON")
+    wanted, source = asked.wanted, first_few(map(str, files), 1)
+    # JSON is UTF-8, or has the mark of UTF-16; nothing else is looked for.
+    encodings = [asked.format.encoding or find_mark(file) or UTF_8 for file in files]
+    with _sources(files, encodings) as sources:
+        lines = pl.scan_lines(sources, name=LINE, glob=False)
+    lines = lines.select(pl.col(LINE).str.strip_prefix("\ufeff"))
     is_blank = pl.col(LINE).str.strip_chars() == ""
     # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
     (sample,) = collect([lines.filter(~is_blank).head(SAMPLE)], source)
@@ -293,17 +390,42 @@ def _is_simple(name: str) -> bool:
     return not set(name) & set("'\\")
 
 
-def _open_parquet(files: list[Path], columns: Sequence[str] | None, wanted: Mapping[str, str]) -> Opened:  # noqa: ARG001
-    _refuse_columns(columns, "Parquet")
+def _open_parquet(files: list[Path], asked: Asked) -> Opened:
+    _refuse_columns(asked.columns, "Parquet")
     frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
-    frame.collect_schema()
+    try:
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, PanicException) as error:
+        if ZONE_FAULT not in str(error):
+            raise
+        # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called,
+        # and UTC is all that is made of them here.
+        os.environ[ANY_ZONE] = "1"
+        frame.collect_schema()
     return Opened(frame)
+
+
+def _open_whole(files: list[Path], asked: Asked) -> Opened:
+    """Read sheets, or tables of databases, into memory: they are not made to be read in pieces."""
+    _refuse_columns(asked.columns, files[0].suffix)
+    frames = [open_table(file, asked=asked.format).frame for file in files]
+    try:
+        return Opened(pl.concat(frames, how="vertical_relaxed").lazy())
+    except pl.exceptions.PolarsError as error:
+        raise InputError(
+            f"the tables in {first_few(map(str, files), 2)} have different columns",
+            why="they are read as one",
+            fix="read them apart, or give all of them the same columns",
+        ) from error
 
 
 OPENERS: dict[str, Opener] = {
     ".csv": _separated(","),
     ".tsv": _separated("\t"),
+    ".txt": _separated("\t"),
     ".ndjson": _open_lines,
     ".jsonl": _open_lines,
     ".parquet": _open_parquet,
+    **dict.fromkeys((*WORKBOOKS, *DATABASES), _open_whole),
 }
+TEXT = (".csv", ".tsv", ".txt", ".ndjson", ".jsonl")

@@ -27,8 +27,10 @@ LONG_DATES = ("%Y-%m-%d", "%Y/%m/%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%d-%m
 SHORT_DATES = ("%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d", "%y/%m/%d")
 DATES = LONG_DATES + SHORT_DATES
 CLOCKS = ("%H:%M:%S", "%H:%M:%S%.f", "%H:%M")
+HALF_CLOCKS = ("%I:%M:%S %p", "%I:%M %p")  # of twelve hours
 FORMATS = (
     *(f"{date}{gap}{clock}{zone}" for zone, date, clock, gap in product(("", "%#z"), DATES, CLOCKS, (" ", "T"))),
+    *(f"{date} {clock}" for date, clock in product(DATES, HALF_CLOCKS)),
     "%Y%m%d%H%M%S",
     *DATES,
 )
@@ -70,35 +72,74 @@ def time_text(column: str) -> pl.Expr:
     return pl.when(text.str.len_bytes() > 0).then(text)
 
 
-def to_instants(
+def find_time_formats(
     frame: pl.LazyFrame,
     column: str,
     kind: pl.DataType,
     time_format: str | Sequence[str] | None,
-    time_zone: str,
     source: str = "a frame",
-) -> pl.Expr:
-    """Return the expression that turns a column into moments in UTC; what cannot be read becomes null.
+) -> tuple[str, ...]:
+    """Return how the times of a column are written: formats of text or the unit of numbers; none for dates by type.
 
     Parameters
     ----------
     frame
-        Where the column is; its first values show the format if none is given.
+        Where the column is; its first values show the format if none is given, and where these leave a doubt about day
+        and month, all of them.
     column, kind
         The column's name and type.
     time_format
         How text is written (``"%d.%m.%Y %H:%M"``, or several such formats), or the unit of a number since 1970:
-        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``. None: found from
-        the first values, if they leave no doubt.
-    time_zone
-        Where clocks that say nothing of their zone stood. Times with an offset or a zone of their own keep it.
+        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``. None: found from the values, if they leave no doubt.
     source
         What the frame is called in messages.
 
     Examples
     --------
+    >>> frame = pl.LazyFrame({"when": ["09/04/2012 10:00"] * 5000 + ["13/04/2012 10:00"]})
+    >>> find_time_formats(frame, "when", pl.String(), None)
+    ('%d/%m/%Y %H:%M',)
+    """
+    if kind.is_temporal() or kind == pl.Null:
+        if kind == pl.Date or isinstance(kind, (pl.Datetime, pl.Null)):
+            return ()
+        raise _no_times(column, kind)
+    formats = (time_format,) if isinstance(time_format, str) else tuple(time_format or ())
+    is_text = _is_text(kind)
+    if kind.is_numeric() or (is_text and formats and formats[0] in UNITS):
+        if len(formats) != 1 or formats[0] not in UNITS:
+            raise _no_unit(column)
+        return formats
+    if not is_text:
+        raise _no_times(column, kind)
+    if not formats:
+        text = time_text(column)
+        (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
+        possible = _possible_formats(sample.to_series(), column)
+        if len(possible) > 1:
+            possible = _narrowed(frame, text, possible, column, source)
+        formats = possible
+    _refuse_unknown_formats(formats)
+    return formats
+
+
+def to_instants(column: str, kind: pl.DataType, formats: Sequence[str], time_zone: str) -> pl.Expr:
+    """Return the expression that turns a column into moments in UTC; what cannot be read becomes null.
+
+    Parameters
+    ----------
+    column, kind
+        The column's name and type.
+    formats
+        How its values are written, as `find_time_formats` says.
+    time_zone
+        Where clocks that say nothing of their zone stood. Times with an offset or a zone of their own keep it.
+
+    Examples
+    --------
     >>> frame = pl.LazyFrame({"when": ["2012-04-09 10:00:00"]})
-    >>> frame.select(to_instants(frame, "when", pl.String(), None, "Europe/Zurich")).collect().item().isoformat()
+    >>> instants = to_instants("when", pl.String(), ["%Y-%m-%d %H:%M:%S"], "Europe/Zurich")
+    >>> frame.select(instants).collect().item().isoformat()
     '2012-04-09T08:00:00+00:00'
     """
     values = pl.col(column)
@@ -108,24 +149,48 @@ def to_instants(
         return _from_date(values, time_zone)
     if kind == pl.Null:
         return values.cast(INSTANT)
-    formats = [time_format] if isinstance(time_format, str) else list(time_format or ())
-    is_text = kind == pl.String or isinstance(kind, (pl.Categorical, pl.Enum))
-    if kind.is_numeric() or (is_text and formats and formats[0] in UNITS):
-        if len(formats) != 1 or formats[0] not in UNITS:
-            raise _no_unit(column)
-        return _since_1970(time_text(column) if is_text else values, formats[0])
-    if not is_text:
-        raise InputError(
-            f"column '{column}' holds {kind} values, which are not times",
-            why="an event has a time",
-            fix="give a column of dates with times, text or numbers since 1970",
-        )
-    text = time_text(column)
-    if not formats:
-        (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
-        formats = [_find_format(sample.to_series(), column)]
-    _refuse_unknown_formats(formats)
+    text = time_text(column) if _is_text(kind) else values
+    if formats[0] in UNITS:
+        return _since_1970(text, formats[0])
     return pl.coalesce(*(_parsed(text, fmt, time_zone) for fmt in formats))
+
+
+def order_in_words(formats: Sequence[str]) -> str:
+    """Return in which order times name day, month and year, or what numbers count; nothing for dates by type.
+
+    Examples
+    --------
+    >>> [order_in_words([fmt]) for fmt in ("%d.%m.%Y %H:%M", "%m/%d/%Y", "%Y-%m-%d", "seconds")]
+    ['day first', 'month first', 'year first', 'seconds since 1970']
+    """
+    return " or ".join(dict.fromkeys(_order(fmt) for fmt in formats))
+
+
+def _order(fmt: str) -> str:
+    if fmt in UNITS or fmt == "%s":
+        return f"{fmt if fmt in UNITS else 'seconds'} since 1970"
+    places = {
+        name: min((fmt.find(code) for code in codes if code in fmt), default=len(fmt))
+        for name, codes in {
+            "day": ("%d", "%e"),
+            "month": ("%m", "%b", "%B", "%h", "%D", "%x", "%c"),
+            "year": ("%Y", "%y", "%F", "%+", "%C", "%G"),
+        }.items()
+    }
+    first = min(places, key=lambda name: places[name])
+    return f"{first} first" if places[first] < len(fmt) else fmt
+
+
+def _is_text(kind: pl.DataType) -> bool:
+    return kind == pl.String or isinstance(kind, (pl.Categorical, pl.Enum))
+
+
+def _no_times(column: str, kind: pl.DataType) -> InputError:
+    return InputError(
+        f"column '{column}' holds {kind} values, which are not times",
+        why="an event has a time",
+        fix="give a column of dates with times, text or numbers since 1970",
+    )
 
 
 def _no_unit(column: str) -> InputError:
@@ -136,13 +201,15 @@ def _no_unit(column: str) -> InputError:
     )
 
 
-def _find_format(sample: pl.Series, column: str) -> str:
-    """Return the one format in which all the times of a sample are written.
+def _possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
+    """Return the formats in which all the times of a sample are written, one for each meaning that they may have.
 
     Examples
     --------
-    >>> _find_format(pl.Series(["2012-04-09T10:00:00.5"]), "time")
-    '%Y-%m-%dT%H:%M:%S%.f'
+    >>> _possible_formats(pl.Series(["2012-04-09T10:00:00.5"]), "time")
+    ('%Y-%m-%dT%H:%M:%S%.f',)
+    >>> _possible_formats(pl.Series(["09/04/2012"]), "time")
+    ('%d/%m/%Y', '%m/%d/%Y')
     """
     frame = sample.alias("text").to_frame()
     read = frame.select(_parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in FORMATS)
@@ -154,11 +221,42 @@ def _find_format(sample: pl.Series, column: str) -> str:
     fitting = [fmt for fmt in FORMATS if read[fmt].null_count() == 0]
     if not fitting:
         raise _several_formats(sample, read, column)
-    _refuse_doubt(sample, read.select(fitting), column)
-    return fitting[0]
+    different: list[str] = []
+    for fmt in fitting:
+        if all((read[fmt] != read[other]).any() for other in different):
+            different.append(fmt)
+    return tuple(different)
 
 
-def _refuse_unknown_formats(formats: list[str]) -> None:
+def _narrowed(frame: pl.LazyFrame, text: pl.Expr, possible: Sequence[str], column: str, source: str) -> tuple[str, ...]:
+    """Return the one format of several that reads every time of a column that any of them reads, or ask."""
+    read = {fmt: _parsed(text, fmt, "UTC") for fmt in possible}
+    is_read = pl.any_horizontal(moments.is_not_null() for moments in read.values())
+    numbers = (
+        [(moments.is_null() & is_read).sum().alias(fmt) for fmt, moments in read.items()],
+        [text.filter(moments.is_null() & is_read).first().alias(fmt) for fmt, moments in read.items()],
+    )
+    unread, against = collect([frame.select(columns) for columns in numbers], source)
+    left = [fmt for fmt in possible if unread[fmt].item() == 0]
+    if len(left) == 1:
+        return tuple(left)
+    if not left:
+        one, other, *_ = sorted(possible, key=lambda fmt: int(unread[fmt].item()))
+        raise InputError(
+            f"the times of column '{column}' are written in several formats: {against[other].item()!r} is no {other}, "
+            f"and {against[one].item()!r} is no {one}",
+            why="then no value says which is its day, and which its month",
+            fix=f"name the one to use, then others count as bad rows: time_format={one!r} "
+            f"(on the command line: --time-format {shlex.quote(one)})",
+        )
+    (values,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
+    sample = values.to_series().alias("text")
+    raise _in_doubt(
+        sample, sample.to_frame().select(_parsed(pl.col("text"), fmt, "UTC").alias(fmt) for fmt in left), column
+    )
+
+
+def _refuse_unknown_formats(formats: Sequence[str]) -> None:
     """Raise `InputError` unless all formats can be read.
 
     Examples
@@ -198,16 +296,18 @@ def _unreadable(unread: pl.Series, column: str) -> InputError:
     )
 
 
-def _refuse_doubt(sample: pl.Series, read: pl.DataFrame, column: str) -> None:
-    best, *others = read.columns
-    for other in others:
-        differs = read[best] != read[other]
-        if differs.any():
-            raise InputError(
-                f"column '{column}' can be read in two ways: {sample.filter(differs)[0]!r} as {best} or as {other}",
-                why="day, month or year would be mixed up",
-                fix=f"say which: time_format={best!r} (on the command line: --time-format {shlex.quote(best)})",
-            )
+def _in_doubt(sample: pl.Series, read: pl.DataFrame, column: str) -> InputError:
+    best, other, *_ = read.columns
+    differs = (read[best] != read[other]).fill_null(value=False)
+    shown = sample.filter(differs)[0]
+    days = {fmt: read[fmt].filter(differs)[0] for fmt in (best, other)}
+    readings = " or ".join(f"{day.day} {day:%B %Y} ({fmt})" for fmt, day in days.items())
+    ways = " or ".join(f"--time-format {shlex.quote(fmt)}" for fmt in (best, other))
+    return InputError(
+        f"column '{column}' can be read in two ways: {shown!r} as {readings}",
+        why="no value of the whole column tells day, month and year apart, and they would be mixed up",
+        fix=f"say which: time_format={best!r} or time_format={other!r} (on the command line: {ways})",
+    )
 
 
 def _several_formats(sample: pl.Series, read: pl.DataFrame, column: str) -> InputError:

@@ -1,0 +1,210 @@
+"""Read the result of a query as a table: of a DuckDB or SQLite file, or of a database at an address."""
+
+import importlib.util
+import re
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import polars as pl
+
+from habitprint.errors import InputError, first_few
+from habitprint.inputs import reading
+
+ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
+SQLITE = b"SQLite format 3\x00"
+ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]+://", re.IGNORECASE)
+PASSWORD = re.compile(r"(?<=://)([^/@\s]*:)[^/\s]*(?=@)")
+SECRETS = re.compile(r"((?:password|passwd|pwd|token|secret|key)[^=&]*=)[^&]*", re.IGNORECASE)
+INSTALL = "pip install 'habitprint[sql]'"
+# A file of somebody else's may hold a view that reads other files, or the network; a table needs neither.
+LOCKED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+}
+TABLES = "select table_name from information_schema.tables order by table_name"
+SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
+ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
+
+
+class _Engine(Protocol):
+    """Hold what is used of an engine of SQLAlchemy."""
+
+    def connect(self) -> Any: ...
+    def dispose(self) -> None: ...
+
+
+def is_address(text: object) -> bool:
+    """Return whether a text is the address of a database, and no name of a file.
+
+    Examples
+    --------
+    >>> is_address("postgresql://me@host/calls"), is_address("calls.csv")
+    (True, False)
+    """
+    return isinstance(text, str) and ADDRESS.match(text) is not None
+
+
+def without_password(address: str) -> str:
+    """Return an address as it may be shown.
+
+    Examples
+    --------
+    >>> without_password("postgresql://me:secret@host/calls?sslpassword=x")
+    'postgresql://me:…@host/calls?sslpassword=…'
+    """
+    return SECRETS.sub(r"\1…", PASSWORD.sub(r"\1…", address))
+
+
+def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
+    """Return the result of a query on a DuckDB or SQLite file, which is only read; without one, its only table.
+
+    Which of the two it is, the first bytes say.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "calls.sqlite"
+    ...     with sqlite3.connect(file) as connection:
+    ...         _ = connection.execute("create table calls (user text, place int)")
+    ...         _ = connection.execute("insert into calls values ('Jill', 7)")
+    ...     connection.close()
+    ...     query_file(file).rows()
+    [('Jill', 7)]
+    """
+    with path.open("rb") as content:
+        is_sqlite = content.read(len(SQLITE)) == SQLITE
+    return _query_sqlite(path, sql) if is_sqlite else _query_duckdb(path, sql)
+
+
+def query_address(address: str, sql: str | None) -> pl.DataFrame:
+    """Return the result of a query on a database at an address: by ADBC, where its driver is installed, or SQLAlchemy.
+
+    Examples
+    --------
+    >>> query_address("postgresql://me@host/calls", None)
+    Traceback (most recent call last):
+    habitprint.errors.InputError: postgresql://me@host/calls: which table?
+      why: an address names a database, and a query makes a table of it
+      fix: add --sql "select … from …" (sql='…' in Python)
+    """
+    shown = without_password(address)
+    if sql is None:
+        raise InputError(
+            f"{shown}: which table?",
+            why="an address names a database, and a query makes a table of it",
+            fix="add --sql \"select … from …\" (sql='…' in Python)",
+        )
+    scheme = address.partition(":")[0].lower()
+    driver = ADBC.get(scheme)
+    if driver is not None and importlib.util.find_spec(driver) is not None:
+        return _queried(shown, sql, lambda: pl.read_database_uri(sql, address, engine="adbc"), address)
+    if importlib.util.find_spec("sqlalchemy") is None:
+        raise InputError(
+            f"cannot read {shown}: neither SQLAlchemy nor an ADBC driver is installed",
+            why="they speak with databases",
+            fix=f"{INSTALL}, and the driver of your database",
+        )
+    return _queried(shown, sql, lambda: _by_sqlalchemy(address, sql), address)
+
+
+def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
+    import sqlalchemy  # noqa: PLC0415 - an extra
+
+    engine: _Engine = sqlalchemy.create_engine(address)
+    try:
+        with engine.connect() as connection:
+            return pl.read_database(sql, connection, infer_schema_length=None)
+    finally:
+        engine.dispose()
+
+
+def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: str = "") -> pl.DataFrame:
+    """Return what a query gives; whatever a driver says of it becomes a message, without the password."""
+    try:
+        with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
+            return query()
+    except InputError as error:
+        raise InputError(
+            error.what.replace(address, shown) if address else error.what, why=error.why, fix=error.fix
+        ) from None
+
+
+def _only(path: Path, tables: list[str]) -> str:
+    """Return the query for the only table of a file."""
+    if len(tables) != 1:
+        listed = f"several tables: {first_few(tables)}" if tables else "no table"
+        example = f'--sql "select * from {tables[0]}"' if tables else "another file"  # noqa: S608 - only shown
+        raise InputError(
+            f"{path} has {listed}", why="one of them is read, or what a query makes of them", fix=f"give {example}"
+        )
+    return 'select * from "' + tables[0].replace('"', '""') + '"'  # noqa: S608 - quoted
+
+
+def _query_sqlite(path: Path, sql: str | None) -> pl.DataFrame:
+    why, fix = "it is not a complete SQLite file", "copy it again from where it came"
+    with reading(path, why=why, fix=fix):
+        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    try:
+        with reading(path, why=why, fix=fix):
+            connection.execute("pragma trusted_schema = off")
+            tables = [name for (name,) in connection.execute(SQLITE_TABLES)]
+        query = sql or _only(path, tables)
+        return _queried(str(path), query, lambda: _rows_of(connection, query))
+    finally:
+        connection.close()
+
+
+def _rows_of(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
+    """Return the rows of a query on SQLite, whose columns hold what they like: one of numbers and text becomes text."""
+    cursor = connection.execute(query)
+    names = [name for name, *_ in cursor.description or ()]
+    columns = zip(*rows, strict=True) if (rows := cursor.fetchall()) else [()] * len(names)
+    return pl.DataFrame(
+        [_to_series(name, list(values)) for name, values in zip(_distinct(names), columns, strict=True)]
+    )
+
+
+def _distinct(names: list[str]) -> list[str]:
+    """Return the names, with those that come again marked as in a CSV file."""
+    seen: dict[str, int] = {}
+    distinct = []
+    for name in names:
+        n = seen.get(name, 0)
+        distinct.append(name if n == 0 else f"{name}_duplicated_{n - 1}")
+        seen[name] = n + 1
+    return distinct
+
+
+def _to_series(name: str, values: list[object]) -> pl.Series:
+    kinds = {type(value) for value in values if value is not None}
+    if kinds <= {int, float} and kinds:
+        return pl.Series(name, values, dtype=pl.Float64 if float in kinds else pl.Int64, strict=False)
+    if kinds <= {bytes} and kinds:
+        return pl.Series(name, values, dtype=pl.Binary)
+    text = [value if value is None or isinstance(value, str) else str(value) for value in values]
+    return pl.Series(name, text, dtype=pl.String)
+
+
+def _query_duckdb(path: Path, sql: str | None) -> pl.DataFrame:
+    try:
+        import duckdb  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"cannot read {path}: duckdb is not installed",
+            why="the file does not begin like one of SQLite, and duckdb reads DuckDB files",
+            fix=INSTALL,
+        ) from error
+    why, fix = "it is not a complete DuckDB file, or another program writes to it", "close that program, or copy it"
+    with reading(path, why=why, fix=fix):
+        connection = duckdb.connect(str(path), read_only=True, config=LOCKED)
+    try:
+        with reading(path, why=why, fix=fix):
+            tables = [name for (name,) in connection.execute(TABLES).fetchall()]
+        query = sql or _only(path, tables)
+        return _queried(str(path), query, lambda: connection.sql(query).pl())
+    finally:
+        connection.close()

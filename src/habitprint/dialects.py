@@ -1,0 +1,377 @@
+"""How a table is written: what separates its columns, which decimal sign, which encoding; found, told, and checked."""
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, get_args
+
+from habitprint.errors import InputError, first_few, require_option
+
+Decimal = Literal[".", ","]
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
+DECIMALS = {".": "decimal point", ",": "decimal comma"}
+UTF_8, CP1252 = "utf-8", "cp1252"
+MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+HEAD = 2 << 20  # bytes at the beginning of a file that are looked at,
+N_PIECES, PIECE = 32, 128 << 10  # and of a longer one so many pieces from all over it
+LINES_OF_HEAD, LINES_OF_PIECE = 1000, 50
+MANY_ZEROS = 0.3  # of the bytes in one half of UTF-16 text
+COPIED = 1 << 20  # bytes at a time
+LONGEST_FIELD = 1 << 24
+SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # what Excel writes before a header, and reads
+NUMBER_WITH = {".": re.compile(r"[-+]?\d*\.\d+"), ",": re.compile(r"[-+]?\d*,\d+")}
+# One sign and three digits after it: a fraction, or thousands.
+LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
+
+
+@dataclass(frozen=True)
+class Format:
+    """Hold what is said about how a file is written; what is None is found from the file.
+
+    Parameters
+    ----------
+    separator
+        Of columns in a text file: ``","``, ``";"``, a tab or ``"|"``, or their names.
+    decimal
+        What stands before the fraction of a number in a text file: ``"."`` or ``","``.
+    encoding
+        Of a text file, by a name that Python knows.
+    sheet
+        Of an Excel file.
+    sql
+        The query that makes the table, of a database.
+
+    Examples
+    --------
+    >>> Format(separator="semicolon").separator
+    ';'
+    >>> Format(encoding="ansi-ish")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: there is no encoding 'ansi-ish'
+      why: it says which letters the bytes of a text file are
+      fix: use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows
+    """
+
+    separator: str | None = None
+    decimal: Decimal | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    sql: str | None = None
+
+    def __post_init__(self) -> None:
+        named = {name: mark for mark, name in SEPARATORS.items()} | {"\\t": "\t"}
+        if self.separator is not None:
+            object.__setattr__(self, "separator", named.get(self.separator, self.separator))
+            require_option("separator", self.separator, [*SEPARATORS, *SEPARATORS.values()])
+        if self.decimal is not None:
+            require_option("decimal", self.decimal, get_args(Decimal))
+        if self.encoding is not None:
+            try:
+                b"a".decode(self.encoding, "ignore")
+            except (LookupError, ValueError, TypeError) as error:
+                raise InputError(
+                    f"there is no encoding {self.encoding!r}",
+                    why="it says which letters the bytes of a text file are",
+                    fix="use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows",
+                ) from error
+
+
+AS_FOUND = Format()
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """Hold how a text table is written.
+
+    Parameters
+    ----------
+    separator, decimal, encoding
+        See `Format`.
+    n_before
+        Lines before the header: one, where Excel was told the separator in it.
+
+    Examples
+    --------
+    >>> Dialect(";", ",", "cp1252").words
+    'semicolon, decimal comma, cp1252'
+    """
+
+    separator: str = ","
+    decimal: Decimal = "."
+    encoding: str = UTF_8
+    n_before: int = 0
+
+    @property
+    def words(self) -> str:
+        """Return it in words."""
+        return f"{SEPARATORS[self.separator]}, {DECIMALS[self.decimal]}, {self.encoding_name}"
+
+    @property
+    def encoding_name(self) -> str:
+        """Return the encoding as people write it."""
+        return "UTF-8" if self.encoding == UTF_8 else self.encoding
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Hold what is known of a text table before it is looked at.
+
+    Parameters
+    ----------
+    usual
+        What separates columns, unless the file shows something else.
+    columns
+        The names that somebody will ask for: a separator that makes them is the right one.
+    names
+        All columns of a file without a header; None where there is one.
+    numbers
+        Those of the columns that hold numbers.
+    degrees
+        Those of the numbers that are never thousands.
+
+    Examples
+    --------
+    >>> Expected(columns=("user", "lat"), numbers=("lat",), degrees=("lat",)).usual
+    ','
+    """
+
+    usual: str = ","
+    columns: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    numbers: tuple[str, ...] = ()
+    degrees: tuple[str, ...] = ()
+
+
+def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None = None) -> Dialect:
+    r"""Return how a text table is written, from a sample of its bytes and from what is said about it.
+
+    The separator is the one that makes most of the expected columns, or else lines of equally many fields. The decimal
+    sign is the one that the numbers have; where it could as well be that of thousands, it is asked for. Bytes that are
+    not UTF-8 are taken for cp1252 if they outnumber the letters that are. What the sample does not show is
+    seen while the file is read: a number with the other sign, or a letter that does not exist, is a bad row.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "points.csv"
+    ...     _ = file.write_bytes("user;lat\nJosé;39,98\n".encode("cp1252"))
+    ...     find_dialect(file, expected=Expected(columns=("user", "lat"), numbers=("lat",)))
+    Dialect(separator=';', decimal=',', encoding='cp1252', n_before=0)
+    """
+    expected = expected or Expected()
+    pieces = _pieces(path)
+    encoding = asked.encoding or _encoding(pieces)
+    head, *others = (piece.decode(encoding, "replace") for piece in pieces)
+    head = head.removeprefix("\ufeff")
+    first, _, rest = head.partition("\n")
+    told = SEP_LINE.fullmatch(first.rstrip("\r"))
+    n_before = int(told is not None and told[1] in SEPARATORS)
+    body = rest if n_before else head
+    separator = asked.separator or (told[1] if told and n_before else _separator(body, expected))
+    decimal = asked.decimal
+    if decimal is None and expected.numbers:
+        decimal = _decimal(body, others, separator, expected, path)
+    return Dialect(separator, decimal or ".", encoding, n_before)
+
+
+def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
+    """Raise `InputError` unless several files are written alike; their encodings may differ.
+
+    Examples
+    --------
+    >>> require_alike([Dialect(";"), Dialect(",")], [Path("a.csv"), Path("b.csv")])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: the files are not written alike: a.csv (semicolon, decimal point, UTF-8), but ...
+      why: the columns of all are read in the same way
+      fix: read them apart, or say how all are written: --separator, --decimal (separator=…, decimal=… in Python)
+    """
+    for file, dialect in zip(files, dialects, strict=True):
+        if (dialect.separator, dialect.n_before) != (dialects[0].separator, dialects[0].n_before):
+            raise InputError(
+                f"the files are not written alike: {files[0]} ({dialects[0].words}), but {file} ({dialect.words})",
+                why="the columns of all are read in the same way",
+                fix="read them apart, or say how all are written: --separator, --decimal "
+                "(separator=…, decimal=… in Python)",
+            )
+
+
+def as_utf8(path: Path, encoding: str, *, errors: Literal["strict", "replace"] = "replace") -> IO[bytes]:
+    r"""Return the content of a text file as UTF-8: a copy that has no name, and is gone when nobody reads it any more.
+
+    What cannot be decoded becomes the mark of that, U+FFFD, or is an error.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     _ = file.write("José\n".encode("cp1252"))
+    ...     file.flush()
+    ...     with as_utf8(Path(file.name), "cp1252") as copy:
+    ...         copy.read().decode()
+    'José\n'
+    """
+    decoder = codecs.getincrementaldecoder(encoding)(errors)
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked for it closes it
+    try:
+        with _opened(path) as content:
+            while chunk := content.read(COPIED):
+                # Half of a letter, alone, is no UTF-8, and must not become something that looks like a letter.
+                copy.write(decoder.decode(chunk).encode(UTF_8, "surrogatepass"))
+            copy.write(decoder.decode(b"", final=True).encode(UTF_8, "surrogatepass"))
+        copy.seek(0)
+    except BaseException:
+        copy.close()
+        raise
+    return copy
+
+
+def find_mark(path: Path) -> str | None:
+    """Return the encoding that the mark at the beginning of a text file says; None where there is none.
+
+    Examples
+    --------
+    >>> find_mark(Path(__file__)) is None
+    True
+    """
+    with _opened(path) as content:
+        return _marked(content.read(max(map(len, MARKS))))
+
+
+def _marked(begin: bytes) -> str | None:
+    return next((encoding for mark, encoding in MARKS.items() if begin.startswith(mark)), None)
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _pieces(path: Path) -> list[bytes]:
+    """Return the beginning of a file, and of a longer one pieces from all over it, cut at the ends of lines."""
+    with _opened(path) as content:
+        pieces = [content.read(HEAD)]
+        size = 0 if path.suffix.lower() == ".gz" else path.stat().st_size
+        # A compressed file would have to be read to the end for them.
+        for number in range(1, N_PIECES + 1) if size > HEAD + N_PIECES * PIECE else ():
+            content.seek(HEAD + (size - HEAD - PIECE) * number // N_PIECES)
+            pieces.append(content.read(PIECE))
+        if HEAD < size <= HEAD + N_PIECES * PIECE:
+            pieces.append(content.read())
+    head, *others = pieces
+    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
+    return [whole, *(piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1] for piece in others)]
+
+
+def _encoding(pieces: Sequence[bytes]) -> str:
+    r"""Return the encoding of text.
+
+    Examples
+    --------
+    >>> [_encoding([text]) for text in (b"a", "é".encode(), "é".encode("cp1252"), "user".encode("utf-16-le"))]
+    ['utf-8', 'utf-8', 'cp1252', 'utf-16-le']
+    """
+    head = pieces[0]
+    marked = _marked(head)
+    if marked is not None:
+        return marked
+    begin = head[:1000]
+    half = len(begin) // 2
+    zeros = [begin[first::2].count(0) for first in (0, 1)]
+    if half and max(zeros) > MANY_ZEROS * half > 10 * min(zeros):
+        return "utf-16-le" if zeros[1] > zeros[0] else "utf-16-be"
+    n_letters = n_broken = 0
+    for piece in pieces:
+        if not piece.isascii():
+            text = piece.decode(UTF_8, "replace")
+            broken = text.count("\ufffd")
+            n_broken += broken - piece.count("\ufffd".encode())
+            n_letters += len(text) - len(text.encode("ascii", "ignore")) - broken
+    if n_broken <= n_letters:
+        return UTF_8
+    try:
+        for piece in pieces:
+            piece.decode(CP1252)
+    except UnicodeDecodeError:  # neither: then what cannot be read is told row by row
+        return UTF_8
+    return CP1252
+
+
+def _rows(text: str, separator: str, n: int) -> list[list[str]]:
+    """Return the first rows of text as Python reads them."""
+    csv.field_size_limit(LONGEST_FIELD)
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
+            if any(row):
+                rows.append(row)
+            if len(rows) == n:
+                break
+    except csv.Error:
+        pass  # whatever was read until there has to do
+    return rows
+
+
+def _separator(body: str, expected: Expected) -> str:
+    r"""Return what separates the columns of text.
+
+    Examples
+    --------
+    >>> _separator("user;time\na;1,5\n", Expected(columns=("user", "time")))
+    ';'
+    """
+
+    def merit(separator: str) -> tuple[int, float, bool, int]:
+        rows = _rows(body, separator, LINES_OF_HEAD)
+        header = rows[0] if rows else []
+        n_columns = len(header) if expected.names is None else len(expected.names)
+        found = len(set(expected.columns) & {name.strip() for name in header}) if expected.names is None else 0
+        fitting = sum(len(row) == n_columns for row in rows) / max(len(rows), 1)
+        # Where every line is one field, nothing was separated.
+        is_apart = n_columns > 1 and len(header) > 1
+        return found, fitting if is_apart else 0.0, separator == expected.usual, n_columns if is_apart else 0
+
+    return max(SEPARATORS, key=merit)
+
+
+def _decimal(body: str, others: Iterable[str], separator: str, expected: Expected, path: Path) -> Decimal:
+    """Return the decimal sign of the numbers of a table; a point, if none of them has any."""
+    rows = _rows(body, separator, LINES_OF_HEAD)
+    header = list(expected.names) if expected.names is not None else (rows.pop(0) if rows else [])
+    rows += [row for text in others for row in _rows(text, separator, LINES_OF_PIECE)]
+    where = {name: at for at, name in enumerate(header) if name in expected.numbers}
+    values = {name: [row[at].strip() for row in rows if at < len(row)] for name, at in where.items()}
+    with_sign = {
+        sign: [value for each in values.values() for value in each if pattern.fullmatch(value)]
+        for sign, pattern in NUMBER_WITH.items()
+    }
+    points, commas = with_sign["."], with_sign[","]
+    if points and commas:
+        raise InputError(
+            f"{path}: numbers are written in two ways: {points[0]!r} and {commas[0]!r}",
+            why="it is not said whether the comma, or the point, is of thousands",
+            fix="say which sign stands before a fraction: --decimal , or --decimal . (decimal='…' in Python); then "
+            "numbers with the other count as bad rows",
+        )
+    sign: Decimal = "," if commas else "."
+    signed = commas or points
+    told = [
+        value for name, each in values.items() if name in expected.degrees for value in each if value in set(signed)
+    ]
+    # Of a plain comma file a point is what it always was.
+    if signed and not told and (commas or separator != ",") and all(map(LIKE_THOUSANDS.fullmatch, signed)):
+        value = signed[0]
+        as_fraction, as_thousands = value.replace(",", "."), re.sub("[.,]", "", value)
+        raise InputError(
+            f"{path}: numbers can be read in two ways: {value!r} as {as_fraction} or as {as_thousands}",
+            why=f"the sign may be that of a fraction or of thousands, in all of {first_few(signed, 3)}",
+            fix=f"say that it is of a fraction: --decimal {sign} (decimal={sign!r} in Python); or write thousands "
+            "without a sign",
+        )
+    return sign

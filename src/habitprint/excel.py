@@ -1,0 +1,68 @@
+"""Read a sheet of an Excel file as a table."""
+
+from pathlib import Path
+
+import polars as pl
+
+from habitprint.errors import InputError, first_few
+
+ENDINGS = (".xlsx", ".xls", ".ods")
+INSTALL = "pip install 'habitprint[excel]'; or save the sheet as CSV"
+
+
+def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
+    """Return a sheet of an Excel file: the one that is named, or the only one that there is.
+
+    Columns have the types of their cells; where these differ, they are text. Numbers of ids that Excel keeps with a
+    fraction of zero are whole numbers again.
+
+    Examples
+    --------
+    >>> read_sheet(Path("nowhere.xlsx"))
+    Traceback (most recent call last):
+    FileNotFoundError: ...nowhere.xlsx...
+    """
+    try:
+        import fastexcel  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError as error:
+        raise InputError(
+            f"cannot read {path}: fastexcel is not installed", why="it reads Excel files", fix=INSTALL
+        ) from error
+    if not path.exists():
+        raise FileNotFoundError(path)
+    workbook = fastexcel.read_excel(path)
+    names = workbook.sheet_names
+    if sheet is None and len(names) > 1:
+        raise InputError(
+            f"{path} has several sheets: {first_few(names)}",
+            why="one of them is the table",
+            fix=f"say which: --sheet {names[0]!r} (sheet={names[0]!r} in Python)",
+        )
+    if sheet is not None and sheet not in names:
+        raise InputError(
+            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="name one of these: --sheet"
+        )
+    found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
+    frame = found.to_polars()
+    if not isinstance(frame, pl.DataFrame) or frame.width == 0:
+        raise InputError(f"{path}: the sheet is empty", why="a table has a header at least", fix="give another sheet")
+    # A row without a value is what is left of a format, or of something deleted.
+    frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
+    return frame.with_columns(_whole_where_all_are(frame[name]) for name in frame.columns)
+
+
+def _whole_where_all_are(values: pl.Series) -> pl.Series:
+    """Return numbers as integers, if all of them are whole: Excel has no integers.
+
+    Examples
+    --------
+    >>> _whole_where_all_are(pl.Series([1.0, None])).to_list(), _whole_where_all_are(pl.Series([1.5])).to_list()
+    ([1, None], [1.5])
+    """
+    if not values.dtype.is_float():
+        return values
+    whole = values.cast(pl.Int64, strict=False)
+    is_whole = (whole.cast(pl.Float64) == values).fill_null(
+        value=True
+    ).all() and whole.null_count() == values.null_count()
+    return whole if is_whole else values
