@@ -27,6 +27,12 @@ ARGUMENTS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep nothing in the cache folder of whoever runs the tests."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
 @pytest.fixture
 def town(tmp_path: Path) -> tuple[str, str]:
     """Return the names of two tables of histograms, released and known."""

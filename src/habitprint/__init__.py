@@ -20,7 +20,7 @@ from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.calibration import Calibration, LikelyPairs
-from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning
+from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning, WideTableWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
@@ -202,6 +202,7 @@ __all__ = [
     "UnknownPlaceWarning",
     "View",
     "Weight",
+    "WideTableWarning",
     "add_noise",
     "align",
     "audit",

@@ -1,5 +1,8 @@
 """Which counts may enter a histogram, and how a long table becomes a sparse matrix of them."""
 
+import shlex
+import warnings
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -7,11 +10,15 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import SparseMatrix
-from habitprint.errors import InputError, first_few, require_option
+from habitprint.dialects import DECIMALS, Decimal
+from habitprint.errors import InputError, WideTableWarning, first_few, require_option
 from habitprint.ids import to_ids
-from habitprint.tables import require_columns, to_frame
+from habitprint.tables import require_columns, to_frame, with_point
 
 Duplicates = Literal["error", "sum"]
+
+COLUMNS = ("user", "place", "count")  # of a table of histograms, as habitprint writes it
+FEWEST_PLACES = 3  # columns of numbers that make a wide table
 
 # Whole numbers are exact in a float up to here, so that equal shares are equal to the last bit.
 LARGEST_TOTAL = 2.0**53
@@ -21,9 +28,9 @@ SMALLEST_SHARE = 1e-150
 
 
 def counts_from_table(
-    table: Any, user: str, place: str, count: str, duplicates: Duplicates
+    table: Any, user: str, place: str, count: str, duplicates: Duplicates, *, decimal: Decimal = "."
 ) -> tuple[SparseMatrix, pl.Series, pl.Series]:
-    """Return counts, users and places of a long table; users and places in ascending order.
+    """Return counts, users and places of a long table, or of a wide one; users and places in ascending order.
 
     Examples
     --------
@@ -35,7 +42,9 @@ def counts_from_table(
     """
     require_option("duplicates", duplicates, get_args(Duplicates))
     frame = to_frame(table)
-    require_columns(frame, [user, place, count], source="the table")
+    if (place, count) == COLUMNS[1:] and is_wide(frame, user, decimal):
+        frame = _to_long(frame, user, decimal)
+    require_columns(frame, [user, place, count], source="the table", advise=_advise(user, place, count))
     if frame.height == 0:
         raise InputError(
             "the table is empty",
@@ -46,7 +55,7 @@ def counts_from_table(
         {
             "user": to_ids(frame[user], user),
             "place": to_ids(frame[place], place),
-            "count": _to_numbers(frame[count], count),
+            "count": _to_numbers(frame[count], count, decimal),
         }
     )
     _refuse_impossible(long, count)
@@ -77,7 +86,75 @@ def counts_from_table(
     return sparse.csr_array(entries, shape=(users.len(), places.len())), users, places
 
 
-def _to_numbers(values: pl.Series, column: str) -> pl.Series:
+def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> bool:
+    """Return whether a table is wide: a row for each user, and a column of numbers for each of three places or more.
+
+    With two such columns it could as well be a long table whose columns have other names, and nobody guesses.
+
+    Examples
+    --------
+    >>> is_wide(pl.DataFrame({"user": ["a"], "dorm": [1], "gym": [None], "bar": ["2"]}))
+    True
+    >>> is_wide(pl.DataFrame({"user": ["a", "a"], "dorm": [1, 2], "gym": [0, 1], "bar": [2, 3]}))
+    False
+    """
+    others = [name for name in frame.columns if name != user]
+    if user not in frame.columns or {"place", "count"} & set(others) or len(others) < FEWEST_PLACES:
+        return False
+    if frame[user].is_duplicated().any() or frame[user].null_count():
+        return False
+    kinds = frame.schema
+    if not all(kinds[name].is_numeric() or kinds[name] in (pl.String, pl.Null) for name in others):
+        return False
+    text = [name for name in others if kinds[name] == pl.String]
+    numbers = frame.select(
+        (_spelled(pl.col(name), decimal).cast(pl.Float64, strict=False).is_null() & _is_filled(name)).any()
+        for name in text
+    )
+    return not any(numbers.row(0)) if text else True
+
+
+def _spelled(text: pl.Expr, decimal: Decimal) -> pl.Expr:
+    return with_point(text.str.strip_chars(), decimal)
+
+
+def _is_filled(name: str) -> pl.Expr:
+    return pl.col(name).str.strip_chars().str.len_bytes() > 0
+
+
+def _to_long(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame:
+    """Return a wide table as a long one; a cell with nothing in it says the same as a zero."""
+    others = [name for name in frame.columns if name != user]
+    warnings.warn(
+        f"a wide table: a row for each user, and a column for each of {len(others):,} places ({first_few(others, 3)})",
+        WideTableWarning,
+        stacklevel=4,
+    )
+    text = [name for name in others if frame.schema[name] == pl.String]
+    zeros = frame.with_columns(
+        pl.when(_is_filled(name)).then(pl.col(name)).otherwise(pl.lit("0")).alias(name) for name in text
+    )
+    numbers = zeros.with_columns(_to_numbers(zeros[name], name, decimal) for name in text)
+    long = numbers.unpivot(others, index=user, variable_name="place", value_name="count")
+    return long.with_columns(pl.col("count").fill_null(0))
+
+
+def _advise(user: str, place: str, count: str) -> Callable[[Mapping[str, str | None]], str]:
+    """Return what says how columns of a table of counts are named, from those that look like the missing ones."""
+    options = {user: "user", place: "place", count: "count"}
+
+    def advise(meant: Mapping[str, str | None]) -> str:
+        in_shell = " ".join(
+            f"--{options[column]} {shlex.quote(name) if name else '…'}" for column, name in meant.items()
+        )
+        in_python = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
+        renames = "; ".join(f"rename '{name}' to '{column}'" for column, name in meant.items() if name)
+        return f"{renames or 'rename the columns'}; or name them: {in_shell} ({in_python} in Python)"
+
+    return advise
+
+
+def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Series:
     """Return counts as int64 where all are whole numbers by type or by spelling, else as float64."""
     if values.dtype.is_integer() and values.cast(pl.Int64, strict=False).null_count() == values.null_count():
         return values.cast(pl.Int64)
@@ -85,7 +162,7 @@ def _to_numbers(values: pl.Series, column: str) -> pl.Series:
         return values.cast(pl.Float64)
     fault = f"holds {values.dtype} values, which are not numbers"
     if values.dtype == pl.String:
-        spelled = values.str.strip_chars()
+        spelled = values.to_frame("text").select(_spelled(pl.col("text"), decimal)).to_series()
         whole = spelled.cast(pl.Int64, strict=False)
         numbers = whole if whole.null_count() == 0 else spelled.cast(pl.Float64, strict=False)
         wrong = values.filter(numbers.is_null() & values.is_not_null())
@@ -95,7 +172,7 @@ def _to_numbers(values: pl.Series, column: str) -> pl.Series:
     raise InputError(
         f"column '{column}' {fault}",
         why="a count says how often a user was at a place",
-        fix="give numbers with a decimal point and no thousands separator",
+        fix=f"give numbers with a {DECIMALS[decimal]} and no thousands separator; --decimal says which sign it is",
     )
 
 

@@ -19,7 +19,7 @@ PASSWORD = re.compile(r"(?<=://)([^/@\s]*:)[^/\s]*(?=@)")
 SECRETS = re.compile(r"((?:password|passwd|pwd|token|secret|key)[^=&]*=)[^&]*", re.IGNORECASE)
 INSTALL = "pip install 'habitprint[sql]'"
 # A file of somebody else's may hold a view that reads other files, or the network; a table needs neither.
-LOCKED = {
+LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",

@@ -249,7 +249,7 @@ def _marked(begin: bytes) -> str | None:
     return next((encoding for mark, encoding in MARKS.items() if begin.startswith(mark)), None)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
     return gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb")
 
 

@@ -46,6 +46,10 @@ class NoCommonUserWarning(UserWarning):
     """Say that nobody is on both sides according to the truth, so that no rate means anything."""
 
 
+class WideTableWarning(UserWarning):
+    """Say that a table was read as a wide one, with a column for each place."""
+
+
 def require_option(name: str, value: object, allowed: Iterable[str]) -> None:
     """Raise `InputError` unless the value of an option is one of those there are.
 

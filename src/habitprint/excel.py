@@ -43,8 +43,8 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
             f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="name one of these: --sheet"
         )
     found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
-    frame = found.to_polars()
-    if not isinstance(frame, pl.DataFrame) or frame.width == 0:
+    frame: pl.DataFrame = found.to_polars()
+    if frame.width == 0:
         raise InputError(f"{path}: the sheet is empty", why="a table has a header at least", fix="give another sheet")
     # A row without a value is what is left of a format, or of something deleted.
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))

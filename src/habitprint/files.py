@@ -440,7 +440,7 @@ def _already_there(path: Path) -> InputError:
     return InputError(
         f"{path} exists already",
         why="nothing is overwritten without being asked",
-        fix="choose another name, or allow it with overwrite=True (--force on the command line)",
+        fix="choose another name, or allow it with --force (overwrite=True in Python)",
     )
 
 

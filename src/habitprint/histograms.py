@@ -14,11 +14,12 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.counts import Duplicates, checked_counts, counts_from_table
+from habitprint.counts import COLUMNS, Duplicates, checked_counts, counts_from_table
+from habitprint.dialects import Decimal, Expected, Format
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.inputs import OF_POLARS, reading
-from habitprint.tables import read_table
+from habitprint.tables import open_table
 
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
 
@@ -328,10 +329,28 @@ def read_histograms(
     place: str = "place",
     count: str = "count",
     duplicates: Duplicates = "error",
+    separator: str | None = None,
+    decimal: Decimal | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    sql: str | None = None,
 ) -> Histograms:
-    r"""Read histograms from a CSV or Parquet file with the columns ``user, place, count``.
+    r"""Read histograms from a file with the columns ``user, place, count``: CSV, Parquet, Excel, DuckDB or SQLite.
 
-    Ids in a CSV file are text; in a Parquet file they are what it says.
+    Ids in a text file are text; elsewhere they are what the file says. A wide table, with a column for each place, is
+    read too, with a warning that says so.
+
+    Parameters
+    ----------
+    path
+        The file.
+    user, place, count
+        The names of its columns. A table that has none of them, but ``user, place, count`` as habitprint writes them,
+        is read by these.
+    duplicates
+        What several rows for one (user, place) mean: ``"error"`` or ``"sum"``.
+    separator, decimal, encoding, sheet, sql
+        How it is written; None: found from the file (see `read_events`).
 
     Examples
     --------
@@ -342,7 +361,10 @@ def read_histograms(
     ...     read_histograms(file.name)
     Histograms(2 users × 1 places, 2 counts above zero)
     """
-    table = read_table(path)
+    asked = Format(separator, decimal, encoding, sheet, sql)
+    table = open_table(path, asked=asked, expected=Expected(columns=(user, place, count), numbers=(count,)))
+    if not {user, place, count} & set(table.frame.columns) and set(COLUMNS) <= set(table.frame.columns):
+        user, place, count = COLUMNS
     try:
         with reading(
             path,
@@ -350,6 +372,6 @@ def read_histograms(
             fix="give ids as text or integers, counts as numbers",
             faults=OF_POLARS,
         ):
-            return Histograms.from_table(table, user=user, place=place, count=count, duplicates=duplicates)
+            return Histograms(*counts_from_table(table.frame, user, place, count, duplicates, decimal=table.decimal))
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error

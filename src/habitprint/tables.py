@@ -28,9 +28,9 @@ OF_TEXT = (
     "look at its first lines: a table has a header line; how it is written is found, or told: "
     "--separator, --decimal, --encoding"
 )
+TEXT = (".csv", ".tsv")
 ADVICE = {
-    ".csv": OF_TEXT,
-    ".tsv": OF_TEXT,
+    **dict.fromkeys(TEXT, OF_TEXT),
     ".parquet": "check that the file is complete, for example by copying it again",
 }
 FROM_A_DATABASE = "check that the file is complete; a DuckDB or SQLite file has one table, or --sql says what to read"
@@ -186,6 +186,36 @@ def open_table(
     why = f"its content is not that of a {ending} table, or it may not be opened"
     with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
         return READERS[ending](path, asked, expected or Expected())
+
+
+def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | None = None) -> list[str]:
+    r"""Return the names of the columns of a file, of a text or Parquet file without reading the rest.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "habits.csv"
+    ...     _ = file.write_text("user;place;count\n007;dorm;3\n")
+    ...     read_names(file)
+    ['user', 'place', 'count']
+    """
+    ending = known_ending(path, "read")
+    if ending == ".parquet":
+        return pl.scan_parquet(path, glob=False).collect_schema().names()
+    if ending not in TEXT:
+        return open_table(path, asked=asked, expected=expected).frame.columns
+    dialect = find_dialect(path, asked, expected)
+    with nullcontext(path) if dialect.encoding == UTF_8 else as_utf8(path, dialect.encoding) as content:
+        header = pl.read_csv(
+            content,
+            separator=dialect.separator,
+            skip_lines=dialect.n_before,
+            infer_schema=False,
+            n_rows=0,
+            glob=False,
+        )
+    return header.columns
 
 
 def write_table(

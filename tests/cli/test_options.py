@@ -16,14 +16,14 @@ from habitprint.cli.app import app
 from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
 from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
 from habitprint.cli.match import MatchOptions
-from habitprint.cli.options import AttackOptions, Options, expanded
+from habitprint.cli.options import AttackOptions, FileOptions, Options, TableColumns, expanded
 from habitprint.cli.rehearse import WeightOptions
 from habitprint.cli.table_options import TableOptions
 
 Record = TypeVar("Record", bound=Options)
 RECORDS = [
     *(IdColumns, EventOptions, RowOptions, PlaceOptions, PeriodOptions, CountOptions, TableOptions),
-    *(AttackOptions, MatchOptions, WeightOptions, AdversaryOptions, ProtectionOptions),
+    *(FileOptions, TableColumns, AttackOptions, MatchOptions, WeightOptions, AdversaryOptions, ProtectionOptions),
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text[0] != "-")
 

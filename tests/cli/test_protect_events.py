@@ -21,6 +21,7 @@ from habitprint.cli.event_options import (
     PlaceOptions,
     RowOptions,
 )
+from habitprint.cli.options import FileOptions
 from habitprint.mechanisms import Recipe
 from habitprint.periods import Span
 
@@ -175,7 +176,7 @@ def test_days_are_asked_of_events_only(
 
 
 def test_how_events_are_asked_for_is_every_option_about_them() -> None:
-    records = (IdColumns, EventOptions, RowOptions, PeriodOptions, CountOptions, PlaceOptions)
+    records = (IdColumns, EventOptions, FileOptions, RowOptions, PeriodOptions, CountOptions, PlaceOptions)
     options = {field.name: field.default for record in records for field in fields(record)}
     assert {field.name: field.default for field in fields(EventsAsked)} == options
     asked = EventsAsked(user="a", lon="b", shared="merge", days="monday", active=4, side=7.5, box="1,2,3,4")

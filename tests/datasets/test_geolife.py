@@ -179,7 +179,7 @@ def test_the_second_time_only_the_cache_is_read(tmp_path: Path, monkeypatch: pyt
 def test_a_cache_of_files_that_have_changed_is_made_anew(tmp_path: Path, change: str) -> None:
     write_track(tmp_path, "000", "20091011140430", map(line, [HOME]))
     file = write_track(tmp_path, "001", "20091011140430", map(line, [HOME]))
-    geolife(tmp_path)
+    geolife(tmp_path, cache=tmp_path)
     before = (tmp_path / CACHE).stat().st_ino
     if change == "add":
         write_track(tmp_path, "002", "20091011140430", map(line, [WORK]))
@@ -190,7 +190,7 @@ def test_a_cache_of_files_that_have_changed_is_made_anew(tmp_path: Path, change:
             track.write(line(WORK))
     else:
         os.utime(file, ns=(1, 1))
-    n_points = geolife(tmp_path).usable.collect().height
+    n_points = geolife(tmp_path, cache=tmp_path).usable.collect().height
     assert n_points == {"add": 3, "remove": 1, "grow": 3, "touch": 2}[change]
     assert (tmp_path / CACHE).stat().st_ino != before
 
@@ -206,14 +206,39 @@ def test_the_cache_may_be_kept_elsewhere(tmp_path: Path) -> None:
         geolife(source, cache=tmp_path / "nowhere")
 
 
+def test_the_cache_is_in_the_users_own_folder_and_not_in_the_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "mine"))
+    source = tmp_path / "geolife"
+    write_track(source, "000", "20091011140430", map(line, [HOME]))
+    geolife(source)
+    assert [file.name for file in source.iterdir()] == ["Data"]
+    (kept,) = (tmp_path / "mine" / "habitprint").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0  # where people went is for nobody else
+    write_track(other := tmp_path / "other", "001", "20091011140430", map(line, [WORK]))
+    assert geolife(other).usable.collect()["user"].to_list() == ["001"]
+    assert geolife(source).usable.collect()["user"].to_list() == ["000"]
+
+
+def test_plt_files_in_other_folders_belong_to_the_first_folder_or_to_their_name(tmp_path: Path) -> None:
+    track = write_track(tmp_path / "geolife", "000", "20091011140430", map(line, [HOME])).read_text()
+    for name in ("Jo/monday.plt", "Jo/deep/tuesday.plt", "Ann.plt"):
+        file = tmp_path / "own" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(track)
+    assert geolife(tmp_path / "own").count_rows()[0] == 2  # the repeat of Jo is none
+    assert geolife(tmp_path / "own").usable.collect()["user"].to_list() == ["Ann", "Jo"]
+
+
 def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     write_track(tmp_path, "000", "20091011140430", map(line, [HOME]))
     pl.DataFrame({"mine": [1]}).write_parquet(tmp_path / CACHE)
     with pytest.raises(hp.InputError, match="was not written by habitprint"):
-        geolife(tmp_path)
+        geolife(tmp_path, cache=tmp_path)
     (tmp_path / CACHE).write_text("my notes")
     with pytest.raises(hp.InputError, match="was not written by habitprint"):
-        geolife(tmp_path)
+        geolife(tmp_path, cache=tmp_path)
     assert (tmp_path / CACHE).read_text() == "my notes"
 
 
@@ -234,6 +259,6 @@ def test_the_box_of_beijing_is_that_of_the_paper_within_a_kilometre(tmp_path: Pa
     grid = Grid(1000, BEIJING)
     assert (grid.n_rows, grid.n_columns) == (39, 39)
     write_track(tmp_path, "000", "20091011140430", map(line, [HOME, ("31.2", "121.5", "2009-10-11 15:00:00")]))
-    events = grid.place(geolife(tmp_path))
+    events = grid.place(geolife(tmp_path, cache=tmp_path))
     assert unused(events) == {"the position is outside the box": 1}
     assert events.usable.collect().height == 1

@@ -159,9 +159,9 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.Microaggregate(2.5), "k 2.5 is not a whole number"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, loss="l3"), "no loss 'l3'"),  # type: ignore[arg-type]
         (lambda: hp.Microaggregate(2, method="auto"), "no method 'auto'"),  # type: ignore[arg-type]
-        (lambda: hp.Microaggregate(5, mean_k=4), "mean_k = 4 with k = 5"),
-        (lambda: hp.Microaggregate(5, method="mdav", mean_k=9), "and the method 'mdav'"),
-        (lambda: hp.Microaggregate(5, mean_k=float("nan")), "mean_k = nan"),
+        (lambda: hp.Microaggregate(5, mean_k=4), "groups of 4 users on average, of 5 at least"),
+        (lambda: hp.Microaggregate(5, method="mdav", mean_k=9), "by the method 'mdav'"),
+        (lambda: hp.Microaggregate(5, mean_k=float("nan")), "groups of nan users on average"),
         (lambda: hp.KeepTopPlaces(0), "n 0 is not a whole number"),
         (lambda: hp.SuppressBelow(-1), "threshold -1 is not a number above 0"),
         (lambda: hp.SuppressBelow(float("nan")), "threshold nan is not"),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.dialects import Decimal
 from habitprint.errors import InputError
 from habitprint.events import Events, EventsCheck, OnBadRows, check_events
 from habitprint.events.events import in_words, require_places
@@ -68,6 +69,12 @@ class EventsAsked:
     columns: str | None = None
     time_zone: str = "UTC"
     time_format: str | None = None
+    stays: str | None = None
+    separator: str | None = None
+    decimal: Decimal | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    sql: str | None = None
     on_bad_rows: OnBadRows = "skip"
     shared: Shared = "keep"
     release_span: str | None = None
@@ -78,7 +85,7 @@ class EventsAsked:
     days: str | None = None
     first_day: DayName = "monday"
     active: int = 1
-    count: CountedAs = "visits"
+    count: CountedAs | None = None
     side: float | None = None
     box: str | None = None
     mapping: str | None = None

@@ -27,27 +27,31 @@ from habitprint.cli.event_options import (
     PlaceOptions,
     ReleaseOptions,
     RowOptions,
+    files_of,
 )
 from habitprint.cli.options import (
     ADVERSARY,
     OUTPUT,
     PROTECTIONS,
+    FileOptions,
     Given,
     JsonOption,
     Options,
+    TableColumns,
     expanded,
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import refuse_to_rehearse_with
+from habitprint.cli.rehearse import refuse_to_rehearse_with, require_earlier
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
+from habitprint.databases import is_address, without_password
+from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import Events
-from habitprint.events.read import find_files
 from habitprint.files import check_folder
 from habitprint.grids import Grid
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import Histograms
 from habitprint.limits import require_charts
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
@@ -88,12 +92,11 @@ class AdversaryOptions(Options, panel=ADVERSARY):
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
 
-    @property
-    def rehearsal(self) -> tuple[Histograms, Histograms] | None:
+    def rehearsal(self, columns: TableColumns, written: FileOptions) -> tuple[Histograms, Histograms] | None:
         """Return the two earlier tables, if there are any."""
         if self.rehearse is None:
             return None
-        one, other = map(read_histograms, self.rehearse)
+        one, other = (columns.read(file, written, "error") for file in self.rehearse)
         return one, other
 
 
@@ -201,6 +204,7 @@ def audit(
     ],
     ids: IdColumns,
     events: EventOptions,
+    written: FileOptions,
     rows: RowOptions,
     periods: ReleaseOptions,
     counts: CountOptions,
@@ -235,15 +239,23 @@ def audit(
     person_target = _optional_share(protections.person_target, "--person-target")
     overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
-    data = find_files(files[0]) if is_events else [Path(file) for file in files]
+    data = files_of(files[0]) if is_events else [Path(file) for file in files]
     others = [places.mapping, *(protections.coarsen or []), tables.truth_file, *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
+    require_earlier(adversary.rehearse)
     check_folder(output.out, overwrite=output.force)
     require_charts()
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
         refuse_inputs(output.out / name, *data, *others)
-    for_events = [given for options in (events, rows, places, periods, counts) for given in options.given]
+    column = [given for given in counts.given if given.name == "--count"]
+    for_events = [
+        given
+        for options in (events, rows, places, periods, counts)
+        for given in options.given
+        if is_events or given not in column
+    ]
+    columns = TableColumns(ids.user, ids.place or "place", counts.count or "count")
     if is_events:
         _refuse(tables.given, "events", "a user has the same id in both periods, and all their rows are counted")
     else:
@@ -251,18 +263,23 @@ def audit(
     with ProgressBar(Screen(stderr=True)) as progress:
         coarser = [read_place_mapping(file) for file in protections.coarsen or []]
         if is_events:
-            subject = _events(files[0], EventSource(ids, events, rows, periods, counts, places), protections)
+            subject = _events(files[0], EventSource(ids, events, written, rows, periods, counts, places), protections)
         else:
-            subject = _two_tables(files, ids, tables, protections, progress)
-        called = names_of_files(data, output.name, is_events=is_events)
-        shown = [output.name or Path(files[0]).name] if is_events else called
-        asked = (ids, events, rows, periods, counts, places, tables, adversary, protections, output)
+            subject = _two_tables(files, columns, written, tables, protections, progress)
+        is_folder = is_events and is_tracks(files[0])
+        called = names_of_files([Path(files[0])] if is_folder else data, output.name, is_events=is_events)
+        shown = [output.name or _without_folder(files[0])] if is_events else called
+        asked = (ids, events, written, rows, periods, counts, places, tables, adversary, protections, output)
         progress("hashing the files", 0, 1)
         preparation = replace(
             subject.preparation,
             command=command_in_words(shown, [given for options in asked for given in options.given]),
             inputs=(
-                *(replace(InputFile.of(file), name=name) for file, name in zip(data, called, strict=True)),
+                *(
+                    [InputFile.of_all(called[0], data)]
+                    if is_folder
+                    else (replace(InputFile.of(file), name=name) for file, name in zip(data, called, strict=True))
+                ),
                 *(InputFile.of(file) for file in others if file is not None),
             ),
         )
@@ -279,9 +296,9 @@ def audit(
             grid=subject.grid,
             coarser=coarser,
             truth=subject.truth,
-            rehearsal=adversary.rehearsal,
+            rehearsal=adversary.rehearsal(columns, written),
             active=counts.active,
-            count=counts.count,
+            count=counts.counted_as if is_events else "visits",
             noise=protections.noise,
             counts=protections.counts,
             population=adversary.population,
@@ -293,12 +310,13 @@ def audit(
         progress("writing", 0, 1)
         from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
 
-        written = write_audit(found, output.out, overwrite=output.force)
+        made = write_audit(found, output.out, overwrite=output.force)
     if output.as_json:
         print_json_text(found.to_text())
     else:
-        commands = commands_to_protect(found, files, output.out, [*for_events, *ids.given])
-        _tell(found, written, commands, Screen())
+        given = [*for_events, *ids.given, *written.given, *([] if is_events else column)]
+        commands = commands_to_protect(found, files, output.out, given)
+        _tell(found, made, commands, Screen())
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
@@ -322,17 +340,27 @@ def _events(files: str, source: EventSource, protections: ProtectionOptions) -> 
 
 
 def _two_tables(
-    files: list[str], ids: IdColumns, tables: TableOptions, protections: ProtectionOptions, progress: Progress
+    files: list[str],
+    columns: TableColumns,
+    written: FileOptions,
+    tables: TableOptions,
+    protections: ProtectionOptions,
+    progress: Progress,
 ) -> Subject:
     released_file, known_file = map(Path, files)
     with_truth = replace(tables, truth=tables.truth or SAME_ID)
-    found = with_truth.read(released_file, known_file, user=ids.user, place=ids.place or "place", progress=progress)
+    found = with_truth.read(released_file, known_file, columns=columns, files=written, progress=progress)
     losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
         Preparation(coarsen=protections.mappings, losses=losses),
         truth=SAME_ID if found.truth is None else found.truth,
     )
+
+
+def _without_folder(source: str) -> str:
+    """Return what data is called without where it is; an address without what opens it."""
+    return without_password(source).rpartition("@")[2] if is_address(source) else Path(source).name
 
 
 def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool) -> list[str]:
@@ -426,7 +454,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     out
         The folder of the audit, which holds its advice.
     given
-        The options for events, as they were given.
+        The options that say how the data is read, as they were given.
 
     Examples
     --------
@@ -444,13 +472,14 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         table, other = map(shlex.quote, files)
         if found.verdict.is_protected:  # its ids are pseudonyms: only from its original does a key lead to people
             table = ORIGINAL
-        protect, split = f"habitprint protect {table} --advice {folder} --known {other} --out {result}", []
+        read = "".join(f" {option.words}" for option in given)
+        protect, split = f"habitprint protect {table} --advice {folder} --known {other}{read} --out {result}", []
     else:
         file, table, other = map(shlex.quote, (files[0], released, known))
         # How the events are read is in the advice.
         protect = f"habitprint protect {file} --advice {folder} --out {result}"
         periods = found.data.events.periods_command if found.data.events else None
-        words = [file, *(option.words for option in given), *([periods] if periods else [])]
+        read, words = "", [file, *(option.words for option in given), *([periods] if periods else [])]
         split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
     key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{out.resolve().name}-again")
     settings = found.settings
@@ -464,7 +493,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     return [
         protect,
         *split,
-        f"habitprint audit {result} {other} --truth {key} {' '.join(asked)} --out {again}",
+        f"habitprint audit {result} {other}{read} --truth {key} {' '.join(asked)} --out {again}",
     ]
 
 

@@ -2,18 +2,20 @@
 
 import functools
 import traceback
-from collections.abc import Callable
-from typing import ParamSpec
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import ParamSpec, TextIO
 
 import typer
 from polars.exceptions import PanicException
 from rich.console import Console
 from rich.text import Text
 
-from habitprint.cli.say import Screen
+from habitprint.cli.say import Screen, print_note
 from habitprint.cli.stopping import Stopped, stopped_by
 from habitprint.compile import is_compiled, is_kept
-from habitprint.errors import InputError
+from habitprint.errors import InputError, WideTableWarning
 
 P = ParamSpec("P")
 
@@ -52,7 +54,8 @@ def ending_well(command: Callable[P, None], *, matches: bool = False) -> Callabl
         try:
             if matches and not is_compiled():
                 notes.print(Text(COMPILING if is_kept() else COMPILING_AGAIN, style="dim"))
-            command(*args, **options)
+            with _said_in_the_end(notes):
+                command(*args, **options)
         except (typer.Exit, BrokenPipeError):
             raise  # whoever read the output has left: not worth a word
         except (Exception, KeyboardInterrupt, PanicException, Stopped) as error:
@@ -65,6 +68,35 @@ def ending_well(command: Callable[P, None], *, matches: bool = False) -> Callabl
             raise typer.Exit(code) from error
 
     return run
+
+
+@contextmanager
+def _said_in_the_end(notes: Console) -> Iterator[None]:
+    """Collect what tables were read as, and say it when nothing else is on the screen, whatever came of it."""
+    said: dict[str, None] = {}
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def collect(
+            message: Warning | str,
+            category: type[Warning],
+            filename: str,
+            lineno: int,
+            file: TextIO | None = None,
+            line: str | None = None,
+        ) -> None:
+            if issubclass(category, WideTableWarning):
+                said[str(message)] = None
+            else:
+                show(message, category, filename, lineno, file, line)
+
+        warnings.simplefilter("always", WideTableWarning)
+        warnings.showwarning = collect
+        try:
+            yield
+        finally:
+            for words in said:
+                print_note(notes, f"read as {words}")
 
 
 def _tell(error: BaseException, notes: Console) -> int:

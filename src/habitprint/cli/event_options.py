@@ -1,24 +1,33 @@
 """Options of commands that start from events, and what they mean."""
 
+import re
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, cast, get_args
 
 import polars as pl
 import typer
 
 from habitprint.auditing.data import EventsAsked, Shared
-from habitprint.cli.options import INPUT, PERIODS, PLACES, Options
+from habitprint.cli.options import INPUT, PERIODS, PLACES, FileOptions, Options
+from habitprint.databases import is_address
+from habitprint.datasets.tracks import find_tracks, is_tracks, read_tracks
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
+from habitprint.events.read import find_files
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
+from habitprint.markov import to_stays
 from habitprint.periods import AllOtherTime, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import DAYS, DayName
 from habitprint.periods.split import CountedAs
 from habitprint.tables import collect
 
 SPAN = "FIRST..LAST"
+LENGTHS = {"m": 1.0, "km": 1000.0}
+TIMES = {"s": 1.0, "min": 60.0, "h": 3600.0}
+STAY_RULE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*,\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)\s*", re.ASCII)
+OF_COLUMNS = {"--lat", "--lon", "--seconds", "--columns"}  # options that name columns of a table
 RELEASE_HELP = "The days that would be released; alone: all other time is known."
 KNOWN_HELP = "The days that the adversary knows; alone: all other time is released."
 
@@ -26,7 +35,11 @@ Record = TypeVar("Record", bound=Options)
 
 EventFiles = Annotated[
     str,
-    typer.Argument(help="Events: CSV, TSV, NDJSON (also .gz) or Parquet; a pattern reads many.", metavar="EVENTS"),
+    typer.Argument(
+        help="Events: CSV, TSV, NDJSON (also .gz), Parquet, Excel, DuckDB or SQLite; a pattern reads many. Or a folder "
+        "of GPX, GeoJSON or GeoLife's PLT files; or the address of a database, with --sql.",
+        metavar="EVENTS",
+    ),
 ]
 
 
@@ -53,9 +66,42 @@ class EventOptions(Options, panel=INPUT):
     time_format: Annotated[
         str | None, typer.Option(help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970.")
     ] = None
+    stays: Annotated[
+        str | None,
+        typer.Option(
+            help="Positions are fixes of a device: make stays of them first, within so many metres for so long.",
+            metavar="200m,15min",
+        ),
+    ] = None
 
-    def open(self, files: str, ids: IdColumns, on_bad_rows: OnBadRows) -> Events:
-        """Open the files."""
+    def open(self, files: str, ids: IdColumns, written: FileOptions, on_bad_rows: OnBadRows) -> Events:
+        """Open the files; where stays are asked for, make them."""
+        rule = None if self.stays is None else to_stay_rule(self.stays)
+        events = self._open_tracks(files, ids, written, on_bad_rows) if is_tracks(files) else None
+        if events is None:
+            events = self._open_tables(files, ids, written, on_bad_rows)
+        return events if rule is None else to_stays(events, rule.metres, rule.seconds)
+
+    def _open_tracks(self, files: str, ids: IdColumns, written: FileOptions, on_bad_rows: OnBadRows) -> Events:
+        columns = [given for given in self.given if given.name in OF_COLUMNS] + written.given
+        if columns or ids.place is not None:
+            name = columns[0].name if columns else "--place"
+            raise InputError(
+                f"{name} does not go with tracks",
+                why="GPX, GeoJSON and PLT files say themselves where their positions are",
+                fix=f"leave out {name}",
+            )
+        return read_tracks(
+            files,
+            user=ids.user,
+            time=self.time,
+            time_zone=self.time_zone,
+            time_format=self.time_format,
+            on_bad_rows=on_bad_rows,
+        )
+
+    def _open_tables(self, files: str, ids: IdColumns, written: FileOptions, on_bad_rows: OnBadRows) -> Events:
+        how = written.format
         return read_events(
             files,
             user=ids.user,
@@ -67,8 +113,53 @@ class EventOptions(Options, panel=INPUT):
             columns=[name.strip() for name in self.columns.split(",")] if self.columns else None,
             time_zone=self.time_zone,
             time_format=self.time_format,
+            separator=how.separator,
+            decimal=how.decimal,
+            encoding=how.encoding,
+            sheet=how.sheet,
+            sql=how.sql,
             on_bad_rows=on_bad_rows,
         )
+
+
+@dataclass(frozen=True)
+class StayRule:
+    """Hold what makes a stay: all within so many metres of each other, for so many seconds."""
+
+    metres: float
+    seconds: float
+
+
+def to_stay_rule(text: str) -> StayRule:
+    """Return what an option says about stays.
+
+    Examples
+    --------
+    >>> to_stay_rule("200m,15min"), to_stay_rule("0.5 km, 1h")
+    (StayRule(metres=200.0, seconds=900.0), StayRule(metres=500.0, seconds=3600.0))
+    """
+    found = STAY_RULE.fullmatch(text)
+    metres, seconds = (float(found[1]) * LENGTHS[found[2]], float(found[3]) * TIMES[found[4]]) if found else (0.0, 0.0)
+    if metres <= 0 or seconds <= 0:
+        raise InputError(
+            f"--stays '{text}' does not say what a stay is",
+            why="a stay is within so many metres, for so long",
+            fix="write --stays 200m,15min (lengths in m or km, times in s, min or h)",
+        )
+    return StayRule(metres, seconds)
+
+
+def files_of(events: str) -> list[Path]:
+    """Return the files that events are read from: none of a database at an address, all that a folder of tracks has.
+
+    Examples
+    --------
+    >>> files_of(__file__) == [Path(__file__)], files_of("postgresql://me@host/calls")
+    (True, [])
+    """
+    if is_address(events):
+        return []
+    return [track.path for track in find_tracks(events)] if is_tracks(events) else find_files(events)
 
 
 @dataclass(frozen=True)
@@ -310,7 +401,31 @@ class CountOptions(Options, panel=PERIODS):
     """Hold who is counted in the two periods, and what."""
 
     active: Annotated[int, typer.Option(min=1, help="Least number of events of a user in a part to count there.")] = 1
-    count: Annotated[CountedAs, typer.Option(help="What a count is.")] = "visits"
+    count: Annotated[
+        str | None,
+        typer.Option(
+            help="What a count is: visits, or seconds; default: visits. Of tables of histograms: the column of counts.",
+            metavar="visits|seconds",
+        ),
+    ] = None
+
+    @property
+    def counted_as(self) -> CountedAs:
+        """Return what is counted.
+
+        Examples
+        --------
+        >>> CountOptions().counted_as, CountOptions(count="seconds").counted_as
+        ('visits', 'seconds')
+        """
+        for known in get_args(CountedAs):
+            if (self.count or "visits") == known:
+                return cast("CountedAs", known)
+        raise InputError(
+            f"--count '{self.count}' is nothing that can be counted",
+            why="of events, visits are counted, or the seconds that they lasted",
+            fix="use --count visits or --count seconds",
+        )
 
 
 @dataclass(frozen=True)
@@ -326,6 +441,7 @@ class EventSource:
 
     ids: IdColumns
     events: EventOptions
+    written: FileOptions
     rows: RowOptions
     periods: PeriodOptions
     counts: CountOptions
@@ -338,6 +454,7 @@ class EventSource:
         return cls(
             _taken(IdColumns, asked),
             _taken(EventOptions, asked),
+            _taken(FileOptions, asked),
             _taken(RowOptions, asked),
             _taken(PeriodOptions, asked),
             _taken(CountOptions, asked),
@@ -346,14 +463,16 @@ class EventSource:
 
     def asked(self, box: str | None) -> EventsAsked:
         """Return what was asked for, with what the grid covers, as a value that can be written down."""
-        records = (self.ids, self.events, self.rows, self.periods, self.counts, self.places)
+        records = (self.ids, self.events, self.written, self.rows, self.periods, self.counts, self.places)
         given = {field.name: getattr(record, field.name) for record in records for field in fields(record)}
         mapping = self.places.mapping
         return replace(EventsAsked(**given), box=box, mapping=None if mapping is None else str(mapping.resolve()))
 
     def open(self, files: str) -> Placed:
         """Open the files, and give the events the places that are asked for."""
-        return self.places.place(self.rows.resolve(self.events.open(files, self.ids, self.rows.on_bad_rows)))
+        return self.places.place(
+            self.rows.resolve(self.events.open(files, self.ids, self.written, self.rows.on_bad_rows))
+        )
 
 
 def _taken(record: type[Record], asked: EventsAsked) -> Record:

@@ -13,9 +13,11 @@ from habitprint.cli.options import (
     ADVERSARY,
     OUTPUT,
     AttackOptions,
+    FileOptions,
     ForceOption,
     JsonOption,
     Options,
+    TableColumns,
     expanded,
     refuse_inputs,
 )
@@ -63,6 +65,8 @@ class MatchOptions(Options, panel=ADVERSARY):
 def match(
     released_file: ReleasedFile,
     known_file: KnownFile,
+    columns: TableColumns,
+    written: FileOptions,
     tables: TableOptions,
     how: MatchOptions,
     weighing: WeightOptions,
@@ -75,7 +79,8 @@ def match(
 ) -> None:
     """Find out who is whom in two tables of histograms.
 
-    Both tables have the columns [bold]user, place, count[/bold].
+    Both tables have the columns [bold]user, place, count[/bold], or those that the options name;
+    or a column for each place.
     The pairs found have the smallest total weight there is, with a proof.
     With a rehearsal, it also estimates how many people both tables have in common, and how likely each pair is right.
     If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
@@ -96,8 +101,16 @@ def match(
         refuse_inputs(out, released_file, known_file, tables.truth)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
-        found = tables.read(released_file, known_file, progress=progress)
-        chosen = weighing.choose(how.method, how.direction, released=released_file, seed=attack.seed, progress=progress)
+        found = tables.read(released_file, known_file, columns=columns, files=written, progress=progress)
+        chosen = weighing.choose(
+            how.method,
+            how.direction,
+            released=released_file,
+            columns=columns,
+            files=written,
+            seed=attack.seed,
+            progress=progress,
+        )
         matching = match_histograms(
             found.released,
             found.known,

@@ -13,7 +13,9 @@ import typer
 from typer.models import OptionInfo
 
 from habitprint.counts import Duplicates
+from habitprint.dialects import Decimal, Format
 from habitprint.errors import InputError
+from habitprint.histograms import Histograms, read_histograms
 
 # The groups of options in the help of a command.
 INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
@@ -158,6 +160,72 @@ def _name(parameter: inspect.Parameter, value: object) -> str:
     names = [name for name in (option.default, *(option.param_decls or ())) if isinstance(name, str)]
     name, _, opposite = next(iter(names), f"--{parameter.name.replace('_', '-')}").partition("/")
     return opposite if value is False and opposite else name
+
+
+@dataclass(frozen=True)
+class FileOptions(Options, panel=INPUT):
+    """Hold how files are written, where that is not left to be found; whichever command reads them."""
+
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            help="What separates the columns of a text file; default: found from it.",
+            metavar="comma|semicolon|tab|pipe",
+        ),
+    ] = None
+    decimal: Annotated[
+        Decimal | None, typer.Option(help="The sign before a fraction in a text file; default: found from it.")
+    ] = None
+    encoding: Annotated[
+        str | None, typer.Option(help="Of a text file, such as utf-8, cp1252 or utf-16; default: found from it.")
+    ] = None
+    sheet: Annotated[str | None, typer.Option(help="The sheet of an Excel file; default: the only one.")] = None
+    sql: Annotated[
+        str | None,
+        typer.Option(
+            help="The query that makes the table, of a DuckDB or SQLite file or an address; default: the only table.",
+            metavar="QUERY",
+        ),
+    ] = None
+
+    @property
+    def format(self) -> Format:
+        """Return what is said about files, as whoever reads them takes it.
+
+        Examples
+        --------
+        >>> FileOptions(separator="semicolon").format.separator
+        ';'
+        """
+        return Format(self.separator, self.decimal, self.encoding, self.sheet, self.sql)
+
+
+@dataclass(frozen=True)
+class TableColumns(Options, panel=INPUT):
+    """Hold which columns of a table of histograms say who, where and how often."""
+
+    user: Annotated[str, typer.Option(help="The column that says who.")] = "user"
+    place: Annotated[str, typer.Option(help="The column that says where.")] = "place"
+    count: Annotated[str, typer.Option(help="The column that says how often.")] = "count"
+
+    def read(self, file: Path, files: FileOptions, duplicates: Duplicates) -> Histograms:
+        """Read a table of histograms."""
+        written = files.format
+        return read_histograms(
+            file,
+            user=self.user,
+            place=self.place,
+            count=self.count,
+            duplicates=duplicates,
+            separator=written.separator,
+            decimal=written.decimal,
+            encoding=written.encoding,
+            sheet=written.sheet,
+            sql=written.sql,
+        )
+
+
+AS_THEY_ARE, USUAL_COLUMNS = FileOptions(), TableColumns()
 
 
 @dataclass(frozen=True)

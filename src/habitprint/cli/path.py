@@ -10,7 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from habitprint.calibration import surest_rates
-from habitprint.cli.options import OUTPUT, AttackOptions, ForceOption, JsonOption, expanded, refuse_inputs
+from habitprint.cli.options import (
+    OUTPUT,
+    AttackOptions,
+    FileOptions,
+    ForceOption,
+    JsonOption,
+    TableColumns,
+    expanded,
+    refuse_inputs,
+)
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import Screen, print_caveats, print_chosen, print_copied, print_json
@@ -35,6 +44,8 @@ N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is 
 def path(
     released_file: ReleasedFile,
     known_file: KnownFile,
+    columns: TableColumns,
+    written: FileOptions,
     tables: TableOptions,
     weighing: WeightOptions,
     attack: AttackOptions,
@@ -78,9 +89,15 @@ def path(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
-        found = tables.read(released_file, known_file, progress=progress)
+        found = tables.read(released_file, known_file, columns=columns, files=written, progress=progress)
         chosen = weighing.choose(
-            "joint", "released-to-known", released=released_file, seed=attack.seed, progress=progress
+            "joint",
+            "released-to-known",
+            released=released_file,
+            columns=columns,
+            files=written,
+            seed=attack.seed,
+            progress=progress,
         )
         every_size = matching_path(
             found.released,

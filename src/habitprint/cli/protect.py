@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,23 +14,27 @@ from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
 from habitprint.auditing.data import EventsAsked
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, to_span
+from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, files_of, to_span
 from habitprint.cli.options import (
     ADVERSARY,
     INPUT,
     OUTPUT,
     PROTECTIONS,
+    USUAL_COLUMNS,
     DuplicatesOption,
+    FileOptions,
     ForceOption,
     JsonOption,
     Options,
+    TableColumns,
     expanded,
 )
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, facts, print_json, print_note
+from habitprint.counts import COLUMNS
+from habitprint.dialects import AS_FOUND, Expected, Format
 from habitprint.errors import InputError
-from habitprint.events.read import find_files
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import Histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
@@ -64,7 +67,7 @@ from habitprint.mechanisms.guarantees import Unit
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
-from habitprint.tables import READERS
+from habitprint.tables import READERS, read_names
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, number, percent
 
@@ -193,12 +196,14 @@ def protect(
     file: Annotated[
         str,
         typer.Argument(
-            help="What is to be protected: a table of counts, CSV or Parquet; with the advice of an audit of events, "
-            "such events too.",
+            help="What is to be protected: a table of counts, CSV, Parquet, Excel, DuckDB or SQLite; with the advice "
+            "of an audit of events, such events too.",
             metavar="HISTOGRAMS | EVENTS",
         ),
     ],
     *,
+    columns: TableColumns,
+    written: FileOptions,
     duplicates: DuplicatesOption = "error",
     options: ProtectionOptions,
     advice: Annotated[
@@ -258,9 +263,9 @@ def protect(
     told = None if advice is None else read_advice(advice)
     mechanism = chain(*_asked_for(options, out)) if told is None else _advised(told, options)
     key = None if out is None or options.keep_ids else options.key or key_file(out)
-    files = [Path(file)] if told is None or told.events is None else find_files(file)
+    files = [Path(file)] if told is None or told.events is None else files_of(file)
     _check_files(key, out, *files, options.coarsen, known, force=force)
-    events = None if told is None else events_of(told, files, release)
+    events = None if told is None else events_of(told, files, release, columns, written.format)
     if release is not None and events is None:
         raise InputError(
             "--release without events",
@@ -270,9 +275,9 @@ def protect(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
-        theirs = None if known is None else read_histograms(known, duplicates=duplicates)
+        theirs = None if known is None else columns.read(known, written, duplicates)
         if events is None:
-            original, span = read_histograms(files[0], duplicates=duplicates), None
+            original, span = columns.read(files[0], written, duplicates), None
         else:
             counted_now = events.count(file, progress)
             original, span = counted_now.released, events.span
@@ -364,13 +369,20 @@ class EventsToProtect:
     def count(self, files: str, progress: Progress) -> Counted:
         """Read and count the events: everybody in the days of the release."""
         events, how = self.source.open(files).events, self.source.counts
+        counted_as = how.counted_as
         if not self.is_known_apart:
-            return Counted(count_release(events, self.period, active=how.active, count=how.count), None)
-        parts = split(events, self.period, users="all", active=how.active, count=how.count, progress=progress)
+            return Counted(count_release(events, self.period, active=how.active, count=counted_as), None)
+        parts = split(events, self.period, users="all", active=how.active, count=counted_as, progress=progress)
         return Counted(parts.released, parts.known)
 
 
-def events_of(advice: Advice, files: Sequence[Path], release: str | None) -> EventsToProtect | None:
+def events_of(
+    advice: Advice,
+    files: Sequence[Path],
+    release: str | None,
+    columns: TableColumns = USUAL_COLUMNS,
+    written: Format = AS_FOUND,
+) -> EventsToProtect | None:
     """Return how files are counted that are events, as an audit had it; None where they are a table of counts.
 
     Examples
@@ -380,7 +392,7 @@ def events_of(advice: Advice, files: Sequence[Path], release: str | None) -> Eve
     >>> events_of(advice, [Path("week1.csv")], None) is None
     True
     """
-    if advice.events is None or _is_table(files, advice.events):
+    if advice.events is None or _is_table(files, advice.events, columns, written):
         return None
     source, scope = EventSource.of(advice.events), advice.scope
     if release is None:
@@ -402,16 +414,16 @@ def events_of(advice: Advice, files: Sequence[Path], release: str | None) -> Eve
     return EventsToProtect(only, only.periods.period_or(period), span, is_known_apart=is_apart)
 
 
-def _is_table(files: Sequence[Path], asked: EventsAsked) -> bool:
+def _is_table(files: Sequence[Path], asked: EventsAsked, columns: TableColumns, written: Format) -> bool:
     """Tell a table of counts from events, by its columns."""
-    if len(files) > 1 or files[0].suffix.lower() not in READERS:
+    if len(files) != 1 or files[0].suffix.lower() not in READERS:
         return False
-    scan = pl.scan_parquet if files[0].suffix.lower() == ".parquet" else partial(pl.scan_csv, infer_schema=False)
+    wanted = (columns.user, columns.place, columns.count)
     try:
-        columns = set(scan(files[0]).collect_schema().names())
-    except (OSError, pl.exceptions.PolarsError):  # whoever reads it says what is wrong
+        names = set(read_names(files[0], asked=written, expected=Expected(columns=wanted)))
+    except (OSError, pl.exceptions.PolarsError, InputError):  # whoever reads it says what is wrong
         return False
-    return {"user", "place", "count"} <= columns and asked.time not in columns
+    return (set(wanted) <= names or set(COLUMNS) <= names) and asked.time not in names
 
 
 def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:

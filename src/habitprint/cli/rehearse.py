@@ -8,13 +8,26 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, Options, expanded, refuse_inputs
+from habitprint.cli.options import (
+    ADVERSARY,
+    AS_THEY_ARE,
+    OUTPUT,
+    USUAL_COLUMNS,
+    FileOptions,
+    ForceOption,
+    JsonOption,
+    Options,
+    TableColumns,
+    expanded,
+    refuse_inputs,
+)
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
 from habitprint.histograms import Histograms
+from habitprint.inputs import require_file
 from habitprint.matching import Direction, Method
 from habitprint.overlap import FEWEST_USERS, Overlap
 from habitprint.progress import Progress
@@ -77,7 +90,15 @@ class WeightOptions(Options, panel=ADVERSARY):
     ] = None
 
     def choose(
-        self, method: Method, direction: Direction, *, released: Path, seed: int, progress: Progress
+        self,
+        method: Method,
+        direction: Direction,
+        *,
+        released: Path,
+        columns: TableColumns = USUAL_COLUMNS,
+        files: FileOptions = AS_THEY_ARE,
+        seed: int,
+        progress: Progress,
     ) -> ChosenWeight:
         """Return the weight for one way to match.
 
@@ -101,7 +122,8 @@ class WeightOptions(Options, panel=ADVERSARY):
         if self.rehearse is None:
             return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE, None)
         refuse_to_rehearse_with(released, self.rehearse)
-        found = TableOptions(truth=SAME_ID).read(*self.rehearse, progress=progress)
+        require_earlier(self.rehearse)
+        found = TableOptions(truth=SAME_ID).read(*self.rehearse, columns=columns, files=files, progress=progress)
         rehearsal = rehearse_tables(found.released, found.known, seed=seed, progress=progress)
         weight = rehearsal.weight_for(method, direction)
         return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.", rehearsal)
@@ -128,6 +150,28 @@ def refuse_to_rehearse_with(released: Path, tables: Sequence[Path] | None) -> No
             )
 
 
+def require_earlier(tables: Sequence[Path] | None) -> None:
+    """Raise `InputError` unless the tables to rehearse with are there.
+
+    Examples
+    --------
+    >>> require_earlier([Path("nowhere.csv")])
+    Traceback (most recent call last):
+    habitprint.errors.InputError: --rehearse: cannot read nowhere.csv: there is no such file
+      why: an adversary learns from two earlier tables which evidence counts
+      fix: give two earlier tables of the same people, or leave --rehearse out
+    """
+    for table in tables or ():
+        try:
+            require_file(
+                table,
+                why="an adversary learns from two earlier tables which evidence counts",
+                fix="give two earlier tables of the same people, or leave --rehearse out",
+            )
+        except InputError as error:
+            raise InputError(f"--rehearse: {error.what}", why=error.why, fix=error.fix) from error
+
+
 def _read(name: str) -> Weight:
     try:
         return read_weight(name)
@@ -147,6 +191,8 @@ def rehearse(
         Path, typer.Argument(help="Earlier histograms of people whom the adversary knows.", metavar="A")
     ],
     known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
+    columns: TableColumns,
+    written: FileOptions,
     tables: TableOptions,
     seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
     out: Annotated[
@@ -174,7 +220,8 @@ def rehearse(
         refuse_inputs(out, released_file, known_file, tables.truth)
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
-        both = replace(tables, truth=tables.truth or SAME_ID).read(released_file, known_file, progress=progress)
+        with_truth = replace(tables, truth=tables.truth or SAME_ID)
+        both = with_truth.read(released_file, known_file, columns=columns, files=written, progress=progress)
         found = rehearse_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
     if out is not None:
         write_weight(found.weight, out, overwrite=force)

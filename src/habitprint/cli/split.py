@@ -18,12 +18,12 @@ from habitprint.cli.event_options import (
     PeriodOptions,
     PlaceOptions,
     RowOptions,
+    files_of,
 )
-from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
+from habitprint.cli.options import INPUT, OUTPUT, FileOptions, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
-from habitprint.events.read import find_files
 from habitprint.files import write_all
 from habitprint.periods import BusiestWeeks, Split
 from habitprint.periods import split as split_events
@@ -36,6 +36,7 @@ def split(
     files: EventFiles,
     ids: IdColumns,
     events: EventOptions,
+    written: FileOptions,
     rows: RowOptions,
     periods: PeriodOptions,
     counts: CountOptions,
@@ -69,19 +70,20 @@ def split(
 
     habitprint split 'gps/*.csv' --lat lat --lon lon --side 500 --halves --released a.csv --known b.csv
     """
+    inputs = files_of(files)
     for out in (released_out, known_out):
         check_writable(out, overwrite=force)
-        refuse_inputs(out, *find_files(files), places.mapping, users)
+        refuse_inputs(out, *inputs, places.mapping, users)
     if released_out.resolve() == known_out.resolve():
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
     period = periods.period_or(BusiestWeeks(periods.first_day))
     chosen = _to_users(users)
     with ProgressBar(Screen(stderr=True)) as progress:
-        placed = EventSource(ids, events, rows, periods, counts, places).open(files)
+        placed = EventSource(ids, events, written, rows, periods, counts, places).open(files)
         parts = split_events(
-            placed.events, period, users=chosen, active=counts.active, count=counts.count, progress=progress
+            placed.events, period, users=chosen, active=counts.active, count=counts.counted_as, progress=progress
         )
-        label = find_label(find_files(files))
+        label = find_label(inputs)
         tables = zip(parts, (released_out, known_out), strict=True)
         write_all([table_output(part.to_table(), out, label=label) for part, out in tables], overwrite=force)
     if as_json:

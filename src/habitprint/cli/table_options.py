@@ -10,9 +10,18 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from habitprint.cli.options import ADVERSARY, INPUT, DuplicatesOption, Options
+from habitprint.cli.options import (
+    ADVERSARY,
+    AS_THEY_ARE,
+    INPUT,
+    USUAL_COLUMNS,
+    DuplicatesOption,
+    FileOptions,
+    Options,
+    TableColumns,
+)
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.histograms import Histograms
 from habitprint.mechanisms import OwnerRecord, Release, Step, read_owner_record
 from habitprint.mechanisms.files import owner_file, read_sidecar, sidecar
 from habitprint.progress import Progress, silent
@@ -20,9 +29,12 @@ from habitprint.tables import read_table
 from habitprint.truth import SAME_ID, common_users
 
 ReleasedFile = Annotated[
-    Path, typer.Argument(help="Histograms whose owners are hidden: CSV or Parquet.", metavar="RELEASED")
+    Path,
+    typer.Argument(
+        help="Histograms whose owners are hidden: CSV, Parquet, Excel, DuckDB or SQLite.", metavar="RELEASED"
+    ),
 ]
-KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are known: CSV or Parquet.", metavar="KNOWN")]
+KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are known.", metavar="KNOWN")]
 
 
 @dataclass(frozen=True)
@@ -76,8 +88,8 @@ class TableOptions(Options, panel=INPUT):
         released_file: Path,
         known_file: Path,
         *,
-        user: str = "user",
-        place: str = "place",
+        columns: TableColumns = USUAL_COLUMNS,
+        files: FileOptions = AS_THEY_ARE,
         progress: Progress = silent,
     ) -> Tables:
         r"""Read both tables, what anyone can copy of the release, and the truth.
@@ -93,9 +105,9 @@ class TableOptions(Options, panel=INPUT):
         (Histograms(1 users × 1 places, 1 counts above zero), 'same-id', None)
         """
         progress("reading", 0, 2)
-        released = read_histograms(released_file, user=user, place=place, duplicates=self.duplicates)
+        released = columns.read(released_file, files, self.duplicates)
         progress("reading", 1, 2)
-        unchanged = read_histograms(known_file, user=user, place=place, duplicates=self.duplicates)
+        unchanged = columns.read(known_file, files, self.duplicates)
         release, known, copied, owner = Release(released), unchanged, None, None
         if not self.as_is:
             with _or_as_is():

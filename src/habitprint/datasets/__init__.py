@@ -13,6 +13,7 @@ from habitprint.datasets.d4d import (
 from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
 from habitprint.datasets.illustration import illustration
 from habitprint.datasets.town import town
+from habitprint.datasets.tracks import read_tracks
 from habitprint.datasets.web_history import web_history
 from habitprint.datasets.web_twin import WebModel, WebTwin, web_twin
 
@@ -34,6 +35,7 @@ __all__ = [
     "geolife",
     "geolife_shared_files",
     "illustration",
+    "read_tracks",
     "town",
     "web_history",
     "web_twin",

@@ -5,7 +5,6 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.blocks import run_blocks
+from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, user_cache
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
@@ -57,16 +57,6 @@ FAULTS = {
 }
 
 
-@dataclass(frozen=True)
-class PltFile:
-    """Name one file of points: whose it is, where it is, and what tells that it has changed."""
-
-    user: str
-    path: Path
-    size: int
-    changed: int
-
-
 def geolife(
     folder: str | os.PathLike[str],
     *,
@@ -76,8 +66,8 @@ def geolife(
 ) -> Events:
     r"""Open the GPS points of GeoLife 1.3 as events with positions; a `Grid` over `BEIJING` makes them places.
 
-    The first time, all files are read and kept as one Parquet file, `habitprint-geolife.parquet`; after that only
-    this file is, unless files were added, removed or changed. Times are GMT.
+    The first time, all files are read and kept as one Parquet file of some hundred MB in the user's cache folder; after
+    that only this file is, unless files were added, removed or changed. Times are GMT.
 
     What is wrong with the points is counted by reason: positions out of range, points from before April 2007, when
     the recordings began, and exact repeats of a point of the same user. So are lines with other separators, points
@@ -87,9 +77,11 @@ def geolife(
     Parameters
     ----------
     folder
-        What unpacking GeoLife made: it holds ``Data/000/Trajectory/*.plt`` and so on.
+        What unpacking GeoLife made: it holds ``Data/000/Trajectory/*.plt`` and so on. Of PLT files in other folders,
+        the first folder below this one is the user, or else the name of the file.
     cache
-        The folder for the Parquet file; None is `folder`.
+        The folder for the Parquet file, `habitprint-geolife.parquet`; None is ``habitprint`` in the user's cache folder
+        (`XDG_CACHE_HOME`, or ``~/.cache``).
     on_bad_rows
         Whether the faults above are counted and left out, or stop the work.
 
@@ -101,7 +93,7 @@ def geolife(
     ...     track.parent.mkdir(parents=True)
     ...     point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
     ...     _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
-    ...     geolife(folder).usable.collect().select("user", "lat", "lon").rows()
+    ...     geolife(folder, cache=folder).usable.collect().select("user", "lat", "lon").rows()
     [('000', 39.984702, 116.318417)]
     """
     events = to_events(
@@ -136,7 +128,7 @@ def geolife_shared_files(
     ...         track.parent.mkdir(parents=True)
     ...         point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
     ...         _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
-    ...     geolife_shared_files(folder)["users"].to_list()
+    ...     geolife_shared_files(folder, cache=folder)["users"].to_list()
     [['057', '094']]
     """
     path = _up_to_date(Path(folder), cache, progress)
@@ -146,22 +138,28 @@ def geolife_shared_files(
 
 def _up_to_date(folder: Path, cache: str | os.PathLike[str] | None, progress: Progress) -> Path:
     """Return the path of the cache, made anew if there is none or if the files are no longer what they were."""
-    files = _find_files(folder)
-    path = (folder if cache is None else Path(cache)) / CACHE
-    fingerprint = _fingerprint(folder, files)
+    files = find_plt_files(folder)
+    try:
+        path = cache_file("geolife", folder) if cache is None else Path(cache) / CACHE
+        is_writable = os.access(path.parent, os.W_OK)
+    except OSError:
+        path, is_writable = user_cache() / CACHE, False
+    fingerprint = fingerprint_of(folder, files, LAYOUT)
     if path.exists():
         if _own_metadata(path)[FINGERPRINT] == fingerprint:
             return path
-    elif not os.access(path.parent, os.W_OK):
+    elif not is_writable:
         raise InputError(
             f"cannot write into {path.parent}",
             why="the points are read once and then kept there as a Parquet file of some hundred MB",
-            fix="name an existing folder for it: cache='…'",
+            fix="name an existing folder for it: cache='…' (XDG_CACHE_HOME=… before the command)",
         )
     check_target(path, overwrite=True)
     points, shared = _read_all(files, progress)
     metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
-    write_whole(path, lambda target: points.write_parquet(target, metadata=metadata), overwrite=True)
+    write_whole(
+        path, lambda target: points.write_parquet(target, metadata=metadata), overwrite=True, is_private=cache is None
+    )
     return path
 
 
@@ -180,15 +178,28 @@ def _own_metadata(path: Path) -> dict[str, str]:
     return metadata
 
 
-def _find_files(folder: Path) -> list[PltFile]:
+def find_plt_files(folder: Path) -> list[TrackFile]:
+    """Return the PLT files of GeoLife's folder, or of any other, with their users.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "Jo.plt").write_text("Geolife trajectory")
+    ...     find_plt_files(Path(folder))[0].user
+    'Jo'
+    """
     data = folder / "Data" if (folder / "Data").is_dir() else folder
     found = [
-        PltFile(user.name, Path(entry.path), entry.stat().st_size, entry.stat().st_mtime_ns)
+        TrackFile(user.name, Path(entry.path), entry.stat().st_size, entry.stat().st_mtime_ns)
         for user in (sorted(data.iterdir()) if data.is_dir() else ())
         if (user / "Trajectory").is_dir()
         for entry in os.scandir(user / "Trajectory")
         if entry.name.lower().endswith(".plt")
     ]
+    if not found and data.is_dir():
+        files = (file for file in data.rglob("*") if file.suffix.lower() == ".plt" and file.is_file())
+        found = [TrackFile.of(file.relative_to(data).parts[0].removesuffix(file.suffix), file) for file in files]
     if not found:
         raise InputError(
             f"there are no GeoLife files in {folder}",
@@ -200,20 +211,15 @@ def _find_files(folder: Path) -> list[PltFile]:
     return sorted(found, key=lambda file: (file.user, file.path.name))
 
 
-def _fingerprint(folder: Path, files: Sequence[PltFile]) -> str:
-    listing = "\n".join(f"{file.path.relative_to(folder)} {file.size} {file.changed}" for file in files)
-    return hashlib.sha256(f"{LAYOUT}\n{listing}".encode()).hexdigest()
-
-
-def _read_all(files: Sequence[PltFile], progress: Progress) -> tuple[pl.DataFrame, list[tuple[list[str], list[str]]]]:
+def _read_all(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, list[tuple[list[str], list[str]]]]:
     """Return all points in order, and the users and files of each content that stands under several users."""
-    users: dict[str, list[PltFile]] = {}
+    users: dict[str, list[TrackFile]] = {}
     for file in files:
         users.setdefault(file.user, []).append(file)
     of_user = list(users.values())
     work = np.array([sum(file.size for file in own) for own in of_user], dtype=np.float64)
     points: list[pl.DataFrame] = []
-    contents: dict[bytes, list[PltFile]] = {}
+    contents: dict[bytes, list[TrackFile]] = {}
     read = run_blocks(lambda a, b: [_read_user(own) for own in of_user[a:b]], work, "reading GeoLife", progress)
     for own_points, digests in (one for block in read for one in block):
         points.append(own_points)
@@ -227,13 +233,13 @@ def _read_all(files: Sequence[PltFile], progress: Progress) -> tuple[pl.DataFram
     return pl.concat(points), sorted(shared)
 
 
-def _read_user(files: Sequence[PltFile]) -> tuple[pl.DataFrame, list[tuple[bytes, PltFile]]]:
+def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[bytes, TrackFile]]]:
     """Return the points of one user in order of time, and the digest of each file.
 
     All files of a user are parsed at once: parsing eighteen thousand files one by one would take far longer.
     """
     bodies: list[bytes] = []
-    digests: list[tuple[bytes, PltFile]] = []
+    digests: list[tuple[bytes, TrackFile]] = []
     lost: list[int] = []
     for file in files:
         content = file.path.read_bytes()

@@ -251,9 +251,8 @@ def _separated(usual: str) -> Opener:
         encodings = [one.encoding for one in dialects]
         with _sources(files, encodings) as sources:
             if columns is None:
-                alone = ([source] for source in sources)
-                headers = zip(files, (_scan_text(one, dialect, None) for one in alone), strict=True)
-                _refuse_other_headers(dict(headers), wanted)
+                alone = (_scan_text(source, dialect, None) for source in sources)
+                _refuse_other_headers(dict(zip(files, alone, strict=True)), wanted)
             names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
             frame = _scan_text(sources, dialect, [*names, SURPLUS], has_header=columns is None)
             frame.collect_schema()
@@ -269,7 +268,7 @@ def _separated(usual: str) -> Opener:
 
 
 def _scan_text(
-    sources: Sequence[Path] | Sequence[IO[bytes]],
+    sources: Path | IO[bytes] | list[Path] | list[IO[bytes]],
     dialect: Dialect,
     names: Sequence[str] | None,
     *,
@@ -277,7 +276,7 @@ def _scan_text(
 ) -> pl.LazyFrame:
     """Open text tables of one dialect lazily, all columns as text; without names, the first line has them."""
     return pl.scan_csv(
-        list(sources),
+        sources,
         separator=dialect.separator,
         has_header=has_header,
         skip_lines=dialect.n_before,

@@ -1,7 +1,6 @@
 """Where the data of an experiment comes from: the paper's own if it is given, else a twin that says so."""
 
 import hashlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from habitprint import datasets
+from habitprint.datasets.cache import is_cache_writable
 from habitprint.datasets.calls_twin import calls_twin_words
 from habitprint.datasets.web_twin import web_twin_words
 from habitprint.errors import InputError
@@ -221,8 +221,7 @@ def _web_history(folder: Path) -> DataSource:
 
 def _geolife(folder: Path, cache: Path | None) -> DataSource:
     def read() -> Data:
-        place = None if os.access(folder, os.W_OK) else cache
-        events = datasets.geolife(folder, cache=place)
+        events = datasets.geolife(folder, cache=None if is_cache_writable() else cache)
         return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
 
     words = "GeoLife 1.3, users who share files kept as they are"

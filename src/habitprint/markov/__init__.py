@@ -8,6 +8,7 @@ from habitprint.markov.chains import Chains, mobility_chains
 from habitprint.markov.distances import CHAIN_DISTANCES, ChainDistance, chain_distances
 from habitprint.markov.match import ChainMatching, evaluate_chains, match_chains
 from habitprint.markov.model import MarkovModel
+from habitprint.markov.stays import to_stays
 
 __all__ = [
     "CHAIN_DISTANCES",
@@ -19,4 +20,5 @@ __all__ = [
     "evaluate_chains",
     "match_chains",
     "mobility_chains",
+    "to_stays",
 ]

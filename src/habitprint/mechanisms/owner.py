@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,6 +77,13 @@ class InputFile:
         """Return what a file is now."""
         path = Path(path)
         return cls(path.name, sha256_of(path), path.stat().st_size)
+
+    @classmethod
+    def of_all(cls, name: str, paths: Sequence[Path]) -> "InputFile":
+        """Return what the files of a folder are now, as one: the SHA-256 is of the names and those of the files."""
+        listed = "".join(f"{sha256_of(path)}  {path.name}\n" for path in paths)
+        size = sum(path.stat().st_size for path in paths)
+        return cls(name, hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(), size)
 
 
 def sha256_of(path: Path) -> str:

@@ -92,10 +92,10 @@ class Microaggregate(OneStep):
         require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
         if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k < math.inf):
             raise InputError(
-                f"mean_k = {self.mean_k} with k = {self.k} and the method {self.method!r}",
+                f"groups of {self.mean_k:g} users on average, of {self.k} at least, by the method {self.method!r}",
                 why="groups have at least k users, so they cannot have fewer on average; and only the method 'best' "
                 "lets some grow beyond k",
-                fix="use a mean_k of at least k, with the method 'best'",
+                fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
     def apply(self, before: Release, progress: Progress) -> Outcome:

@@ -1,0 +1,91 @@
+"""What is kept of files that take long to read: beside nobody's data, in the user's own cache folder."""
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from habitprint.files import OWNERS_FOLDER
+
+
+@dataclass(frozen=True)
+class TrackFile:
+    """Name one file of positions: whose it is, where it is, and what tells that it has changed.
+
+    Examples
+    --------
+    >>> TrackFile.of("Jo", Path(__file__)).user
+    'Jo'
+    """
+
+    user: str
+    path: Path
+    size: int
+    changed: int
+
+    @classmethod
+    def of(cls, user: str, path: Path) -> "TrackFile":
+        """Return what a file is now."""
+        now = path.stat()
+        return cls(user, path, now.st_size, now.st_mtime_ns)
+
+
+def user_cache() -> Path:
+    """Return the folder for what can be made again: ``habitprint`` in `XDG_CACHE_HOME`, or in ``~/.cache``.
+
+    Examples
+    --------
+    >>> user_cache().name
+    'habitprint'
+    """
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # What is not the whole path is to be passed over, says the specification.
+    return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "habitprint"
+
+
+def is_cache_writable() -> bool:
+    """Return whether something can be kept in the user's cache folder.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unittest import mock
+    >>> with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, XDG_CACHE_HOME=folder):
+    ...     is_cache_writable()
+    True
+    """
+    try:
+        user_cache().mkdir(mode=OWNERS_FOLDER, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return os.access(user_cache(), os.W_OK)
+
+
+def cache_file(kind: str, source: Path) -> Path:
+    """Return where something that was read from a folder is kept, and make the folder for it, for its owner alone.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unittest import mock
+    >>> with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, XDG_CACHE_HOME=folder):
+    ...     cache_file("geolife", Path("/data/geolife")).relative_to(folder).parts[0]
+    'habitprint'
+    """
+    folder = user_cache()
+    folder.mkdir(mode=OWNERS_FOLDER, parents=True, exist_ok=True)
+    name = hashlib.sha256(os.fsencode(source.resolve())).hexdigest()[:16]
+    return folder / f"{kind}-{name}.parquet"
+
+
+def fingerprint_of(folder: Path, files: Sequence[TrackFile], layout: str) -> str:
+    """Return a text that changes when files are added, removed or changed, or are kept in another layout.
+
+    Examples
+    --------
+    >>> fingerprint_of(Path("/data"), [], "1") == fingerprint_of(Path("/elsewhere"), [], "1")
+    True
+    """
+    listing = "\n".join(f"{file.path.relative_to(folder)} {file.size} {file.changed}" for file in files)
+    return hashlib.sha256(f"{layout}\n{listing}".encode("utf-8", "surrogateescape")).hexdigest()
