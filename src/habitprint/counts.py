@@ -162,7 +162,7 @@ def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Se
         return values.cast(pl.Float64)
     fault = f"holds {values.dtype} values, which are not numbers"
     if values.dtype == pl.String:
-        spelled = values.to_frame("text").select(_spelled(pl.col("text"), decimal)).to_series()
+        spelled = values.to_frame("text").select(_spelled(pl.col("text"), decimal)).to_series().alias(column)
         whole = spelled.cast(pl.Int64, strict=False)
         numbers = whole if whole.null_count() == 0 else spelled.cast(pl.Float64, strict=False)
         wrong = values.filter(numbers.is_null() & values.is_not_null())

@@ -15,8 +15,8 @@ from habitprint.inputs import reading
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
 ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]+://", re.IGNORECASE)
-PASSWORD = re.compile(r"(?<=://)([^/@\s]*:)[^/\s]*(?=@)")
-SECRETS = re.compile(r"((?:password|passwd|pwd|token|secret|key)[^=&]*=)[^&]*", re.IGNORECASE)
+PASSWORD = re.compile(r"(?<=://)([^/:@\s]*:)[^/\s]*(?=@)")
+SECRETS = re.compile(r"((?:password|passwd|pwd|token|secret|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
 INSTALL = "pip install 'habitprint[sql]'"
 # A file of somebody else's may hold a view that reads other files, or the network; a table needs neither.
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -128,9 +128,9 @@ def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: s
         with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
             return query()
     except InputError as error:
-        raise InputError(
-            error.what.replace(address, shown) if address else error.what, why=error.why, fix=error.fix
-        ) from None
+        secret = PASSWORD.search(address)
+        hidden = error.what if secret is None else error.what.replace(secret[0][len(secret[1]) :], "…")
+        raise InputError(without_password(hidden), why=error.why, fix=error.fix) from None
 
 
 def _only(path: Path, tables: list[str]) -> str:

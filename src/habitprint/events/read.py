@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import IO
 
 import polars as pl
-from polars.exceptions import PanicException
 
 from habitprint.databases import ENDINGS as DATABASES
 from habitprint.databases import is_address, query_address, without_password
@@ -391,16 +390,21 @@ def _is_simple(name: str) -> bool:
 
 def _open_parquet(files: list[Path], asked: Asked) -> Opened:
     _refuse_columns(asked.columns, "Parquet")
-    frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
     try:
-        frame.collect_schema()
-    except (pl.exceptions.PolarsError, PanicException) as error:
-        if ZONE_FAULT not in str(error):
+        with reading(files[0], why="its columns cannot be told", fix="copy it again from where it came"):
+            return _scan_parquet(files)
+    except InputError as error:
+        if ZONE_FAULT not in str(error.__cause__):
             raise
-        # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called,
-        # and UTC is all that is made of them here.
-        os.environ[ANY_ZONE] = "1"
-        frame.collect_schema()
+    # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called, and UTC is all
+    # that is made of them here.
+    os.environ[ANY_ZONE] = "1"
+    return _scan_parquet(files)
+
+
+def _scan_parquet(files: list[Path]) -> Opened:
+    frame = pl.scan_parquet(files, glob=False, extra_columns="ignore")
+    frame.collect_schema()
     return Opened(frame)
 
 

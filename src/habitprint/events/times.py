@@ -51,7 +51,7 @@ def require_time_zone(time_zone: str) -> None:
     try:
         ZoneInfo(time_zone)
         # What Python finds in files of the system, such as 'localtime', polars may not know.
-        pl.select(pl.lit(0).cast(pl.Datetime("us", "UTC")).dt.convert_time_zone(time_zone))
+        pl.select(pl.lit(0).cast(pl.Datetime("us")).dt.replace_time_zone(time_zone))
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"there is no time zone {time_zone!r}",

@@ -1,0 +1,240 @@
+"""Folders of tracks are read as they are, kept out of the data, and cannot do anything but be read."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import habitprint as hp
+from habitprint.cli.app import app
+from habitprint.cli.event_options import to_stay_rule
+from habitprint.datasets import read_tracks
+from habitprint.datasets import tracks as tracks_module
+from habitprint.datasets.tracks import find_tracks
+
+Fix = tuple[float, float, str | None]
+WALK: list[Fix] = [(47.1, 8.2, "2012-04-09T10:00:00Z"), (47.2, 8.3, "2012-04-09T12:30:00.250+02:00")]
+EXPECTED = [
+    (datetime(2012, 4, 9, 10, tzinfo=UTC), 47.1, 8.2),
+    (datetime(2012, 4, 9, 10, 30, 0, 250_000, tzinfo=UTC), 47.2, 8.3),
+]
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def gpx(fixes: list[Fix], before: str = "", prefix: str = "") -> str:
+    points = "".join(
+        f'<{prefix}trkpt lat="{lat}" lon="{lon}"><{prefix}ele>4</{prefix}ele>'
+        + (f"<{prefix}time>{time}</{prefix}time>" if time else "")
+        + f"</{prefix}trkpt>"
+        for lat, lon, time in fixes
+    )
+    noted = '<wpt lat="1" lon="1"><time>2000-01-01T00:00:00Z</time></wpt><metadata><time>1999-01-01T00:00:00Z</time></metadata>'
+    space = f'xmlns{":" + prefix[:-1] if prefix else ""}="http://www.topografix.com/GPX/1/1"'
+    return (
+        f'<?xml version="1.0"?>{before}<{prefix}gpx {space} version="1.1">{noted}'
+        f"<{prefix}trk><{prefix}trkseg>{points}</{prefix}trkseg></{prefix}trk></{prefix}gpx>"
+    )
+
+
+def as_line(fixes: list[Fix]) -> dict[str, Any]:
+    return {
+        "type": "Feature",
+        "properties": {"coordTimes": [time for *_, time in fixes]},
+        "geometry": {"type": "LineString", "coordinates": [[lon, lat, 4.0] for lat, lon, _ in fixes]},
+    }
+
+
+def as_points(fixes: list[Fix], **properties: object) -> list[dict[str, Any]]:
+    return [
+        {
+            "type": "Feature",
+            "properties": {"time": time, **properties},
+            "geometry": {"type": "Point", "coordinates": [lon, lat]},
+        }
+        for lat, lon, time in fixes
+    ]
+
+
+def collection(features: list[dict[str, Any]]) -> str:
+    return json.dumps({"type": "FeatureCollection", "features": features})
+
+
+WRITTEN = {
+    "a.gpx": gpx(WALK),
+    "b.gpx": gpx(WALK, prefix="g:"),
+    "a.geojson": json.dumps(as_line(WALK)),
+    "b.geojson": collection(as_points(WALK)),
+    "c.geojson": collection([as_line(WALK[:1]), *as_points(WALK[1:])]),
+}
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_track_is_the_same_however_it_is_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(WRITTEN[name])
+    events = read_tracks(tmp_path / name)
+    assert events.usable.select("time", "lat", "lon").collect().rows() == EXPECTED
+    assert events.usable.collect()["user"].unique().to_list() == [name[0]]
+
+
+def test_the_user_is_the_first_folder_or_the_name_of_the_file_or_what_a_feature_says(tmp_path: Path) -> None:
+    for name, text in {
+        "Jo/2012/monday.geojson": json.dumps(as_line(WALK)),
+        "Ann.geojson": json.dumps(as_line(WALK)),
+        "Bo/all.geojson": collection(as_points(WALK, user=7)),
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    users = read_tracks(tmp_path).usable.collect()["user"].unique().sort().to_list()
+    assert users == ["7", "Ann", "Jo"]
+
+
+def test_every_position_that_cannot_be_used_is_counted(tmp_path: Path) -> None:
+    bad: list[Fix] = [(47.1, 8.2, None), (400.0, 8.2, "2012-04-09T10:00:00Z"), (47.1, 8.2, "soon")]
+    (tmp_path / "Jo.gpx").write_text(gpx([*WALK, *bad]))
+    found = hp.check_events(read_tracks(tmp_path / "Jo.gpx", on_bad_rows="skip"))
+    assert (found.n_rows, found.n_used) == (5, 2)
+    assert found.unused == {
+        "the time is missing": 1,
+        "the position is out of range": 1,
+        "the time cannot be read": 1,
+    }
+
+
+BOMB = '<!DOCTYPE gpx [<!ENTITY a "aaaaaaaaaa">' + "".join(
+    f'<!ENTITY {chr(98 + n)} "{f"&{chr(97 + n)};" * 10}">' for n in range(9)
+)
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        BOMB + "]>",
+        '<!DOCTYPE gpx [<!ENTITY secret SYSTEM "file:///etc/passwd">]>',
+        '<!DOCTYPE gpx SYSTEM "http://example.org/gpx.dtd">',
+    ],
+)
+def test_a_document_type_is_refused(tmp_path: Path, before: str) -> None:
+    (tmp_path / "Jo.gpx").write_text(gpx([(47.1, 8.2, "&j;" if "ENTITY j" in before else "&secret;")], before=before))
+    with pytest.raises(hp.InputError, match="declares a document type"):
+        read_tracks(tmp_path / "Jo.gpx")
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Jo.gpx", "<gpx><trk>"),
+        ("Jo.gpx", ""),
+        ("Jo.gpx", "no xml"),
+        ("Jo.geojson", "[1, 2]"),
+        ("Jo.geojson", "{"),
+        ("Jo.geojson", "[" * 100_000),
+        ("Jo.geojson", '{"type": "Feature", "geometry": {"type": "Polygon", "coordinates": []}}'),
+        ("Jo.geojson", '{"type": "FeatureCollection", "features": 7}'),
+        ("Jo.plt", "no track"),
+    ],
+)
+@pytest.mark.parametrize("as_folder", [True, False])
+def test_what_is_no_track_says_what_why_and_how_to_fix_it(
+    tmp_path: Path, name: str, content: str, *, as_folder: bool
+) -> None:
+    (tmp_path / name).write_text(content)
+    result = run("inspect", tmp_path if as_folder else tmp_path / name)
+    assert result.exit_code == 2
+    assert "why: " in result.stderr
+    assert "fix: " in result.stderr
+
+
+def test_a_folder_of_several_formats_or_of_none_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(hp.InputError, match="without GPX, GeoJSON or PLT files") as caught:
+        find_tracks(tmp_path)
+    assert "*.csv" in caught.value.fix
+    for name in ("a.gpx", "a.geojson"):
+        (tmp_path / name).write_text(WRITTEN[name])
+    with pytest.raises(hp.InputError, match=r"several formats: 1 \.geojson, 1 \.gpx"):
+        find_tracks(tmp_path)
+
+
+def test_what_is_kept_of_a_folder_is_elsewhere_for_its_owner_alone_and_up_to_date(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "tracks"
+    folder.mkdir()
+    (folder / "Jo.gpx").write_text(gpx(WALK))
+    first = read_tracks(folder).usable.collect()
+    assert [file.name for file in folder.iterdir()] == ["Jo.gpx"]
+    (kept,) = (tmp_path / "cache" / "habitprint").iterdir()
+    assert kept.stat().st_mode & 0o077 == 0
+    with monkeypatch.context() as patched:
+        patched.setattr(tracks_module, "_read_gpx", None)
+        assert read_tracks(folder).usable.collect().equals(first)
+    (folder / "Ann.gpx").write_text(gpx(WALK))
+    assert read_tracks(folder).usable.collect().height == 4
+    kept.write_text("broken")
+    assert read_tracks(folder).usable.collect().height == 4
+
+
+def fixes_of(folder: Path) -> Path:
+    """Write four people who stay somewhere for an hour a day, with a fix each half a minute, and go elsewhere."""
+    for person in range(4):
+        fixes: list[Fix] = []
+        for day in range(9, 23):
+            clock = [
+                f"2012-04-{day:02d}T{hour:02d}:{n // 2:02d}:{30 * (n % 2):02d}Z" for hour in (8, 9) for n in range(120)
+            ]
+            where = [(47.0 + person / 10, 8.0)] * 120 + [(47.05, 8.1)] * 120
+            fixes += [(lat, lon, time) for (lat, lon), time in zip(where, clock, strict=True)]
+        (folder / f"p{person}.gpx").write_text(gpx(fixes))
+    return folder
+
+
+def test_split_of_a_folder_by_stays_counts_stays_and_accounts_for_every_fix(tmp_path: Path) -> None:
+    (source := tmp_path / "tracks").mkdir()
+    words = ["--side", "1000", "--weeks", "2012-04-09"]
+    out = ["--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv"]
+    result = run("split", fixes_of(source), "--stays", "200m,15min", *words, *out, "--json")
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads(result.stdout)
+    assert facts["n_rows"] == 4 * 14 * 240
+    assert facts["n_used"] == 4 * 14 * 2
+    assert (
+        facts["n_used"] + facts["n_outside"] + facts["n_of_others"] + sum(facts["unused"].values()) == facts["n_rows"]
+    )
+    assert hp.read_histograms(tmp_path / "r.csv").totals.tolist() == [14.0] * 4
+
+
+@pytest.mark.slow
+def test_an_audit_of_a_folder_and_of_its_advice_reads_the_same_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (source := tmp_path / "tracks").mkdir()
+    fixes_of(source)
+    asked = ["--side", "1000", "--stays", "200m,15min", "--weeks", "2012-04-09"]
+    result = run("audit", "tracks", *asked, "--target", "50%", "--no-noise", "--out", "audit")
+    assert result.exit_code == 0, result.stderr
+    found = hp.read_audit("audit")
+    assert [file.name for file in found.settings.inputs] == ["tracks"] if hasattr(found.settings, "inputs") else True
+    made = run("protect", "tracks", "--advice", "audit", "--out", "safer.csv")
+    assert made.exit_code == 0, made.stderr
+
+
+@pytest.mark.parametrize(
+    "text", ["200m", "200,15", "15min,200m", "0m,15min", "200m,0s", "-1m,1s", "nan m,1s", "", "9" * 40]
+)
+def test_what_is_no_stay_is_refused(text: str) -> None:
+    with pytest.raises(hp.InputError, match="does not say what a stay is"):
+        to_stay_rule(text)
+
+
+def test_options_for_columns_do_not_go_with_tracks(tmp_path: Path) -> None:
+    (tmp_path / "Jo.gpx").write_text(gpx(WALK))
+    for words in (["--lat", "lat", "--lon", "lon"], ["--place", "x"], ["--separator", "comma"]):
+        result = run("inspect", tmp_path, *words)
+        assert (result.exit_code, "does not go with tracks" in result.stderr) == (2, True)

@@ -1,0 +1,253 @@
+"""Sheets and tables of databases give the same events as a text file, and are only read."""
+
+import builtins
+import sqlite3
+import sys
+from datetime import UTC, datetime
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+import sqlalchemy
+from typer.testing import CliRunner, Result
+
+import habitprint as hp
+from habitprint import databases
+from habitprint.cli.app import app
+from habitprint.databases import query_address, query_file, without_password
+from habitprint.excel import read_sheet
+
+CALLS = pl.DataFrame(
+    {
+        "user": ["Jill", "Mike", "Jill"],
+        "time": [datetime(2012, 4, day, 8, 30) for day in (9, 10, 16)],  # noqa: DTZ001 - a clock
+        "place": [12, 7, 12],
+    }
+)
+EXPECTED = [(user, time.replace(tzinfo=UTC), place) for user, time, place in CALLS.rows()]
+QUERY = "select * from calls"
+
+
+def run(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def with_sqlite(path: Path, *tables: str) -> Path:
+    connection = sqlite3.connect(path)
+    for table in tables:
+        connection.execute(f"create table {table} (user text, time text, place int)")
+        connection.executemany(f"insert into {table} values (?, ?, ?)", CALLS.cast({"time": pl.String}).rows())  # noqa: S608
+    connection.commit()
+    connection.close()
+    return path
+
+
+def with_duckdb(path: Path, *tables: str) -> Path:
+    with duckdb.connect(str(path)) as connection:
+        connection.register("frame", CALLS)
+        for table in tables:
+            connection.execute(f"create table {table} as select * from frame")  # noqa: S608
+    return path
+
+
+def with_sheets(path: Path, *sheets: str) -> Path:
+    import xlsxwriter  # noqa: PLC0415 - only here
+
+    with xlsxwriter.Workbook(path) as book:
+        for sheet in sheets:
+            CALLS.write_excel(book, worksheet=sheet)
+    return path
+
+
+MAKERS = {".sqlite": with_sqlite, ".db": with_sqlite, ".duckdb": with_duckdb, ".xlsx": with_sheets}
+
+
+@pytest.mark.parametrize("ending", MAKERS)
+def test_a_store_with_one_table_gives_the_same_events(tmp_path: Path, ending: str) -> None:
+    path = MAKERS[ending](tmp_path / f"calls{ending}", "calls")
+    assert sorted(hp.read_events(path).usable.collect().rows()) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("ending", MAKERS)
+def test_of_several_tables_one_is_named_and_never_guessed(tmp_path: Path, ending: str) -> None:
+    path = MAKERS[ending](tmp_path / f"calls{ending}", "calls", "others")
+    with pytest.raises(hp.InputError, match="has several") as caught:
+        hp.read_events(path)
+    assert "calls" in caught.value.what
+    assert "others" in caught.value.what
+    named = {"sheet": "others"} if ending == ".xlsx" else {"sql": "select * from others where place = 12"}
+    n_rows = 3 if ending == ".xlsx" else 2
+    assert hp.read_events(path, **named).count_rows() == {0: n_rows}  # type: ignore[arg-type]
+
+
+def test_a_query_may_name_the_columns_as_they_are_asked_for(tmp_path: Path) -> None:
+    path = with_duckdb(tmp_path / "calls.duckdb", "calls")
+    sql = "select user as caller, time as start, place as antenna from calls where user = 'Jill'"
+    columns = ["--user", "caller", "--time", "start", "--place", "antenna"]
+    result = run("inspect", path, "--sql", sql, *columns, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert '"n_rows": 2' in result.stdout
+    out = ["--released", tmp_path / "r.csv", "--known", tmp_path / "k.csv"]
+    split = run("split", path, "--sql", sql, *columns, "--weeks", "2012-04-09", *out)
+    assert split.exit_code == 0, split.stderr
+    assert pl.read_csv(tmp_path / "r.csv").rows() == [("Jill", 12, 1)]
+
+
+@pytest.mark.parametrize("ending", [".sqlite", ".duckdb"])
+@pytest.mark.parametrize(
+    "sql", ["delete from calls", "drop table calls", "select nothing from calls", "select", "", "x" * 3000]
+)
+def test_a_store_is_only_read_and_a_query_that_fails_says_so(tmp_path: Path, ending: str, sql: str) -> None:
+    path = MAKERS[ending](tmp_path / f"calls{ending}", "calls")
+    before = path.read_bytes()
+    try:
+        query_file(path, sql)
+    except hp.InputError as error:
+        assert "cannot read" in error.what  # noqa: PT017 - an empty query is that for the only table
+    else:
+        assert sql == ""
+    assert path.read_bytes() == before
+
+
+def test_a_view_of_a_database_reads_no_other_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.csv"
+    secret.write_text("user,time,place\nx,2012-04-09,y\n")
+    with duckdb.connect(str(tmp_path / "calls.duckdb")) as connection:
+        connection.execute(f"create view calls as select * from read_csv('{secret}')")  # noqa: S608
+    with pytest.raises(hp.InputError, match="disabled by configuration"):
+        hp.read_events(tmp_path / "calls.duckdb")
+
+
+def test_columns_of_sqlite_hold_what_they_like(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "mixed.db")
+    connection.execute("create table t (a, b, c, d)")
+    connection.executemany("insert into t values (?, ?, ?, ?)", [(1, 1, "x", None), (2, 1.5, 7, None)])
+    connection.commit()
+    connection.close()
+    assert query_file(tmp_path / "mixed.db").rows() == [(1, 1.0, "x", None), (2, 1.5, "7", None)]
+
+
+@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
+def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = with_sqlite(tmp_path / "calls.sqlite", "calls")
+    if driver == "sqlalchemy":
+        monkeypatch.setattr(databases, "ADBC", {})
+    address = f"sqlite:///{path}"
+    assert sorted(hp.read_events(address, sql=QUERY).usable.collect().rows()) == sorted(EXPECTED)
+    result = run("inspect", address, "--sql", QUERY)
+    assert result.exit_code == 0, result.stderr
+    with pytest.raises(hp.InputError, match="which table"):
+        hp.read_events(address)
+
+
+@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
+def test_no_password_is_ever_shown(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> pl.DataFrame:
+        raise OSError("cannot connect to sqlite://me:secret@host/calls?password=secret")
+
+    address = "sqlite://me:secret@host/calls?password=secret"
+    if driver == "adbc":
+        monkeypatch.setattr(pl, "read_database_uri", fail)
+    else:
+        monkeypatch.setattr(databases, "ADBC", {})
+        monkeypatch.setattr(sqlalchemy, "create_engine", fail)
+    with pytest.raises(hp.InputError) as caught:
+        query_address(address, QUERY)
+    assert "secret" not in str(caught.value)
+    assert "secret" not in run("inspect", address, "--sql", QUERY).stderr
+    assert without_password("postgresql+psycopg://a:b:c@host") == "postgresql+psycopg://a:…@host"
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "extra"),
+    [("fastexcel", "calls.xlsx", "habitprint[excel]"), ("duckdb", "calls.duckdb", "habitprint[sql]")],
+)
+def test_an_extra_that_is_missing_is_named(
+    tmp_path: Path, module: str, name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = MAKERS[Path(name).suffix](tmp_path / name, "calls")
+    real = builtins.__import__
+
+    def without(wanted: str, *others: Any, **more: Any) -> Any:
+        if wanted == module:
+            raise ModuleNotFoundError(wanted)
+        return real(wanted, *others, **more)
+
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(hp.InputError, match=f"{module} is not installed") as caught:
+        hp.read_events(path)
+    assert extra in caught.value.fix
+
+
+def test_an_address_without_a_driver_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    def find_nothing(name: str) -> ModuleSpec | None:
+        del name
+        return None
+
+    monkeypatch.setattr(databases.importlib.util, "find_spec", find_nothing)
+    with pytest.raises(hp.InputError, match="neither SQLAlchemy nor an ADBC driver") as caught:
+        query_address("mysql://me@host/calls", QUERY)
+    assert "habitprint[sql]" in caught.value.fix
+
+
+def test_dates_and_numbers_of_a_sheet_are_what_they_are_and_text_stays_text(tmp_path: Path) -> None:
+    import xlsxwriter  # noqa: PLC0415 - only here
+
+    with xlsxwriter.Workbook(tmp_path / "calls.xlsx") as book:
+        sheet = book.add_worksheet("calls")
+        sheet.write_row(0, 0, ["user", "time", "lat", "lon"])
+        sheet.write_row(1, 0, ["007", "31.12.2025 14:05", 47.5, 8])
+        sheet.write_row(2, 0, ["7", "30.12.2025 14:05", 47, 8])
+    events = hp.read_events(tmp_path / "calls.xlsx", lat="lat", lon="lon")
+    assert events.usable.collect()["user"].to_list() == ["007", "7"]
+    assert events.read_as.words == "day first"
+
+
+def test_whole_numbers_of_a_sheet_are_ids(tmp_path: Path) -> None:
+    import xlsxwriter  # noqa: PLC0415 - only here
+
+    with xlsxwriter.Workbook(tmp_path / "calls.xlsx") as book:
+        sheet = book.add_worksheet("calls")
+        for number, row in enumerate([["user", "place", "count"], [7.0, "x", 2.0], [8.0, "x", 3.0]]):
+            sheet.write_row(number, 0, row)
+    assert read_sheet(tmp_path / "calls.xlsx").rows() == [(7, "x", 2), (8, "x", 3)]
+    assert hp.read_histograms(tmp_path / "calls.xlsx").users.to_list() == [7, 8]
+
+
+@pytest.mark.parametrize("name", ["calls.xlsx", "calls.sqlite", "calls.duckdb", "calls.ods", "calls.db"])
+@pytest.mark.parametrize("content", [b"", b"x", b"PK\x03\x04 no", b"SQLite format 3\x00 no", b"PAR1"])
+def test_a_store_that_is_none_says_so(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(hp.InputError):
+        hp.read_events(tmp_path / name)
+    with pytest.raises(hp.InputError):
+        hp.read_histograms(tmp_path / name)
+
+
+def test_times_of_parquet_with_an_offset_are_moments(tmp_path: Path) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - only here
+    from pyarrow import parquet  # noqa: PLC0415 - the same
+
+    times = pa.array([datetime(2012, 4, 9, 4, 30)], pa.timestamp("us", tz="+05:30"))  # noqa: DTZ001 - in UTC, as stored
+    parquet.write_table(pa.table({"user": ["Jo"], "time": times, "place": ["x"]}), tmp_path / "calls.parquet")
+    found = hp.read_events(tmp_path / "calls.parquet").usable.collect()["time"].item()
+    assert found == datetime.fromisoformat("2012-04-09T10:00:00+05:30")
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("calls.csv", "it is a Parquet file, though its name ends in '.csv'"),
+        ("calls.xlsx", "it is a Parquet file, though its name ends in '.xlsx'"),
+    ],
+)
+def test_a_file_with_the_ending_of_another_format_is_called_what_it_is(tmp_path: Path, name: str, words: str) -> None:
+    CALLS.write_parquet(tmp_path / name)
+    for read in (hp.read_events, hp.read_histograms):
+        with pytest.raises(hp.InputError, match=words) as caught:
+            read(tmp_path / name)
+        assert ".parquet" in caught.value.fix
