@@ -44,6 +44,12 @@ def counts_from_table(
     frame = to_frame(table)
     if (place, count) == COLUMNS[1:] and is_wide(frame, user, decimal):
         frame = _to_long(frame, user, decimal)
+    if count not in frame.columns and {user, place, "time"} <= set(frame.columns):
+        raise InputError(
+            f"the table has no column {count!r}, but times",
+            why="it looks like events, of which each is a row; a table of counts says how often",
+            fix="count them first: habitprint split (hp.split in Python)",
+        )
     require_columns(frame, [user, place, count], source="the table", advise=_advise(user, place, count))
     if frame.height == 0:
         raise InputError(

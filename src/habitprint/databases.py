@@ -24,6 +24,7 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
 ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
@@ -151,6 +152,10 @@ def _query_sqlite(path: Path, sql: str | None) -> pl.DataFrame:
     try:
         with reading(path, why=why, fix=fix):
             connection.execute("pragma trusted_schema = off")
+            # Even of a file that is only read, a query could make another one.
+            connection.set_authorizer(
+                lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
+            )
             tables = [name for (name,) in connection.execute(SQLITE_TABLES)]
         query = sql or _only(path, tables)
         return _queried(str(path), query, lambda: _rows_of(connection, query))

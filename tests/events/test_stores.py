@@ -98,9 +98,16 @@ def test_a_query_may_name_the_columns_as_they_are_asked_for(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("ending", [".sqlite", ".duckdb"])
 @pytest.mark.parametrize(
-    "sql", ["delete from calls", "drop table calls", "select nothing from calls", "select", "", "x" * 3000]
+    "sql",
+    [
+        *("delete from calls", "drop table calls", "select nothing from calls", "select", "", "x" * 3000),
+        *("attach 'other' as other", "vacuum into 'other'", "copy calls to 'other'", "export database 'other'"),
+    ],
 )
-def test_a_store_is_only_read_and_a_query_that_fails_says_so(tmp_path: Path, ending: str, sql: str) -> None:
+def test_a_store_is_only_read_and_a_query_that_fails_says_so(
+    tmp_path: Path, ending: str, sql: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     path = MAKERS[ending](tmp_path / f"calls{ending}", "calls")
     before = path.read_bytes()
     try:
@@ -110,6 +117,7 @@ def test_a_store_is_only_read_and_a_query_that_fails_says_so(tmp_path: Path, end
     else:
         assert sql == ""
     assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_a_view_of_a_database_reads_no_other_file(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import random
+import sqlite3
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import duckdb
 import polars as pl
 
 import habitprint as hp
@@ -188,6 +190,23 @@ def good() -> dict[str, bytes]:
         frame = pl.read_csv(folder / "e.csv", try_parse_dates=True)
         frame.write_parquet(folder / "e.parquet")
         frame.with_columns(pl.col("time").cast(pl.String)).write_ndjson(folder / "e.ndjson")
+        stored = [pl.col("time").cast(pl.String), pl.exclude("time")]
+        frame.write_excel(folder / "e.xlsx", worksheet="calls")
+        connection = sqlite3.connect(folder / "e.sqlite")
+        connection.execute("create table calls (user text, time text, place text)")
+        rows = frame.select(stored).select("user", "time", "place").rows()
+        connection.executemany("insert into calls values (?, ?, ?)", rows)
+        connection.commit()
+        connection.close()
+        with duckdb.connect(str(folder / "e.duckdb")) as database:
+            database.execute("create table calls as select * from frame")
+        fixes = [(47 + n / 1000, 8.0, f"2012-04-09T10:{n:02d}:00Z") for n in range(30)]
+        points = "".join(f'<trkpt lat="{y}" lon="{x}"><time>{t}</time></trkpt>' for y, x, t in fixes)
+        (folder / "t.gpx").write_text(f"<?xml version='1.0'?><gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
+        line = {"type": "LineString", "coordinates": [[x, y] for y, x, _ in fixes]}
+        feature = {"type": "Feature", "properties": {"coordTimes": [t for *_, t in fixes]}, "geometry": line}
+        (folder / "t.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+        (folder / "wide.csv").write_text("user;p0;p1;p2;p3\n" + "".join(f"u{n};{n};1,5;;3\n" for n in range(6)))
         places = sorted({*released.places, *known.places})
         (folder / "map.csv").write_text("place,to\n" + "".join(f"{place},d{i % 2}\n" for i, place in enumerate(places)))
         (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
@@ -459,6 +478,74 @@ def _events(rng: Random) -> Case:
     return Case(f"events {name[1:]}", words, {bad: content})
 
 
+def _dialect(rng: Random) -> Case:
+    """Return events in some dialect, as somebody in Europe would have them, damaged or with cells that lie about it."""
+    separator, encoding = rng.choice(",;\t|"), rng.choice(["utf-8", "cp1252", "utf-16", "utf-8-sig"])
+    lines = [
+        [f"u{n % 5}é", f"{1 + n % 28:02d}.04.2012 10:{n % 60:02d}", f"47,{n:03d}", "8,5", f"1,{n:03d}"]
+        for n in range(60)
+    ]
+    for _ in range(rng.choice([0, 1, 5])):
+        row = rng.choice(lines)
+        row[rng.randrange(5)] = rng.choice(["47.5", "1.234,5", "1,2,3", "04/05/2012", "13/14/2012", *IDS, *TIMES])
+    body = [["user", "time", "lat", "lon", "s"], *lines]
+    text = "".join(separator.join(map(_quoted, row)) + rng.choice(["\n", "\r\n"]) for row in body)
+    if rng.random() < 0.2:
+        text = f"sep={rng.choice(',;|x')}\n{text}"
+    content = text.encode(encoding, "replace")
+    if rng.random() < 0.4:
+        content = damaged(rng, content)
+    columns = ["--lat", "lat", "--lon", "lon", *rng.choice([[], ["--seconds", "s"]])]
+    asked = rng.choice([[], [], ["--separator", "semicolon"], ["--decimal", ","], ["--encoding", "utf-16"]])
+    more = rng.choice([[], ["--json"], ["--stays", "200m,15min"]])
+    return Case("dialect", ["inspect", "bad.csv", *columns, *asked, *more], {"bad.csv": content})
+
+
+def _stored_table(rng: Random) -> Case:
+    """Return an Excel, SQLite or DuckDB file that is damaged, or a query that somebody should not have written."""
+    name = rng.choice(["e.xlsx", "e.sqlite", "e.duckdb"])
+    content = damaged(rng, good()[name]) if rng.random() < 0.6 else good()[name]
+    queries = ["delete from calls", "select", "select * from 'x'", "\x1b[2J", "attach 'x' as y", "pragma x", "select 1"]
+    asked = rng.choice([[], ["--sql", rng.choice(queries)], ["--sheet", rng.choice(["calls", "x", "\x1b[2J"])]])
+    bad = "bad" + name[1:]
+    split = ["split", bad, "--released", "r.csv", "--known", "k.csv"]
+    words = rng.choice([["inspect", bad], split, ["match", bad, "b.csv"]])
+    return Case("file of tables", [*words, *asked], {bad: content, "b.csv": good()["b.csv"]})
+
+
+ENTITIES = b'<!DOCTYPE gpx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
+
+
+def _tracks(rng: Random) -> Case:
+    """Return a folder of tracks of which one is damaged, mistaken or hostile."""
+    name = rng.choice(["t.gpx", "t.geojson"])
+    content = good()[name]
+    if name == "t.geojson" and rng.random() < 0.7:
+        content = _json(rng, content)
+    elif name == "t.gpx" and rng.random() < 0.3:
+        content = content.replace(b"<gpx>", ENTITIES + b"<gpx>", 1)
+    elif name == "t.gpx" and rng.random() < 0.3:
+        depth = rng.choice([1000, 100_000])
+        content = b"<gpx>" + b"<trk>" * depth + b"</trk>" * depth + b"</gpx>"
+    else:
+        content = damaged(rng, content)
+
+    def into_folder(folder: Path) -> None:
+        (folder / "tracks").mkdir()
+        (folder / "tracks" / f"Jo{name[1:]}").write_bytes(content)
+        (folder / "tracks" / f"Ann{name[1:]}").write_bytes(good()[name])
+
+    more = rng.choice([[], ["--json"], ["--stays", "100m,5min"]])
+    return Case("tracks", ["inspect", "tracks", *more], {}, [into_folder])
+
+
+def _wide(rng: Random) -> Case:
+    text = good()["wide.csv"].decode()
+    content = _cells(rng, text, ";") if rng.random() < 0.6 else damaged(rng, text.encode())
+    words = rng.choice([["match", "bad.csv", "b.csv"], ["protect", "bad.csv", "--top-places", "2", "--out", "o.csv"]])
+    return Case("wide table", words, {"bad.csv": content, "b.csv": good()["b.csv"]})
+
+
 def _odd_parquet(rng: Random) -> Case:
     """Return Parquet files with columns of types that have no business there."""
     n = 6
@@ -629,9 +716,27 @@ def _options(rng: Random) -> Case:
                     "--place",
                     "--lat",
                     "--seconds",
+                    "--encoding",
+                    "--count",
                 ],
             ),
-            (["inspect", "e.csv"], ["--time-zone", "--time-format", "--columns", "--user", "--lat", "--seconds"]),
+            (
+                ["inspect", "e.csv"],
+                [
+                    "--time-zone",
+                    "--time-format",
+                    "--columns",
+                    "--user",
+                    "--lat",
+                    "--seconds",
+                    "--separator",
+                    "--decimal",
+                    "--encoding",
+                    "--stays",
+                    "--sheet",
+                    "--sql",
+                ],
+            ),
             (["check", "safer.csv"], ["--json"]),
             (["reproduce", "mine.toml", "--out", "out"], ["--seed", "--events", "--user", "--lat", "--max-memory"]),
             (["datasets", "make", "cdr", "--out", "o.csv", "--users", "20"], ["--seed", "--antennas"]),
@@ -724,6 +829,10 @@ def _report(rng: Random) -> Case:
 KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
     "events": (_events, 25),
     "table": (_table, 20),
+    "dialect": (_dialect, 12),
+    "file of tables": (_stored_table, 10),
+    "tracks": (_tracks, 8),
+    "wide table": (_wide, 5),
     "odd parquet": (_odd_parquet, 12),
     "beside": (_beside, 10),
     "sidecar": (_sidecar, 12),

@@ -82,10 +82,15 @@ def _result(case: Case, outcome: Outcome) -> list[str]:
         or words[:2] not in (["match", "bad.csv"], ["inspect", "bad.csv"])
     ):
         return []
-    text = case.files["bad.csv"].decode("utf-8", "replace").removeprefix("\ufeff")
-    text = re.sub("\r(?!\n)", " ", text)  # alone it ends no line for us, and is refused where it matters
-    header, *rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=False) if any(row)]
     facts = json.loads(outcome.out)
+    content = case.files["bad.csv"]
+    if words[0] == "inspect":  # it says how it was read, and that is how Python reads it, too
+        dialect = facts["read_as"]["dialect"]
+        header, *rows = _rows(content, dialect["encoding"], dialect["separator"], dialect["n_before"])
+    else:
+        encoding = "utf-8" if _is_utf8(content) else "cp1252"
+        ways = (_rows(content, encoding, separator, 0) for separator in ",;\t|")
+        header, *rows = next(way for way in ways if way and "user" in way[0])
     if words[0] == "match":
         users = {row[header.index("user")] for row in rows}
         return (
@@ -95,3 +100,19 @@ def _result(case: Case, outcome: Outcome) -> list[str]:
         )
     n_rows = facts["n_rows"] - facts["unused"].get("the line is empty", 0)
     return [] if len(rows) == n_rows else [f"{n_rows} rows, of {len(rows)}"]
+
+
+def _rows(content: bytes, encoding: str, separator: str, n_before: int) -> list[list[str]]:
+    """Return what Python's own reader of CSV files sees in a file, without lines that have nothing in them."""
+    text = content.decode(encoding, "replace").removeprefix("\ufeff")
+    text = re.sub("\r(?!\n)", " ", text)  # alone it ends no line for us, and is refused where it matters
+    lines = text.split("\n", n_before)[-1]
+    return [row for row in csv.reader(io.StringIO(lines, newline=""), delimiter=separator, strict=False) if any(row)]
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
