@@ -24,6 +24,7 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
@@ -84,6 +85,8 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
     """Return the result of a query on a database at an address: by ADBC, where its driver is installed, or SQLAlchemy.
 
+    Nothing is committed.
+
     Examples
     --------
     >>> query_address("postgresql://me@host/calls", None)
@@ -98,6 +101,12 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
             f"{shown}: which table?",
             why="an address names a database, and a query makes a table of it",
             fix="add --sql \"select … from …\" (sql='…' in Python)",
+        )
+    if QUERY.match(sql) is None:
+        raise InputError(
+            f"--sql {sql!r} is no query",
+            why="tables are only read, and a query begins with select or with",
+            fix="write --sql \"select … from …\" (sql='…' in Python)",
         )
     scheme = address.partition(":")[0].lower()
     driver = ADBC.get(scheme)
@@ -153,14 +162,16 @@ def _query_sqlite(path: Path, sql: str | None) -> pl.DataFrame:
         with reading(path, why=why, fix=fix):
             connection.execute("pragma trusted_schema = off")
             # Even of a file that is only read, a query could make another one.
-            connection.set_authorizer(
-                lambda action, *_: sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
-            )
+            connection.set_authorizer(_authorize)
             tables = [name for (name,) in connection.execute(SQLITE_TABLES)]
         query = sql or _only(path, tables)
         return _queried(str(path), query, lambda: _rows_of(connection, query))
     finally:
         connection.close()
+
+
+def _authorize(action: int, *_: object) -> int:
+    return sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
 
 
 def _rows_of(connection: sqlite3.Connection, query: str) -> pl.DataFrame:

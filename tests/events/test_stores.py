@@ -149,6 +149,8 @@ def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkey
     assert result.exit_code == 0, result.stderr
     with pytest.raises(hp.InputError, match="which table"):
         hp.read_events(address)
+    with pytest.raises(hp.InputError, match="is no query"):
+        hp.read_events(address, sql="delete from calls")
 
 
 @pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
