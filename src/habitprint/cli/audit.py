@@ -359,8 +359,11 @@ def _two_tables(
 
 
 def _without_folder(source: str) -> str:
-    """Return what data is called without where it is; an address without what opens it."""
-    return without_password(source).rpartition("@")[2] if is_address(source) else Path(source).name
+    """Return what data is called without where it is; of an address, the kind of database and its name."""
+    if not is_address(source):
+        return Path(source).name
+    scheme, _, rest = without_password(source).partition("://")
+    return f"{scheme}://…/{rest.partition('?')[0].rpartition('/')[2]}"
 
 
 def names_of_files(files: Sequence[Path], name: str | None, *, is_events: bool) -> list[str]:
@@ -475,7 +478,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         read = "".join(f" {option.words}" for option in given)
         protect, split = f"habitprint protect {table} --advice {folder} --known {other}{read} --out {result}", []
     else:
-        file, table, other = map(shlex.quote, (files[0], released, known))
+        file, table, other = map(shlex.quote, (without_password(files[0]), released, known))
         # How the events are read is in the advice.
         protect = f"habitprint protect {file} --advice {folder} --out {result}"
         periods = found.data.events.periods_command if found.data.events else None
