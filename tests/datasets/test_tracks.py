@@ -236,6 +236,6 @@ def test_what_is_no_stay_is_refused(text: str) -> None:
 
 def test_options_for_columns_do_not_go_with_tracks(tmp_path: Path) -> None:
     (tmp_path / "Jo.gpx").write_text(gpx(WALK))
-    for words in (["--lat", "lat", "--lon", "lon"], ["--place", "x"], ["--separator", "comma"]):
+    for words in (["--lat", "y", "--lon", "x"], ["--place", "x"], ["--separator", "comma"], ["--user", "id"]):
         result = run("inspect", tmp_path, *words)
         assert (result.exit_code, "does not go with tracks" in result.stderr) == (2, True)

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -96,7 +96,6 @@ def written(rows: list[Row], way: Way) -> bytes:
     return gzip.compress(content, mtime=0) if way.is_zipped else content
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_any_table_in_any_dialect_gives_the_same_events(data: st.DataObject) -> None:
     way = data.draw(ways)

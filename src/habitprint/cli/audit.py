@@ -198,7 +198,8 @@ def audit(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="One table of events (a pattern reads many files), or two tables of histograms: released, known.",
+            help="Events: a table (a pattern reads many files), a folder of tracks, or the address of a database; or "
+            "two tables of histograms: released, known.",
             metavar="EVENTS | RELEASED KNOWN",
         ),
     ],

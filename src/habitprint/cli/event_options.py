@@ -27,6 +27,7 @@ SPAN = "FIRST..LAST"
 LENGTHS = {"m": 1.0, "km": 1000.0}
 TIMES = {"s": 1.0, "min": 60.0, "h": 3600.0}
 STAY_RULE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*,\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)\s*", re.ASCII)
+OF_PROPERTIES = {".gpx": {"--user", "--time"}, ".geojson": set[str](), ".plt": {"--user", "--time", "--time-format"}}
 OF_COLUMNS = {"--lat", "--lon", "--seconds", "--columns"}  # options that name columns of a table
 RELEASE_HELP = "The days that would be released; alone: all other time is known."
 KNOWN_HELP = "The days that the adversary knows; alone: all other time is released."
@@ -83,12 +84,15 @@ class EventOptions(Options, panel=INPUT):
         return events if rule is None else to_stays(events, rule.metres, rule.seconds)
 
     def _open_tracks(self, files: str, ids: IdColumns, written: FileOptions, on_bad_rows: OnBadRows) -> Events:
-        columns = [given for given in self.given if given.name in OF_COLUMNS] + written.given
-        if columns or ids.place is not None:
-            name = columns[0].name if columns else "--place"
+        kind = find_tracks(files)[0].path.suffix.lower()
+        # Only the features of GeoJSON have properties with names; times of PLT files are written in one way.
+        useless = {"--place", *OF_COLUMNS, *OF_PROPERTIES[kind]}
+        for_tables = [given for given in (*self.given, *ids.given) if given.name in useless] + written.given
+        if for_tables:
+            name = for_tables[0].name
             raise InputError(
                 f"{name} does not go with tracks",
-                why="GPX, GeoJSON and PLT files say themselves where their positions are",
+                why=f"a {kind} file says itself who was where and when",
                 fix=f"leave out {name}",
             )
         return read_tracks(

@@ -172,7 +172,10 @@ def find_files(path: Paths) -> list[Path]:
         # A file may have a name that looks like a pattern; then the file is meant.
         names = [] if os.path.lexists(exact) else glob.glob(os.fspath(pattern), recursive=True)  # noqa: PTH207
         files = [file for file in map(Path, names) if not file.is_dir()]
-        fix = f"give a pattern: {shlex.quote(f'{exact}/*.csv')}" if exact.is_dir() else "check the path"
+        fix = "check the path"
+        if exact.is_dir():
+            csv_files = shlex.quote(f"{exact}/*.csv")
+            fix = f"give a pattern: {csv_files}; of GPX, GeoJSON or PLT files: hp.datasets.read_tracks(folder)"
         found |= {require_file(file, why=why, fix=fix) for file in files or [exact]}
     return sorted(found)
 
