@@ -361,11 +361,10 @@ def _decimal(body: str, others: Iterable[str], separator: str, expected: Expecte
         )
     sign: Decimal = "," if commas else "."
     signed = commas or points
-    told = [
-        value for name, each in values.items() if name in expected.degrees for value in each if value in set(signed)
-    ]
+    degrees = (value for name in where if name in expected.degrees for value in values[name])
+    is_told = any(map(NUMBER_WITH[sign].fullmatch, degrees))
     # Of a plain comma file a point is what it always was.
-    if signed and not told and (commas or separator != ",") and all(map(LIKE_THOUSANDS.fullmatch, signed)):
+    if signed and not is_told and (commas or separator != ",") and all(map(LIKE_THOUSANDS.fullmatch, signed)):
         value = signed[0]
         as_fraction, as_thousands = value.replace(",", "."), re.sub("[.,]", "", value)
         raise InputError(
