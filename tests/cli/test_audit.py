@@ -205,7 +205,7 @@ def test_positions_become_squares_and_larger_squares_are_tried(
         (["--side", "100", "--halves"], "leave out --side and --halves"),
         (["--truth", "nowhere.csv"], "--truth"),
         (["--active", "3"], "--active does not go with two tables of histograms"),
-        (["--count", "seconds"], "leave out --count"),
+        (["--count", "seconds"], "no column 'seconds'"),
         (["--shared", "merge", "--time-zone", "Europe/Zurich"], "leave out --time-zone and --shared"),
     ],
 )

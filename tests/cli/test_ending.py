@@ -155,7 +155,7 @@ MATCH_THAT_SAYS_WHEN_IT_BEGINS = """
 import sys
 sys.argv[0] = "habitprint"
 from habitprint.cli import main
-tables = sys.modules["habitprint.cli.table_options"]
+tables = sys.modules["habitprint.cli.options"]
 read = tables.read_histograms
 tables.read_histograms = lambda *args, **options: [print("ready", flush=True), read(*args, **options)][1]
 main()
