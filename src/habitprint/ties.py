@@ -1,12 +1,16 @@
 """Which users cannot be told apart."""
 
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
+
+# Every attack on a table asks for its classes again: they are kept for as long as the table is.
+_CLASSES: WeakKeyDictionary[Histograms, Indices] = WeakKeyDictionary()
 
 
 def share_classes(histograms: Histograms) -> Indices:
@@ -20,7 +24,11 @@ def share_classes(histograms: Histograms) -> Indices:
     >>> share_classes(Histograms.from_strings({1: "ab", 2: "aabb", 3: "abb"})).tolist()
     [0, 0, 1]
     """
-    return _classes(histograms.shares)
+    found = _CLASSES.get(histograms)
+    if found is None:
+        found = _CLASSES[histograms] = _classes(histograms.shares)
+        found.setflags(write=False)
+    return found
 
 
 def identical_rows(histograms: Histograms) -> Indices:

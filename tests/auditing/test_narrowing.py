@@ -8,7 +8,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.auditing import search
-from habitprint.auditing.attacks import Attacked, attack_in_every_way
+from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
 from habitprint.auditing.people import CloserLook
 from habitprint.auditing.search import Goal, Protections, Screening, Trial, find_protection, run_trial
@@ -70,14 +70,14 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
     first = tried_on(120, tables, goal)
     assert first.measured is not None
     label = first.trials[first.measured].label
-    whole_trial = run_trial
+    make_trial = search._trial  # noqa: SLF001 - what is made of a release that was attacked
 
-    def find_everybody(base: Attacked, candidate: Candidate, *options: Any) -> Trial:
-        trial = whole_trial(base, candidate, *options)
+    def find_everybody(original: TwoTables, candidate: Candidate, *made: Any) -> Trial:
+        trial = make_trial(original, candidate, *made)
         everybody = Rate.of(trial.risk.n, trial.risk.n, trial.risk.by_chance)
         return replace(trial, confirmed_on=everybody) if candidate.label == label else trial
 
-    monkeypatch.setattr(search, "run_trial", find_everybody)
+    monkeypatch.setattr(search, "_trial", find_everybody)
     second = tried_on(120, tables, goal)
     assert second.measured is not None
     chosen = second.trials[second.measured]
@@ -89,7 +89,7 @@ def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_lef
     goal = Goal(0.15)
     tried = [*map(micro_aggregation, (2, 3, 5, 10, 20, 50)), *map(top_places, (20, 10, 2))]
     part, whole = attack_in_every_way(TABLES.sample(60, seed=0)), attack_in_every_way(TABLES)
-    screening = Screening.of({each: run_trial(part, each, goal) for each in tried})
+    screening = Screening.of({each: run_trial(part, each, goal) for each in tried}, goal)
     trials: dict[Candidate, Trial] = {}
     while (candidate := screening.next(trials, [each for each in trials if trials[each].passes])) is not None:
         trials[candidate] = run_trial(whole, candidate, goal)

@@ -143,13 +143,26 @@ class Attempt:
         return Rate.of_chances(self.chances[is_asked], n, self.rate.by_chance, self.rate.method)
 
 
+@dataclass(frozen=True)
+class Way:
+    """Hold one way to attack: by which weight, how, and who looks for whom."""
+
+    weight: Weight
+    method: Method
+    direction: Direction = "released-to-known"
+
+
 @dataclass(frozen=True, eq=False)
 class Attacked:
-    """Hold two tables with the attacks that were made on them, and the weights by which users were compared."""
+    """Hold two tables with the attacks that were made on them, and the weights by which users were compared.
+
+    `in_every_way` is whether every attack was made, or only the first ones: then each rate is the least that it can be.
+    """
 
     tables: TwoTables
     attempts: tuple[Attempt, ...]
     weights: tuple[Weight, ...]
+    in_every_way: bool = True
 
     @property
     def facts(self) -> tuple[Attack, ...]:
@@ -167,12 +180,22 @@ class Attacked:
         return tuple(attempt.matching.weight for attempt in self._joint[:N_JOINT])
 
     @property
+    def first_ways(self) -> tuple[Way, ...]:
+        """Return the ways in which a protected table is attacked first: those that are strongest on this one.
+
+        Each on his own from the known side, where nobody points at more than one row; and all at once.
+        """
+        alone = [each for each in self._plain if each.fact.direction == "known-to-released"]
+        weight = max(alone, key=lambda attempt: attempt.rate.high).matching.weight
+        return Way(weight, "one-by-one", "known-to-released"), Way(self.joint_weights[0], "approximate")
+
+    @property
+    def _plain(self) -> list[Attempt]:
+        return [each for each in self.attempts if not (each.fact.uses_totals or each.fact.is_cross_fitted)]
+
+    @property
     def _joint(self) -> list[Attempt]:
-        joint = [
-            each
-            for each in self.attempts
-            if each.fact.method in {"joint", "approximate"} and not (each.fact.uses_totals or each.fact.is_cross_fitted)
-        ]
+        joint = [each for each in self._plain if each.fact.method in {"joint", "approximate"}]
         return sorted(joint, key=lambda attempt: -attempt.rate.high)
 
     def highest_among(self, is_asked: Booleans) -> Rate:
@@ -276,12 +299,31 @@ def attack(
     return Attempt(tables, matching, chances, fact)
 
 
+def attack_first(tables: TwoTables, ways: Sequence[Way], *, seed: int = 0, progress: Progress = silent) -> Attacked:
+    """Attack a protected table in a few ways, as an adversary who copies of the protection all that anyone can.
+
+    What that finds is the least that an attack in every way would.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> ways = attack_in_every_way(tables).first_ways
+    >>> [fact.name for fact in attack_first(tables.protected_by(hp.Microaggregate(5))[1], ways).facts]
+    ['one by one, jensen-shannon, from the known side', 'all at once, likelihood']
+    """
+    view = tables.fullest_copy
+    attempts = tuple(attack(view, way.weight, way.method, way.direction, seed=seed, progress=progress) for way in ways)
+    return Attacked(tables, attempts, tuple(dict.fromkeys(way.weight for way in ways)), in_every_way=False)
+
+
 def attack_in_every_way(
     tables: TwoTables,
     *,
     weights: Sequence[Weight] = ALL_WEIGHTS,
     joint: Sequence[Weight] | None = None,
     exact: bool = True,
+    made: Sequence[Attempt] = (),
     seed: int = 0,
     progress: Progress = silent,
 ) -> Attacked:
@@ -300,6 +342,8 @@ def attack_in_every_way(
     joint, exact
         Those by which all users are matched at once, None for all, and whether exactly. Else a thousandth of the best
         gain may be missing, which bounds the time also where protection has made everybody alike.
+    made
+        Attacks on these tables that were made before, and need not be made again.
 
     Examples
     --------
@@ -315,7 +359,14 @@ def attack_in_every_way(
     """
     together = weights if joint is None else joint
     n_ways = len(together) + 2
-    attempts = _one_by_one(tables.views, weights, seed, nested(progress, STAGE, 0, n_ways, "one by one"))
+    before = {_way_of(attempt): attempt for attempt in made}
+
+    def make(tables: TwoTables, way: Way, progress: Progress) -> Attempt:
+        found = before.pop((tables, way), None)
+        return found or attack(tables, way.weight, way.method, way.direction, seed=seed, progress=progress)
+
+    inner = nested(progress, STAGE, 0, n_ways, "one by one")
+    attempts = [make(view, way, inner) for view in tables.views for way in _one_by_one(weights)]
     best_alone = max(attempts, key=lambda attempt: attempt.rate.high)
     method: Method = "joint" if exact else "approximate"
     for done, weight in enumerate(together, 1):
@@ -324,21 +375,22 @@ def attack_in_every_way(
             key=lambda attempt: attempt.rate.high,
         )
         inner = nested(progress, STAGE, done, n_ways, f"all at once, {weight.name}")
-        attempts.append(attack(best.tables, weight, method, seed=seed, progress=inner))
+        attempts.append(make(best.tables, Way(weight, method), inner))
+    attempts += before.values()  # all at once, but not where it was strongest one by one
     strongest = Attacked(tables, tuple(attempts), tuple(weights)).strongest_joint
     attempts += _with_totals(tables.views, strongest, best_alone, method, seed, progress)
     attempts += _with_truth(best_alone.tables, seed, nested(progress, STAGE, n_ways - 1, n_ways, ON_TRUTH))
     return Attacked(tables, tuple(attempts), tuple(weights))
 
 
-def _one_by_one(views: Sequence[TwoTables], weights: Sequence[Weight], seed: int, progress: Progress) -> list[Attempt]:
+def _way_of(attempt: Attempt) -> tuple[TwoTables, Way]:
+    matching = attempt.matching
+    return attempt.tables, Way(matching.weight, matching.method, matching.direction)
+
+
+def _one_by_one(weights: Sequence[Weight]) -> list[Way]:
     directions: tuple[Direction, ...] = ("released-to-known", "known-to-released")
-    return [
-        attack(tables, weight, "one-by-one", direction, seed=seed, progress=progress)
-        for tables in views
-        for weight in weights
-        for direction in directions
-    ]
+    return [Way(weight, "one-by-one", direction) for weight in weights for direction in directions]
 
 
 def _with_totals(
@@ -352,11 +404,15 @@ def _with_totals(
     told = {view: both for view in views if (both := _telling_totals(view)) is not None}
     if not told:
         return []
+
+    def make(tables: TwoTables, way: Way) -> Attempt:
+        return attack(tables, way.weight, way.method, way.direction, seed=seed, progress=progress)
+
     weights = tuple(dict.fromkeys(each.matching.weight for each in (joint, alone)))
-    attempts = _one_by_one(tuple(told.values()), weights, seed, progress)
+    attempts = [make(both, way) for both in told.values() for way in _one_by_one(weights)]
     best = max(attempts, key=lambda attempt: attempt.rate.high)
     together = dict.fromkeys([(told[joint.tables], joint.matching.weight), (best.tables, best.matching.weight)])
-    attempts += [attack(both, weight, method, seed=seed, progress=progress) for both, weight in together]
+    attempts += [make(both, Way(weight, method)) for both, weight in together]
     return [replace(each, fact=replace(each.fact, uses_totals=True, seen=each.fact.seen or None)) for each in attempts]
 
 

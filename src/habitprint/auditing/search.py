@@ -5,7 +5,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from habitprint.auditing.attacks import Attack, Attacked, attack, attack_in_every_way, strongest_of, strongest_ways
+from habitprint.auditing.attacks import (
+    Attack,
+    Attacked,
+    attack,
+    attack_first,
+    attack_in_every_way,
+    strongest_of,
+    strongest_ways,
+)
 from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.sureness import Sureness
@@ -103,12 +111,21 @@ class Goal:
     def is_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
 
-        What is measured must hold among all people, and among each half of them.
+        What is measured must hold against every attack, among all people, and among each half of them.
         """
+        return (by == "proven" or trial.in_every_way) and self.may_be_met_by(trial, by)
+
+    def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
+        """Return the same by the attacks that were made so far, which need not be all."""
         ends = (trial.risk.high, trial.chosen_on.high, trial.confirmed_on.high)
         within = trial.proven.is_within(self.target) if by == "proven" else max(ends) <= self.target
         is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
         return within and is_safe and self.is_sure_enough(trial.surest)
+
+    def looks_reached_by(self, trial: "Trial") -> bool:
+        """Return whether a protection is enough, or may be, and only attacks that were not made could tell."""
+        is_open = self.surest_target is None and self.is_safe_for_each(trial.proven, None, "proven")
+        return bool(trial.passes) or (trial.passes is None and is_open)
 
     def of_original(self, tables: TwoTables) -> "Goal":
         """Return the rule for a table as it is: one that was never protected is only ever measured."""
@@ -145,6 +162,9 @@ class Trial:
         What anybody could reach.
     attacks, n_attacks
         The strongest attack of each method and weight, of so many that were made.
+    in_every_way
+        Whether all attacks were made. Else, after the first ones, it was above the target already, or too dear to be
+        the answer: then every measured share is the least that it can be.
     chosen_on, confirmed_on
         The highest rates of all attacks among one half of the people, with whom protections are chosen, and among the
         other half, with whom the choice is confirmed.
@@ -155,7 +175,8 @@ class Trial:
     sureness
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
     passes
-        Whether it reaches the goal; None where that depends on surest claims that were not measured.
+        Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
+        were not made.
     """
 
     name: str
@@ -167,6 +188,7 @@ class Trial:
     proven: ProvenShare
     attacks: tuple[Attack, ...]
     n_attacks: int
+    in_every_way: bool
     chosen_on: Rate
     confirmed_on: Rate
     losses: Losses
@@ -211,8 +233,11 @@ class Trial:
         return shown, self.loss_for("people") or 0.0, math.inf if patterns is None else patterns
 
     def is_measured_within(self, target: float) -> bool:
-        """Return whether no attack was measured above a target: among all, nor among either half of the people."""
-        return max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
+        """Return whether no attack was measured above a target: among all, nor among either half of the people.
+
+        Every attack must have been made.
+        """
+        return self.in_every_way and max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
 
 
 @dataclass(frozen=True)
@@ -352,7 +377,10 @@ def find_protection(
     counts: bool = False,
     progress: Progress = silent,
 ) -> Found:
-    """Try protections, each against the same attacks, and find the cheapest that reaches the goal.
+    """Try protections, each against the same first attacks, and find the cheapest that reaches the goal.
+
+    What may be the answer is then attacked in every way. What is above the target after the first attacks would be so
+    after all of them, and what is dearer than the answer need not be measured on: both stay as they are.
 
     Beside it, the cheapest that is only measured to be enough: it is chosen by what the attacks find among one half of
     the people, and confirmed among the other half.
@@ -390,7 +418,7 @@ def find_protection(
     search = _Search(whole, part, goal, look, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
-    screening = Screening.of(screened, goal.keep) if screened else None
+    screening = Screening.of(screened, goal) if screened else None
     chosen: Candidate | None = AS_IT_IS
     measured: Candidate | None = None
     if not search.trials[AS_IT_IS].passes:
@@ -446,6 +474,14 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     return _trial(base.tables, candidate, release, attacked, goal)
 
 
+@dataclass(frozen=True, eq=False)
+class _Open:
+    """Hold a release that was attacked in the first ways only."""
+
+    release: Release
+    attacked: Attacked
+
+
 def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
@@ -454,6 +490,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
+    is_open |= is_reached and not (attacked.in_every_way or proven.is_within(goal.target))
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -464,6 +501,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         proven=proven,
         attacks=strongest_ways(attacked.facts),
         n_attacks=len(attacked.facts),
+        in_every_way=attacked.in_every_way,
         chosen_on=attacked.highest_among(half),
         confirmed_on=attacked.highest_among(~half),
         losses=measure_losses(original.released, added),
@@ -495,7 +533,7 @@ class Screening:
     floors: Mapping[Candidate, Cost]
 
     @classmethod
-    def of(cls, screened: Mapping[Candidate, Trial], keep: Purpose = "patterns") -> "Screening":
+    def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
         """Return the screening from trials with some of the users.
 
         Examples
@@ -504,10 +542,12 @@ class Screening:
         >>> from habitprint.auditing.candidates import micro_aggregation
         >>> tables, goal = TwoTables(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = attack_in_every_way(tables.sample(60, seed=0))
-        >>> screening = Screening.of({each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))})
+        >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
+        >>> screening = Screening.of(tried, goal)
         >>> screening.next({}, []).label
         'groups of 5'
         """
+        keep = goal.keep
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
         nothing = (0.0, 0.0, 0.0)
 
@@ -521,7 +561,7 @@ class Screening:
             members = [each for each in costs if each.family == family]
             # Who is stronger loses more of the patterns, whatever the purpose.
             members.sort(key=lambda each: (costs[each][-1], each.label))
-            enough = [costs[each] for each in members if screened[each].passes]
+            enough = [costs[each] for each in members if goal.looks_reached_by(screened[each])]
             cost = min(enough, default=(math.inf, math.inf, math.inf))
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
@@ -593,6 +633,7 @@ class _Search:
         self.trials: dict[Candidate, Trial] = {}
         self.not_tried: list[NotTried] = []
         self._refused: set[Candidate] = set()
+        self._open: dict[Candidate, _Open] = {}  # what may be attacked further, on all users
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         """Try all on a part of the users, and return what came of those that could be."""
@@ -616,10 +657,41 @@ class _Search:
         for done, candidate in enumerate(candidates):
             inner = nested(self.progress, STAGE, done, len(candidates), candidate.label)
             try:
-                found[candidate] = run_trial(base, candidate, self.goal, inner)
+                found[candidate] = self._try_one(base, candidate, inner)
             except InputError as error:
                 self.not_tried.append(NotTried(candidate.label, error.what))
         return found
+
+    def _try_one(self, base: Attacked, candidate: Candidate, progress: Progress) -> Trial:
+        """Protect, and attack in the first ways; as it is, all attacks were made before."""
+        goal = self.goal
+        release, tables = base.tables.protected_by(candidate.mechanism, progress)
+        if candidate == AS_IT_IS:
+            return _trial(base.tables, candidate, release, base, goal)
+        attacked = attack_first(tables, base.first_ways, seed=goal.seed, progress=progress)
+        trial = _trial(base.tables, candidate, release, attacked, goal)
+        may_be_answer = trial.proven.is_within(goal.target) or trial.risk.high <= goal.target
+        if base is self.whole and may_be_answer:
+            tables.put_away()
+            self._open[candidate] = _Open(release, attacked)
+        return trial
+
+    def _attack_further(self, candidate: Candidate) -> None:
+        """Make all attacks on what may be the answer that were not made yet."""
+        if (start := self._open.pop(candidate, None)) is None:
+            return
+        base, attacked = self.whole, start.attacked
+        inner = nested(self.progress, STAGE, 0, 1, f"in every way: {candidate.label}")
+        further = attack_in_every_way(
+            attacked.tables,
+            weights=base.weights,
+            joint=base.joint_weights,
+            exact=False,
+            made=attacked.attempts,
+            seed=self.goal.seed,
+            progress=inner,
+        )
+        self.trials[candidate] = _trial(base.tables, candidate, start.release, further, self.goal)
 
     def choose(self, by: Decide, screening: Screening | None) -> Candidate | None:
         """Return the cheapest protection that is enough, by what is proven or by what is measured; None if none is.
@@ -636,6 +708,11 @@ class _Search:
             cheapest = self._cheapest(passing, self.goal.keep)
             if cheapest is None:
                 return None
+            if by == "measured" and cheapest in self._open:
+                self._attack_further(cheapest)
+                if not self._looks_enough(cheapest, by):
+                    refined.discard(cheapest.family)  # the next that is enough may have others before it
+                continue
             if (bracket := self._find_bracket(passing, refined, self._cost(cheapest))) is not None:
                 best, weaker = bracket
                 refined.add(best.family)
@@ -652,8 +729,15 @@ class _Search:
         return self._best("proven", keep), self._best("measured", keep)
 
     def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
-        met = [each for each in self.trials if each != AS_IT_IS and self._is_met(each, by)]
-        return self._cheapest(met, keep)
+        """Return the cheapest that is enough, attacked in every way."""
+        while True:
+            met = [
+                each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
+            ]
+            best = self._cheapest(met, keep)
+            if best is None or best not in self._open:
+                return best
+            self._attack_further(best)
 
     def _is_met(self, candidate: Candidate, by: Decide) -> bool:
         return self.goal.is_met_by(self.trials[candidate], by)
@@ -665,7 +749,8 @@ class _Search:
     def _looks_enough(self, candidate: Candidate, by: Decide) -> bool:
         trial, goal = self.trials[candidate], self.goal
         if by == "measured":
-            return trial.chosen_on.high <= goal.target
+            is_refuted = not trial.in_every_way and trial.risk.high > goal.target
+            return trial.chosen_on.high <= goal.target and not is_refuted
         return trial.proven.is_within(goal.target) and goal.is_safe_for_each(trial.proven, None, by)
 
     def _holds(self, candidate: Candidate, by: Decide) -> bool:
@@ -673,6 +758,7 @@ class _Search:
         trial, target = self.trials[candidate], self.goal.target
         if by == "measured" and max(trial.confirmed_on.high, trial.risk.high) > target:
             return False
+        self._attack_further(candidate)
         inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
         if trial.surest is None:
             self.trials[candidate] = self._looked_at(candidate, self._look_closer(candidate, inner), self.goal.decide)
@@ -688,7 +774,7 @@ class _Search:
             self.progress, STAGE, n_done, max(len(screening.floors), n_done), f"all users: {candidate.label}"
         )
         try:
-            self.trials[candidate] = run_trial(self.whole, candidate, self.goal, inner)
+            self.trials[candidate] = self._try_one(self.whole, candidate, inner)
         except InputError as error:
             self._refused.add(candidate)
             self.not_tried.append(NotTried(candidate.label, f"with all users, {error.what}"))
@@ -740,7 +826,7 @@ class _Search:
             candidate = best.between(middle)
             if candidate not in self.trials:
                 inner = nested(self.progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
-                self.trials[candidate] = run_trial(self.whole, candidate, self.goal, inner)
+                self.trials[candidate] = self._try_one(self.whole, candidate, inner)
             fails, holds = (fails, middle) if self._looks_enough(candidate, by) else (middle, holds)
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:

@@ -104,6 +104,11 @@ class TwoTables:
         """Return what is matched, over the same places in the same order: laid out once for all attacks."""
         return align(self.released.in_order(), self.attacked_with.in_order())
 
+    def put_away(self) -> None:
+        """Forget how the tables are laid out, which takes room, and can be done again."""
+        for tables in self.views:
+            vars(tables).pop("matched", None)
+
     @cached_property
     def views(self) -> tuple["TwoTables", ...]:
         """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""

@@ -11,7 +11,7 @@ from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, requir
 from habitprint.histograms import Histograms, align
 from habitprint.matching.joint import solve_joint
 from habitprint.matching.matching import Direction, Matching, Method
-from habitprint.matching.nodes import make_nodes, pair_up
+from habitprint.matching.nodes import equal_users, make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
@@ -166,11 +166,12 @@ def _one_by_one(
     progress: Progress,
 ) -> _Found:
     sides = Sides.of(released, known, weight)
+    mine, theirs = equal_users(released, weight), equal_users(known, weight)
     if direction == "released-to-known":
-        nearest = find_nearest(sides.released, sides.known, sides.evidence, random, progress)
+        nearest = find_nearest(mine, theirs, sides.evidence, random, progress)
         rows, columns = np.arange(released.n_users), nearest.columns
     else:
-        nearest = find_nearest(sides.known, sides.released, sides.evidence_back, random, progress)
+        nearest = find_nearest(theirs, mine, sides.evidence_back, random, progress)
         rows, columns = nearest.columns, np.arange(known.n_users)
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 

@@ -49,6 +49,23 @@ class Nodes:
         return result
 
 
+def equal_users(histograms: Histograms, weight: Weight) -> Nodes:
+    """Return the nodes of one side in the order of their first users: for what does not depend on any order.
+
+    Examples
+    --------
+    >>> from habitprint.weighing import find_weight
+    >>> nodes = equal_users(Histograms.from_strings({1: "ab", 2: "b", 3: "ab"}), find_weight("l1"))
+    >>> nodes.members.tolist(), nodes.starts.tolist()
+    ([0, 2, 1], [0, 2, 3])
+    """
+    shares, classes = scaled_shares(histograms, weight), share_classes(histograms)
+    members = np.argsort(classes, kind="stable")
+    starts = np.concatenate([[0], np.bincount(classes).cumsum()])
+    is_alone = len(starts) == len(classes) + 1
+    return Nodes(shares if is_alone else shares[members[starts[:-1]]], members, starts)
+
+
 def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generator) -> Nodes:
     """Make the nodes of one side, in random order.
 
