@@ -310,7 +310,7 @@ def attack_first(tables: TwoTables, ways: Sequence[Way], *, seed: int = 0, progr
     >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
     >>> ways = attack_in_every_way(tables).first_ways
     >>> [fact.name for fact in attack_first(tables.protected_by(hp.Microaggregate(5))[1], ways).facts]
-    ['one by one, jensen-shannon, from the known side', 'all at once, likelihood']
+    ['one by one, jensen-shannon, from the known side', 'all at once, rarity-half']
     """
     view = tables.fullest_copy
     attempts = tuple(attack(view, way.weight, way.method, way.direction, seed=seed, progress=progress) for way in ways)

@@ -28,7 +28,10 @@ MOST_THRESHOLDS = 5
 NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
 
 CoarserKind = Literal["larger squares", "places put together", "rare places merged"]
-Kind = CoarserKind | Literal["none", "micro-aggregation", "top places", "suppression", "rounding", "noise"]
+Kind = (
+    CoarserKind
+    | Literal["none", "micro-aggregation", "uneven groups", "top places", "suppression", "rounding", "noise"]
+)
 Item = TypeVar("Item")
 
 
@@ -121,7 +124,7 @@ class Candidate:
     @property
     def is_cheaper_among_more(self) -> bool:
         """Return whether it costs less among more users: groups of like people, who are found more easily there."""
-        return self.kind == "micro-aggregation"
+        return self.kind in {"micro-aggregation", "uneven groups"}
 
     @property
     def is_random(self) -> bool:
@@ -138,6 +141,7 @@ def list_candidates(
     target: float,
     *,
     n_users: int,
+    person_target: float | None = None,
     noise: bool = True,
     counts: bool = False,
 ) -> list[Candidate]:
@@ -153,6 +157,8 @@ def list_candidates(
         The risk that is allowed: a low one asks for larger groups.
     n_users
         With how many of the users protections are tried: they must fill two groups.
+    person_target
+        With which probability anybody may be found; None if only the mean matters. It forbids small groups.
     noise
         Whether to try noise, if OpenDP is installed.
     counts
@@ -167,7 +173,9 @@ def list_candidates(
     """
     sizes = some_sizes(released.n_places)
     largest = n_users // 2
-    enough = group_needed(target)
+    mean = group_needed(target)
+    enough = mean if person_target is None else max(mean, group_needed(person_target))
+    smallest = 1 if person_target is None else group_needed(person_target)
     groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users]
     if enough > n_users or not groups:
         groups.append(n_users)  # everybody in one group is the most that can be done
@@ -181,14 +189,14 @@ def list_candidates(
         *(_noises(released) if noise else ()),
     ]
     weak = _two_of(coarse) or [rare_merged(n) for n in _two_of(sizes)]
-    pairs = [
-        _then_groups(first, k)
-        for first in [*weak, *(top_places(n) for n in _two_of(sizes))]
-        for k in groups
-        if k in {*GROUPS_IN_PAIRS, enough}
-    ]
+    even = [micro_aggregation(k) for k in groups]
+    # Where what is allowed on average decides: with smaller groups the mean would be above it, with larger ones dearer.
+    uneven = [uneven_groups(mean, smallest)] if max(_least_of(mean), smallest, 2) < mean <= largest else []
+    in_pairs = [*(each for each in even if each.strength in {*GROUPS_IN_PAIRS, enough}), *uneven]
+    starts = [*weak, *(top_places(n) for n in _two_of(sizes))]
+    pairs = [_then_groups(first, each) for first in starts for each in in_pairs]
     shown = alone if counts else [_as_shares(candidate) for candidate in alone]
-    return [AS_IT_IS, *(micro_aggregation(k) for k in groups), *shown, *pairs]
+    return [AS_IT_IS, *even, *uneven, *shown, *pairs]
 
 
 def group_needed(target: float) -> int:
@@ -211,6 +219,33 @@ def micro_aggregation(k: int) -> Candidate:
     '--k 10'
     """
     return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
+
+
+def uneven_groups(mean: int, smallest: int = 1) -> Candidate:
+    """Return groups of so many on average: those of like people are larger, others have half as many at least.
+
+    Smaller ones would cost hardly less, and hide less.
+
+    Parameters
+    ----------
+    mean
+        How many are in a group, on average.
+    smallest
+        How many must be in every group at least.
+
+    Examples
+    --------
+    >>> uneven_groups(20).recipe.options, uneven_groups(20, 12).label
+    ('--k 10 --mean-k 20', 'groups of 12, 20 on average')
+    """
+    k = min(max(_least_of(mean), smallest), mean)
+    label = f"groups of {k}, {mean} on average"
+    recipe = Recipe(k=k, mean_k=mean)
+    return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
+
+
+def _least_of(mean: int) -> int:
+    return math.ceil(mean / 2)
 
 
 def top_places(n: int) -> Candidate:
@@ -275,14 +310,14 @@ def _as_shares(candidate: Candidate) -> Candidate:
     )
 
 
-def _then_groups(first: Candidate, k: int) -> Candidate:
-    return Candidate(
-        "micro-aggregation",
-        k,
-        f"{first.label}, then groups of {k}",
-        replace(first.recipe, k=k),
-        lambda other: _then_groups(first, other),
-        first.mapping,
+def _then_groups(first: Candidate, groups: Candidate) -> Candidate:
+    between = groups.between
+    return replace(
+        groups,
+        label=f"{first.label}, then {groups.label}",
+        recipe=replace(first.recipe, k=groups.recipe.k, mean_k=groups.recipe.mean_k),
+        between=None if between is None else lambda other: _then_groups(first, between(other)),
+        mapping=first.mapping,
         base=first,
     )
 

@@ -83,11 +83,6 @@ class Goal:
     keep: Purpose = "patterns"
     person_target: float | None = None
 
-    @property
-    def strictest(self) -> float:
-        """Return the largest chance that may be left where everybody has the same."""
-        return self.target if self.person_target is None else min(self.target, self.person_target)
-
     def is_reached_by(self, proven: ProvenShare, risk: Rate) -> bool:
         """Return whether a table passes: the one rule of verdict, gate, advice and check."""
         return proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
@@ -414,7 +409,15 @@ def find_protection(
     """
     released = whole.tables.released
     n_users = part.tables.released.n_users
-    candidates = list_candidates(released, coarser, goal.strictest, n_users=n_users, noise=noise, counts=counts)
+    candidates = list_candidates(
+        released,
+        coarser,
+        goal.target,
+        n_users=n_users,
+        person_target=goal.person_target,
+        noise=noise,
+        counts=counts,
+    )
     search = _Search(whole, part, goal, look, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
