@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from habitprint.arrays import Indices
@@ -107,12 +108,21 @@ def positions(of: pl.Series, within: pl.Series) -> Indices:
     [2, 0]
     """
     of, within = same_kind(of, within)
+    if of.dtype.is_integer() and of.dtype == within.dtype and within.len():
+        return _found_in(of.to_numpy(), within.to_numpy())
     if of.len() + within.len() <= FEW:
         where = {id_: position for position, id_ in enumerate(within.to_list())}
         return np.array([where.get(id_, -1) for id_ in of.to_list()], np.int64)
     table = pl.DataFrame({"id": within, "position": np.arange(within.len())})
     found = pl.DataFrame({"id": of}).join(table, on="id", how="left", maintain_order="left")["position"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _found_in(of: npt.NDArray[np.integer], within: npt.NDArray[np.integer]) -> Indices:
+    order = None if bool((within[:-1] <= within[1:]).all()) else np.argsort(within)
+    at = np.minimum(np.searchsorted(within, of, sorter=order), len(within) - 1)
+    found = at if order is None else order[at]
+    return np.where(within[found] == of, found, -1)
 
 
 def ascending(ids: pl.Series) -> Indices:

@@ -299,10 +299,18 @@ def attack(
     return Attempt(tables, matching, chances, fact)
 
 
-def attack_first(tables: TwoTables, ways: Sequence[Way], *, seed: int = 0, progress: Progress = silent) -> Attacked:
+def attack_first(
+    tables: TwoTables,
+    ways: Sequence[Way],
+    *,
+    limit: float | None = None,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Attacked:
     """Attack a protected table in a few ways, as an adversary who copies of the protection all that anyone can.
 
-    What that finds is the least that an attack in every way would.
+    What that finds is the least that an attack in every way would. With a limit, no more attacks are made than it takes
+    to be above it.
 
     Examples
     --------
@@ -312,9 +320,12 @@ def attack_first(tables: TwoTables, ways: Sequence[Way], *, seed: int = 0, progr
     >>> [fact.name for fact in attack_first(tables.protected_by(hp.Microaggregate(5))[1], ways).facts]
     ['one by one, jensen-shannon, from the known side', 'all at once, rarity-half']
     """
-    view = tables.fullest_copy
-    attempts = tuple(attack(view, way.weight, way.method, way.direction, seed=seed, progress=progress) for way in ways)
-    return Attacked(tables, attempts, tuple(dict.fromkeys(way.weight for way in ways)), in_every_way=False)
+    view, attempts = tables.fullest_copy, []
+    for way in ways:
+        attempts.append(attack(view, way.weight, way.method, way.direction, seed=seed, progress=progress))
+        if limit is not None and attempts[-1].rate.high > limit:
+            break
+    return Attacked(tables, tuple(attempts), tuple(dict.fromkeys(way.weight for way in ways)), in_every_way=False)
 
 
 def attack_in_every_way(

@@ -29,6 +29,7 @@ from habitprint.ties import identical_rows
 STAGE = "protections"
 MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
+ROUNDING = 1e-9  # of a size of groups
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
 
@@ -671,7 +672,9 @@ class _Search:
         release, tables = base.tables.protected_by(candidate.mechanism, progress)
         if candidate == AS_IT_IS:
             return _trial(base.tables, candidate, release, base, goal)
-        attacked = attack_first(tables, base.first_ways, seed=goal.seed, progress=progress)
+        # With some of the users, what is above the target is out, however far.
+        limit = None if base is self.whole else goal.target
+        attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
         trial = _trial(base.tables, candidate, release, attacked, goal)
         may_be_answer = trial.proven.is_within(goal.target) or trial.risk.high <= goal.target
         if base is self.whole and may_be_answer:
@@ -823,14 +826,28 @@ class _Search:
         assert best.strength is not None  # noqa: S101
         fails, holds = weaker, int(best.strength)
         for done in range(MOST_REFINED):
-            middle = (fails + holds) // 2
-            if middle in (fails, holds):
+            if abs(holds - fails) <= 1:
                 break
+            middle = self._guess(best, fails, holds, by)
             candidate = best.between(middle)
             if candidate not in self.trials:
                 inner = nested(self.progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
                 self.trials[candidate] = self._try_one(self.whole, candidate, inner)
             fails, holds = (fails, middle) if self._looks_enough(candidate, by) else (middle, holds)
+
+    def _guess(self, best: Candidate, fails: int, holds: int, by: Decide) -> int:
+        """Return the strength to try next, between two: of groups the least that should be enough, else the middle.
+
+        What is left of a risk is about one over the size of groups, so one over the risk is followed as a line.
+        """
+        if best.is_cheaper_among_more and best.between is not None:
+            trials = [self.trials.get(best.between(strength)) for strength in (fails, holds)]
+            risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in trials if trial]
+            if len(risks) == len(trials) and risks[0] > max(risks[1], 0.0) > 0.0:
+                low, high = (1 / risk for risk in risks)
+                wanted = fails + (1 / self.goal.target - low) / (high - low) * (holds - fails)
+                return min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
+        return (fails + holds) // 2
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""
