@@ -50,13 +50,20 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
             why="ids are text or integers; other types do not survive being written and read again",
             fix=f"convert '{column}' to text or to integers first",
         )
-    if ids.dtype == pl.String and (broken := ids.filter(ids.str.contains("\r", literal=True))).len():
+    if ids.dtype == pl.String and (broken := _with_carriage_return(ids)):
         raise InputError(
-            f"column '{column}' has ids with a carriage return in them, such as {first_few(broken.head(1))}",
+            f"column '{column}' has ids with a carriage return in them, such as {first_few(broken)}",
             why="whether it ends a line of a text file is read differently by different programs",
             fix="take it out of them",
         )
     return ids
+
+
+def _with_carriage_return(ids: pl.Series) -> list[str]:
+    """Return the first id that has a carriage return in it, if there is one."""
+    if ids.len() <= FEW:
+        return [id_ for id_ in ids.to_list() if "\r" in id_][:1]
+    return ids.filter(ids.str.contains("\r", literal=True)).head(1).to_list()
 
 
 def _to_64_bits(ids: pl.Series, column: str) -> pl.Series:

@@ -113,8 +113,7 @@ class Goal:
 
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return the same by the attacks that were made so far, which need not be all."""
-        ends = (trial.risk.high, trial.chosen_on.high, trial.confirmed_on.high)
-        within = trial.proven.is_within(self.target) if by == "proven" else max(ends) <= self.target
+        within = trial.proven.is_within(self.target) if by == "proven" else trial.may_be_within(self.target)
         is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
         return within and is_safe and self.is_sure_enough(trial.surest)
 
@@ -229,11 +228,12 @@ class Trial:
         return shown, self.loss_for("people") or 0.0, math.inf if patterns is None else patterns
 
     def is_measured_within(self, target: float) -> bool:
-        """Return whether no attack was measured above a target: among all, nor among either half of the people.
+        """Return whether no attack was measured above a target, and every attack was made."""
+        return self.in_every_way and self.may_be_within(target)
 
-        Every attack must have been made.
-        """
-        return self.in_every_way and max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
+    def may_be_within(self, target: float) -> bool:
+        """Return whether no attack so far was measured above: among all, nor among either half of the people."""
+        return max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
 
 
 @dataclass(frozen=True)

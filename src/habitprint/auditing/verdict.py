@@ -328,7 +328,10 @@ def _about_protections(case: _Case) -> str:
     on_all = f", {found.n_on_all} of them on all people" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{on_all}"
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
-    said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be."
+    # What is dearer than the answer was attacked in the first ways only.
+    n_open = sum(not trial.in_every_way and trial.may_be_within(goal.target) for trial in found.trials[1:])
+    maybe = f", {n_open:,} more by the first attacks alone" if n_open else ""
+    said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be{maybe}."
     why = _why_none(case) if found.advised is None else ""
     return said + _about_proven(case) + _about_measured(case) + why
 

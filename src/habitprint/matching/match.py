@@ -94,8 +94,8 @@ def match(
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     sort = np.lexsort((found.columns, found.rows))
     return Matching(
-        released=released.users.gather(found.rows[sort]).alias("released"),
-        known=known.users.gather(found.columns[sort]).alias("known"),
+        released=released.users[found.rows[sort]].alias("released"),
+        known=known.users[found.columns[sort]].alias("known"),
         weights=to_weights(found.gains[sort], chosen),
         gains=found.gains[sort],
         proof=found.proof,

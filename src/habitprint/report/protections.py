@@ -38,6 +38,10 @@ KEY = (
     "what the strongest attack that was made identifies, “up to” the upper end of its 95% interval. Click on the head "
     "of a column to sort by it."
 )
+AT_LEAST = (
+    " “≥”: only the first attacks were made, because it is above the target already, or dearer than what is advised; "
+    "other attacks may identify more."
+)
 BEST = (
     "Among the protections that were tried on all people; of equal ones, the one that keeps the most of the patterns. "
     "What is marked decided here."
@@ -90,10 +94,12 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
     n_missing = len(found.trials) - n_drawn
     missing = f" {n_missing} without a defined loss {'is' if n_missing == 1 else 'are'} not drawn." if n_missing else ""
     scale = SCALES[found.keep]
+    n_open = sum(not trial.in_every_way for trial in found.trials)
+    first = f" On {n_open} of them only the first attacks were made: these may lie higher." if n_open else ""
     return (
         "Each dot is a protection at one strength, drawn at the upper end of the 95% interval of the strongest attack "
         f"that was made on it. {headed(scale.name)}: {scale.ends}. Line: the frontier, the least "
-        f"risk for the loss that one can bear.{ring} Dashed line: the target, {percent(target)}.{missing}"
+        f"risk for the loss that one can bear.{ring} Dashed line: the target, {percent(target)}.{missing}{first}"
     )
 
 
@@ -160,19 +166,21 @@ def _trials_table(
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
-    made = table(caption, heads, rows, note=KEY, sorted_by=headed(SCALES[keep].name))
+    note = KEY if all(trial.in_every_way for trial in trials) else KEY + AT_LEAST
+    made = table(caption, heads, rows, note=note, sorted_by=headed(SCALES[keep].name))
     return _with_marks(made, [at == chosen for at in order])
 
 
 def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     risk, surest = trial.risk, trial.surest
+    least = "" if trial.in_every_way else "≥ "
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),
         Cell(in_column(rounded_up(trial.proven.mean)), trial.proven.mean),
-        Cell(in_column(risk.value), risk.value),
-        Cell(in_column(rounded_up(risk.high)), risk.high),
-        Cell(number(risk.n_correct), risk.n_correct),
+        Cell(least + in_column(risk.value), risk.value),
+        Cell(least + in_column(rounded_up(risk.high)), risk.high),
+        Cell(least + number(risk.n_correct), risk.n_correct),
         *(_loss(trial, keep) for keep in SCALES),
         Cell(f"{trial.losses.n_places_kept:,}", trial.losses.n_places_kept),
     ]

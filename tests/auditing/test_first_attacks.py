@@ -1,0 +1,139 @@
+"""A protection is attacked in the first ways, and in every way where it may be the answer: the answer is the same."""
+
+from typing import Any, get_args
+
+import pytest
+
+import habitprint as hp
+from habitprint.auditing import attacks, search
+from habitprint.auditing.attacks import ALL_WEIGHTS, Attacked, attack_first, attack_in_every_way
+from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
+from habitprint.auditing.search import Decide, Goal, Protections, Trial, find_protection, run_trial
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.losses import SCALES
+
+DECIDE: tuple[Decide, ...] = get_args(Decide)
+TABLES = TwoTables(*hp.datasets.town(40, 8, seed=4), truth="same-id")
+
+
+def found_on(tables: TwoTables, goal: Goal) -> Protections:
+    whole = attack_in_every_way(tables)
+    return find_protection(whole, whole, [], goal, noise=False).protections
+
+
+def answers(found: Protections) -> list[str | None]:
+    """Return all that is advised: for the goal, as measured, and for each purpose."""
+    numbers = [
+        found.chosen,
+        found.measured,
+        *(number for best in found.best for number in (best.proven, best.measured)),
+    ]
+    return [None if number is None else found.trials[number].label for number in numbers]
+
+
+def shown(found: Protections) -> list[Trial]:
+    numbers = [
+        found.chosen,
+        found.measured,
+        *(number for best in found.best for number in (best.proven, best.measured)),
+    ]
+    return [found.trials[number] for number in numbers if number is not None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decide", DECIDE)
+@pytest.mark.parametrize(("seed", "target"), [(4, 0.15), (5, 0.2), (6, 0.1)])
+def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
+    monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
+) -> None:
+    tables = TwoTables(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
+    whole = attack_in_every_way(tables)
+
+    def attack_all(tables: TwoTables, *_ways: object, **_options: Any) -> Attacked:
+        return attack_in_every_way(tables, weights=whole.weights, joint=whole.joint_weights, exact=False)
+
+    fast = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
+    monkeypatch.setattr(search, "attack_first", attack_all)
+    slow = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
+    assert all(trial.in_every_way for trial in slow.trials)
+    assert sum(not trial.in_every_way for trial in fast.trials) > len(fast.trials) / 2
+    assert answers(fast) == answers(slow)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decide", DECIDE)
+def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_is_out(decide: Decide) -> None:
+    goal = Goal(0.2, decide)
+    found = found_on(TABLES, goal)
+    assert all(trial.in_every_way for trial in shown(found))
+    n_full = len(attack_in_every_way(TABLES.protected_by(hp.Microaggregate(5))[1], joint=ALL_WEIGHTS[:2]).facts)
+    for trial in found.trials:
+        assert trial.in_every_way == (trial.n_attacks >= n_full)
+        if trial.in_every_way or not trial.may_be_within(goal.target):
+            continue
+        # Not refuted: then something that was attacked in every way is cheaper, whatever the release is for.
+        for best in found.best:
+            assert best.measured is not None
+            cost, least = trial.cost(best.keep), found.trials[best.measured].cost(best.keep)
+            assert cost is not None
+            assert least is not None
+            assert least <= cost
+        assert not trial.is_measured_within(goal.target)
+        assert decide == "proven" or trial.proven.is_within(goal.target) or trial.passes is None
+
+
+def test_the_first_attacks_find_no_more_than_all_do() -> None:
+    whole = attack_in_every_way(TABLES)
+    for candidate in (micro_aggregation(5), top_places(5)):
+        tables = TABLES.protected_by(candidate.mechanism)[1]
+        first = attack_first(tables, whole.first_ways)
+        trial = run_trial(whole, candidate, Goal(0.1))
+        assert not first.in_every_way
+        assert max(fact.rate.high for fact in first.facts) <= trial.risk.high
+        alone = attack_first(tables, whole.first_ways, limit=0.0)
+        assert [fact.name for fact in alone.facts] == [first.facts[0].name]
+
+
+def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = attack_in_every_way(TABLES)
+    make, made = attacks.attack, []
+
+    def watched(
+        tables: TwoTables, weight: Any, method: Any, direction: Any = "released-to-known", **options: Any
+    ) -> Any:
+        made.append((tables.released, tables.attacked_with, weight, method, direction))  # kept: no id is used again
+        return make(tables, weight, method, direction, **options)
+
+    monkeypatch.setattr(attacks, "attack", watched)
+    found = find_protection(whole, whole, [], Goal(0.2), noise=False).protections
+    assert sum(trial.in_every_way for trial in found.trials[1:]) > 0
+    keys = [(id(released), id(known), *way) for released, known, *way in made]
+    assert len(keys) > len(found.trials)
+    assert len(set(keys)) == len(keys)
+
+
+@pytest.mark.parametrize(("target", "person_target", "sizes"), [(0.1, None, 5), (0.1, 0.15, 7), (0.1, 0.1, None)])
+def test_groups_of_different_sizes_are_tried_where_the_mean_decides_and_never_too_small_for_one_person(
+    target: float, person_target: float | None, sizes: int | None
+) -> None:
+    listed = list_candidates(TABLES.released, [], target, n_users=40, person_target=person_target, noise=False)
+    uneven = [each for each in listed if each.recipe.mean_k is not None]
+    assert {each.recipe.k for each in uneven} == ({sizes} if sizes else set())
+    for each in uneven:
+        proven = search.prove(TABLES.protected_by(each.mechanism)[1])
+        assert proven.is_within(target)
+        assert person_target is None or proven.is_within_for_each(person_target)
+
+
+@pytest.mark.slow
+def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_target_for_one_person() -> None:
+    tables = TwoTables(*hp.datasets.town(100, 20), truth="same-id")
+    found = found_on(tables, Goal(0.1))
+    assert found.advised is not None
+    assert found.advised.name.endswith("uneven groups")
+    even = [trial for trial in found.proven_within(0.1) if trial.name.endswith("micro-aggregation")]
+    assert all((found.advised.loss or 0) <= (trial.loss or 0) for trial in even)
+    strict = found_on(tables, Goal(0.1, person_target=0.1))
+    assert strict.advised is not None
+    assert strict.advised.proven.largest <= 0.1
+    assert list(SCALES) == [best.keep for best in strict.best]
