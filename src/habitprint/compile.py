@@ -9,7 +9,8 @@ import numpy as np
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.markov import kernel as chain_kernel
-from habitprint.matching import match, pair_margins
+from habitprint.matching import match
+from habitprint.matching.probability import pair_scores
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
@@ -78,7 +79,7 @@ def compile_others() -> float:
     """
     start = time.perf_counter()
     released, known = illustration()
-    pair_margins(match(released, known), released, known)
+    pair_scores(match(released, known), released, known)
     fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
     for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method, second_phase=method == "mdav")

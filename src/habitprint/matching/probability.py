@@ -11,19 +11,25 @@ min(|A|, |B|) = max(|A|, |B|) times those of one pair, at most 1. A single pair 
 The third thing that counts is the margin of the pair: what all others would lose without it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
+from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.blocks import run_blocks
+from habitprint.compiled import kernel
 from habitprint.histograms import Histograms, align
 from habitprint.matching.margins import pair_margins
 from habitprint.matching.matching import Matching
+from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.progress import Progress, silent
 from habitprint.ties import share_classes
-from habitprint.weighing import Sides, Weight, gain_blocks, pair_gains
+from habitprint.weighing import Sides, Weight, pair_gains
 from habitprint.weighing.evidence import Evidence
+from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.kernel import make_scratch, row_gains
 
 SUREST = 1e-12  # nobody is surer, nor less sure, than by this: what lies beyond is rounding
 
@@ -126,13 +132,14 @@ def pair_scores(
         margins = pair_margins(matching, released, known, progress=progress)
     released, known = align(released.in_order(), known.in_order())
     rows, columns = matching.rows_in(released, known)
-    sides = Sides.of(released, known, weight or matching.weight)
+    chosen = weight or matching.weight
+    sides, mine, theirs = Sides.of(released, known, chosen), equal_users(released, chosen), equal_users(known, chosen)
     gains = pair_gains(sides, rows, columns)
     of_row, of_column = share_classes(released), share_classes(known)
     n_alike = np.maximum(np.bincount(of_row)[of_row[rows]], np.bincount(of_column)[of_column[columns]])
     return PairScores(
-        _log_odds(gains, n_alike, _log_sums(sides.released[rows], sides.known, sides.evidence)),
-        _log_odds(gains, n_alike, _log_sums(sides.known[columns], sides.released, sides.evidence_back)),
+        _log_odds(gains, n_alike, _log_sums(mine, theirs, sides.evidence)[rows]),
+        _log_odds(gains, n_alike, _log_sums(theirs, mine, sides.evidence_back)[columns]),
         np.array(margins),
         n_alike,
     )
@@ -144,14 +151,36 @@ def _log_odds(gains: Floats, n_alike: Indices, log_sums: Floats) -> Floats:
     return np.asarray(np.log(chances) - np.log1p(-chances), np.float64)
 
 
-def _log_sums(rows: SparseMatrix, others: SparseMatrix, evidence: Evidence) -> Floats:
-    """Return ln Σ exp(gain) over all users of the other side, for each row; who shares no place gains 0."""
-    n_others, parts = others.shape[0], []
-    for block in gain_blocks(rows, others, evidence):
-        n_found = np.diff(block.indptr)
-        of_row = np.repeat(np.arange(block.shape[0]), n_found)
-        top = np.zeros(block.shape[0])  # also who shares no place counts, and no gain is negative
-        np.maximum.at(top, of_row, block.data)
-        found = np.bincount(of_row, np.exp(block.data - top[of_row]), minlength=block.shape[0])
-        parts.append(top + np.log(found + (n_others - n_found) * np.exp(-top)))
-    return np.concatenate(parts)
+def _log_sums(mine: Nodes, others: Nodes, evidence: Evidence) -> Floats:
+    """Return ln Σ exp(gain) over all users of the other side, for each user; who shares no place gains 0."""
+    rows, index = make_rows(mine.shares), make_index(others.shares)
+    of_nodes, n_members = np.empty(mine.shares.shape[0]), others.n_members
+
+    def run(first: int, last: int) -> None:
+        _add_up(first, last, rows, index, evidence, n_members, of_nodes)
+
+    for _ in run_blocks(run, work_of_rows(rows, index), "rivals"):
+        pass
+    return mine.to_users(of_nodes)
+
+
+@kernel
+def _add_up(
+    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, n_members: Indices, log_sums: Floats
+) -> None:
+    """Write ln Σ exp(gain) of the nodes `first` to `last` − 1."""
+    sums, touched, by_share = make_scratch(index)
+    n_users = n_members.sum()
+    for i in range(first, last):
+        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        top = 0.0  # also who shares no place counts, and no gain is negative
+        for k in range(n):
+            top = max(top, sums[touched[k]])
+        total, n_found = 0.0, 0
+        for k in range(n):
+            j = touched[k]
+            if sums[j] > 0.0:
+                total += n_members[j] * math.exp(sums[j] - top)
+                n_found += n_members[j]
+                sums[j] = 0.0
+        log_sums[i] = top + math.log(total + (n_users - n_found) * math.exp(-top))
