@@ -29,6 +29,7 @@ from habitprint.ties import identical_rows
 STAGE = "protections"
 MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
+ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
 ROUNDING = 1e-9  # of a size of groups
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
@@ -640,8 +641,24 @@ class _Search:
         self._open: dict[Candidate, _Open] = {}  # what may be attacked further, on all users
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
-        """Try all on a part of the users, and return what came of those that could be."""
-        return self._try(self.part, candidates)
+        """Try all on a part of the users, and return what came of those that could be.
+
+        Of groups the largest come first: what is weaker than two that are not enough is left out.
+        """
+        weaker = {each: number for number, each in enumerate(candidates)}
+        strong_first = sorted(candidates, key=lambda each: -(each.strength or 0) if each.is_cheaper_among_more else 0)
+        found: dict[Candidate, Trial] = {}
+        for candidate in strong_first:
+            is_hopeless = candidate.is_cheaper_among_more and self._n_refuted(candidate, found) >= ENOUGH_REFUTED
+            if not is_hopeless:
+                found |= self._try(self.part, [candidate], len(found), len(candidates))
+        return {each: found[each] for each in sorted(found, key=lambda each: weaker[each])}
+
+    def _n_refuted(self, candidate: Candidate, found: Mapping[Candidate, Trial]) -> int:
+        """Return how many of the same family are neither proven nor, so far, measured to be enough."""
+        target = self.goal.target
+        of_family = [trial for each, trial in found.items() if each.family == candidate.family]
+        return sum(not (trial.proven.is_within(target) or trial.may_be_within(target)) for trial in of_family)
 
     def try_all(self, candidates: Sequence[Candidate]) -> None:
         """Try all on all users; the surest claims on the table as it is were measured before."""
@@ -656,10 +673,12 @@ class _Search:
         is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
         return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
 
-    def _try(self, base: Attacked, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
+    def _try(
+        self, base: Attacked, candidates: Sequence[Candidate], n_before: int = 0, n_in_all: int | None = None
+    ) -> dict[Candidate, Trial]:
         found = {}
-        for done, candidate in enumerate(candidates):
-            inner = nested(self.progress, STAGE, done, len(candidates), candidate.label)
+        for done, candidate in enumerate(candidates, n_before):
+            inner = nested(self.progress, STAGE, done, n_in_all or len(candidates), candidate.label)
             try:
                 found[candidate] = self._try_one(base, candidate, inner)
             except InputError as error:
@@ -714,15 +733,15 @@ class _Search:
             cheapest = self._cheapest(passing, self.goal.keep)
             if cheapest is None:
                 return None
-            if by == "measured" and cheapest in self._open:
-                self._attack_further(cheapest)
-                if not self._looks_enough(cheapest, by):
-                    refined.discard(cheapest.family)  # the next that is enough may have others before it
-                continue
             if (bracket := self._find_bracket(passing, refined, self._cost(cheapest))) is not None:
                 best, weaker = bracket
                 refined.add(best.family)
                 self._refine(best, weaker, by)
+                continue
+            if by == "measured" and cheapest in self._open:
+                self._attack_further(cheapest)
+                if not self._looks_enough(cheapest, by):
+                    refined.discard(cheapest.family)  # there may be others between this one and the next
                 continue
             if self._holds(cheapest, by):
                 return cheapest
