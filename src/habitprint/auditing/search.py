@@ -31,6 +31,7 @@ MOST_REFINED = 5  # strengths tried between one that fails and one that passes
 MOST_CONFIRMED = 12
 ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
 ROUNDING = 1e-9  # of a size of groups
+FAR_ABOVE = 1.5  # times the target
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
 
@@ -531,11 +532,15 @@ class Screening:
         The protections that differ in strength only, from weak to strong; those that were enough at a low cost first.
     floors
         The least that each of them can cost among all users.
+    unproven
+        Groups of which no proof can be expected: with some of the users it was far above the target, and what is proven
+        follows from their sizes.
     """
 
     keep: Purpose
     families: tuple[tuple[Candidate, ...], ...]
     floors: Mapping[Candidate, Cost]
+    unproven: frozenset[Candidate]
 
     @classmethod
     def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
@@ -571,13 +576,21 @@ class Screening:
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])
-        return cls(keep, tuple(members for _, members in families), {each: floor(each) for each in screened})
+        unproven = frozenset(
+            each
+            for each, trial in screened.items()
+            if each.is_cheaper_among_more and trial.proven.mean > FAR_ABOVE * goal.target
+        )
+        floors = {each: floor(each) for each in screened}
+        return cls(keep, tuple(members for _, members in families), floors, unproven)
 
     def next(
         self,
         trials: Mapping[Candidate, Trial],
         passing: Collection[Candidate],
         refused: Collection[Candidate] = (),
+        *,
+        by: Decide = "measured",
     ) -> Candidate | None:
         """Return what to try next on all users, after these trials with all of them; None if nothing can be cheaper.
 
@@ -589,15 +602,18 @@ class Screening:
             Which of them are enough.
         refused
             Protections that cannot be tried on all users.
+        by
+            Which are looked for: those that are proven to be enough, or also those that are measured to be.
         """
         enough = min((cost for each in passing if (cost := trials[each].cost(self.keep)) is not None), default=None)
         too_dear = {each for each, floor in self.floors.items() if enough is not None and floor >= enough}
         skipped = too_dear | set(refused)
+        failing = self.unproven if by == "proven" else frozenset[Candidate]()
         for members in self.families:
             if members[0].between is None:  # not a scale: one says nothing about the others
                 following = next((each for each in members if each not in trials and each not in skipped), None)
             else:
-                following = _halve(members, trials, passing, skipped)
+                following = _halve(members, trials, passing, skipped, failing)
             if following is not None:
                 return following
         return None
@@ -608,15 +624,20 @@ def _halve(
     trials: Collection[Candidate],
     passing: Collection[Candidate],
     skipped: Collection[Candidate],
+    failing: Collection[Candidate],
 ) -> Candidate | None:
-    """Return the next step of the search for the weakest protection of a family that is enough."""
+    """Return the next step of the search for the weakest protection of a family that is enough.
+
+    What fails for sure is not tried, and what is skipped because it is too dear has weaker ones before it.
+    """
     first, last = 0, len(members) - 1
     while first <= last:
         middle = (first + last) // 2
         each = members[middle]
-        if each not in trials and each not in skipped:
+        is_weak = each in failing and each not in trials
+        if not (is_weak or each in trials or each in skipped):
             return each
-        if each not in trials or each in passing:
+        if not is_weak and (each not in trials or each in passing):
             last = middle - 1
         else:
             first = middle + 1
@@ -728,7 +749,7 @@ class _Search:
         refined: set[object] = set()  # families
         while len(rejected) <= MOST_CONFIRMED:
             passing = [each for each in self.trials if each not in rejected and self._looks_enough(each, by)]
-            if screening is not None and self._try_next(screening, passing):
+            if screening is not None and self._try_next(screening, passing, by):
                 continue
             cheapest = self._cheapest(passing, self.goal.keep)
             if cheapest is None:
@@ -789,9 +810,9 @@ class _Search:
             self.trials[candidate] = self._looked_at(candidate, self._look_closer(candidate, inner), self.goal.decide)
         return self._is_met(candidate, by)
 
-    def _try_next(self, screening: Screening, passing: Collection[Candidate]) -> bool:
+    def _try_next(self, screening: Screening, passing: Collection[Candidate], by: Decide) -> bool:
         """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
-        candidate = screening.next(self.trials, passing, self._refused)
+        candidate = screening.next(self.trials, passing, self._refused, by=by)
         if candidate is None:
             return False
         n_done = len(self.trials)
