@@ -113,9 +113,9 @@ def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "person_target", "sizes"), [(0.1, None, {5, 6}), (0.1, 0.15, {7}), (0.1, 0.1, set())]
+    ("target", "person_target", "sizes"), [(0.1, None, set()), (0.1, 0.5, {5, 6}), (0.1, 0.15, {7}), (0.1, 0.1, set())]
 )
-def test_groups_of_different_sizes_are_tried_where_the_mean_decides_and_never_too_small_for_one_person(
+def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_they_may_be(
     target: float, person_target: float | None, sizes: set[int]
 ) -> None:
     listed = list_candidates(TABLES.released, [], target, n_users=40, person_target=person_target, noise=False)
@@ -124,14 +124,16 @@ def test_groups_of_different_sizes_are_tried_where_the_mean_decides_and_never_to
     for each in uneven:
         proven = search.prove(TABLES.protected_by(each.mechanism)[1])
         assert proven.is_within(target)
-        assert person_target is None or proven.is_within_for_each(person_target)
+        assert person_target is not None
+        assert proven.is_within_for_each(person_target)
 
 
 @pytest.mark.slow
 def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_target_for_one_person() -> None:
     tables = TwoTables(*hp.datasets.town(100, 20), truth="same-id")
-    found = found_on(tables, Goal(0.1))
+    found = found_on(tables, Goal(0.1, person_target=0.2))
     assert found.advised is not None
+    assert found.advised.proven.largest <= 0.2
     assert found.advised.name.endswith("uneven groups")
     even = [trial for trial in found.proven_within(0.1) if trial.name.endswith("micro-aggregation")]
     assert all((found.advised.loss or 0) <= (trial.loss or 0) for trial in even)

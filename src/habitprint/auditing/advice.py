@@ -52,7 +52,7 @@ class Advice:
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
     >>> advice.decide, advice.recipe.k, advice.keep
-    ('proven', 3, 'patterns')
+    ('proven', 5, 'patterns')
     """
 
     note: str

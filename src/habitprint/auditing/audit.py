@@ -387,7 +387,7 @@ def audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('all at once, likelihood', False, '5 places, all others as one, then groups of 3, 5 on average')
+    ('all at once, likelihood', False, 'groups of 5')
     """
     settings = Settings(
         source=_as_text(name or _name_of(source)),

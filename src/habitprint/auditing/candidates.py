@@ -158,7 +158,8 @@ def list_candidates(
     n_users
         With how many of the users protections are tried: they must fill two groups.
     person_target
-        With which probability anybody may be found; None if only the mean matters. It forbids small groups.
+        With which probability anybody may be found; None if nobody said. It forbids small groups, and where it allows
+        smaller ones than the mean asks for, groups of different sizes are tried.
     noise
         Whether to try noise, if OpenDP is installed.
     counts
@@ -175,7 +176,6 @@ def list_candidates(
     largest = n_users // 2
     mean = group_needed(target)
     enough = mean if person_target is None else max(mean, group_needed(person_target))
-    smallest = 1 if person_target is None else group_needed(person_target)
     groups = [k for k in sorted({*GROUPS, enough}) if k <= largest or k == enough <= n_users]
     if enough > n_users or not groups:
         groups.append(n_users)  # everybody in one group is the most that can be done
@@ -190,11 +190,7 @@ def list_candidates(
     ]
     weak = _two_of(coarse) or [rare_merged(n) for n in _two_of(sizes)]
     even = [micro_aggregation(k) for k in groups]
-    # Where what is allowed on average decides. That is of all who are released; of those who count, who are in both
-    # tables, it may be a little more: then a few more on average are enough.
-    some_more = mean + max(mean // 20, 1)
-    is_room = max(_least_of(mean), smallest, 2) < mean and some_more <= largest
-    uneven = [uneven_groups(size, smallest) for size in (mean, some_more)] if is_room else []
+    uneven = [] if person_target is None else _uneven(mean, group_needed(person_target), largest)
     in_pairs = [*(each for each in even if each.strength in {*GROUPS_IN_PAIRS, enough}), *uneven[:1]]
     starts = [*weak, *(top_places(n) for n in _two_of(sizes))]
     pairs = [_then_groups(first, each) for first in starts for each in in_pairs]
@@ -224,7 +220,20 @@ def micro_aggregation(k: int) -> Candidate:
     return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
 
 
-def uneven_groups(mean: int, smallest: int = 1) -> Candidate:
+def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
+    """Return groups of different sizes, where what is allowed on average asks for larger ones than each person's part.
+
+    Unless somebody said with which probability a single person may be found, there are none: some would be found with
+    twice the probability of the target, and hardly less would be lost.
+    """
+    # What is proven on average is so of all who are released; of those who count, who are in both tables, it may be a
+    # little more: then a few more on average are enough.
+    some_more = mean + max(mean // 20, 1)
+    is_room = max(_least_of(mean), smallest, 2) < mean and some_more <= largest
+    return [uneven_groups(size, smallest) for size in (mean, some_more)] if is_room else []
+
+
+def uneven_groups(mean: int, smallest: int) -> Candidate:
     """Return groups of so many on average: those of like people are larger, others have half as many at least.
 
     Smaller ones would cost hardly less, and hide less.
@@ -238,7 +247,7 @@ def uneven_groups(mean: int, smallest: int = 1) -> Candidate:
 
     Examples
     --------
-    >>> uneven_groups(20).recipe.options, uneven_groups(20, 12).label
+    >>> uneven_groups(20, 5).recipe.options, uneven_groups(20, 12).label
     ('--k 10 --mean-k 20', 'groups of 12, 20 on average')
     """
     k = min(max(_least_of(mean), smallest), mean)
