@@ -23,6 +23,7 @@ from habitprint.matching import Matching
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
+from habitprint.showing import Framed, Shown, abbreviated
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half
 from habitprint.words import percent
@@ -195,7 +196,7 @@ def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> Com
 
 
 @dataclass(frozen=True, eq=False)
-class LikelyPairs:
+class LikelyPairs(Shown, Framed):
     """Hold the pairs of a matching that are likelier right than asked for, the likeliest first.
 
     They are no matching of their own: not the best of that size, and without a proof.
@@ -302,6 +303,9 @@ class Reliability:
     brier_of_base: float
     log_loss: float
     log_loss_of_base: float
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     @classmethod
     def of(cls, probabilities: Floats, chances: Floats, by_chance: float) -> "Reliability":

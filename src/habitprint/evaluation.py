@@ -5,11 +5,14 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
+
 from habitprint.errors import NoCommonUserWarning
 from habitprint.expectation import expect_joint, expect_one_by_one, user_chances
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
-from habitprint.rates import Interval, IntervalMethod, Rate
+from habitprint.rates import Interval, IntervalMethod, Rate, rates_frame
+from habitprint.showing import Shown
 from habitprint.truth import SAME_ID, common_users
 
 RATES = ("accuracy", "precision", "cluster_accuracy")
@@ -20,7 +23,7 @@ IN_JSON = (
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class Evaluation(Shown):
     """Hold what an attack achieved: three rates, each with its 95% interval and what chance alone would give.
 
     A rate that is not defined (no common user, say) is None, and so are its interval and baseline.
@@ -62,6 +65,26 @@ class Evaluation:
     accuracy_rate: Rate | None
     precision_rate: Rate | None
     cluster_rate: Rate | None
+
+    def __repr__(self) -> str:
+        words = (f"{name} {rate.words}" for name, rate in self._rates.items() if rate is not None)
+        return f"Evaluation({self.expected_correct:g} correct of {self.size:,} pairs; {'; '.join(words) or 'no rate'})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the rates that are defined as a frame, one row each.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> released, known = hp.datasets.town(20, 6)
+        >>> hp.evaluate(hp.match(released, known), released, known).to_frame()["rate"].to_list()
+        ['accuracy', 'precision', 'cluster_accuracy']
+        """
+        return rates_frame({"rate": list(self._rates)}, list(self._rates.values())).drop_nulls("share")
+
+    @property
+    def _rates(self) -> dict[str, Rate | None]:
+        return dict(zip(RATES, (self.accuracy_rate, self.precision_rate, self.cluster_rate), strict=True))
 
     @property
     def accuracy(self) -> float | None:

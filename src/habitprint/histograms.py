@@ -19,13 +19,14 @@ from habitprint.dialects import Decimal, Expected, Format
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.inputs import OF_POLARS, reading
+from habitprint.showing import Framed, Shown
 from habitprint.tables import open_table
 
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently
 
 
 @dataclass(frozen=True, eq=False)
-class Histograms:
+class Histograms(Shown, Framed):
     """Hold the counts of a set of users over a set of places.
 
     A row divided by its total is the paper's histogram Γ (eq. 1), here called the user's *shares*.

@@ -227,13 +227,20 @@ def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
 
     def write(target: Path) -> None:
         options = MENU if is_page else None
-        _drawable(chart).save(str(target), format=kind, scale_factor=2, inline=is_page, embed_options=options)
+        drawable(chart).save(str(target), format=kind, scale_factor=2, inline=is_page, embed_options=options)
 
     return Output(path, write)
 
 
-def _drawable(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    r"""Return a chart without letters that cannot be drawn: at a control character, what draws it ends the process."""
+def drawable(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
+    r"""Return a chart without letters that cannot be drawn: at a control character, what draws it ends the process.
+
+    Examples
+    --------
+    >>> chart = alt.Chart(alt.InlineData(values=[{"name": "a\x07b"}])).mark_point().encode(x="name:N")
+    >>> drawable(chart).to_dict()["data"]["values"][0]["name"]
+    'a�b'
+    """
     text: str = chart.to_json()
     cleaned = UNDRAWABLE.sub("\ufffd", text)
     return chart if cleaned == text else alt.Chart.from_json(cleaned)

@@ -7,10 +7,11 @@ variance is that of the chances, times a factor measured once for each kind of a
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+import polars as pl
 from scipy.special import ndtri
 
 from habitprint.arrays import Floats
@@ -228,6 +229,28 @@ class Rate:
         """Return the rate for people, with its interval and what chance alone gives."""
         interval = f"{percent(self.level)} interval {self.interval_words}"
         return f"{percent(self.value)} ({interval}; by chance {percent(self.by_chance)})"
+
+
+def rates_frame(names: Mapping[str, Sequence[object]], rates: Sequence[Rate | None]) -> pl.DataFrame:
+    """Return rates as a frame, one row each: what names them, then ``share, low, high, n_correct, n, by_chance``.
+
+    A rate that is not defined has nulls.
+
+    Examples
+    --------
+    >>> rates_frame({"attack": ["joint"]}, [Rate.of(50, 100, by_chance=0.01)]).columns
+    ['attack', 'share', 'low', 'high', 'n_correct', 'n', 'by_chance']
+    """
+    columns = {
+        "share": [None if rate is None else rate.value for rate in rates],
+        "low": [None if rate is None else rate.low for rate in rates],
+        "high": [None if rate is None else rate.high for rate in rates],
+        "n_correct": [None if rate is None else rate.n_correct for rate in rates],
+        "n": [None if rate is None else rate.n for rate in rates],
+        "by_chance": [None if rate is None else rate.by_chance for rate in rates],
+    }
+    kinds = dict.fromkeys(columns, pl.Float64()) | {"n": pl.Int64()}
+    return pl.DataFrame({**names, **columns}, schema_overrides=kinds, strict=False)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from habitprint.arrays import Booleans, Floats
 from habitprint.calibration import Calibration, LikelyPairs
@@ -20,7 +21,8 @@ from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.overlap import Overlap, SamePeople, estimate_overlap, thinned
 from habitprint.progress import Progress, silent
-from habitprint.rates import Rate
+from habitprint.rates import Rate, rates_frame
+from habitprint.showing import Shown
 from habitprint.truth import SAME_ID, CommonUsers, common_users
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, find_weight, pair_terms
 from habitprint.weighing.definitions import KINDS
@@ -107,6 +109,9 @@ class RehearsedAttack:
     direction: Direction | None
     rate: Rate
 
+    def __repr__(self) -> str:
+        return f"RehearsedAttack({self.name}: {self.rate.words})"
+
     @property
     def name(self) -> str:
         """Return which attack it is."""
@@ -115,7 +120,7 @@ class RehearsedAttack:
 
 
 @dataclass(frozen=True)
-class Rehearsal:
+class Rehearsal(Shown):
     """Hold what a rehearsal taught. Made by `habitprint.rehearse`.
 
     Parameters
@@ -151,6 +156,24 @@ class Rehearsal:
     calibration: Calibration
     seed: int
     people: SamePeople = field(repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Rehearsal({len(self.attacks)} attacks on {self.lesson.n_people:,} people; best: {self.best})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the attacks that were tried as a frame, one row each; the paper's is the first.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.rehearse(*hp.datasets.town(80, 30)).to_frame()["attack"][0]
+        'all at once, jensen-shannon'
+        """
+        names: dict[str, list[object]] = {
+            "attack": [attack.name for attack in self.attacks],
+            "is_best": [a is self.best for a in self.attacks],
+        }
+        return rates_frame(names, [attack.rate for attack in self.attacks])
 
     @property
     def weight(self) -> Weight:

@@ -19,13 +19,14 @@ from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import Mechanism, ProvenShare, Recipe
 from habitprint.mechanisms.owner import Losses
 from habitprint.rates import Rate
+from habitprint.showing import Shown, abbreviated
 
 FILE = "advice.json"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
 
 @dataclass(frozen=True)
-class Advice:
+class Advice(Shown):
     """Hold what to do to the table that will be published, and why that is enough.
 
     Parameters
@@ -68,6 +69,9 @@ class Advice:
     losses: Losses
     scope: Scope
     events: EventsAsked | None = None
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     @classmethod
     def of(

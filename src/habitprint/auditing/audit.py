@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 import polars as pl
@@ -49,11 +49,16 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
+from habitprint.rates import rates_frame
 from habitprint.rehearsal import learn
+from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
 from habitprint.words import counted
+
+if TYPE_CHECKING:
+    import altair as alt
 
 SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
@@ -64,6 +69,8 @@ TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
+Rows = Literal["attacks", "curves", "protections", "claims", "people"]
+Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claims", "reliability", "map"]
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,9 @@ class Settings:
     inputs: tuple[InputFile, ...]
     population: int | None = None
 
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
@@ -132,9 +142,12 @@ class Internal:
     users: pl.DataFrame
     advice: Advice | None
 
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
 
 @dataclass(frozen=True, eq=False)
-class Audit:
+class Audit(Shown):
     """Hold all that an audit found. Made by `habitprint.audit`, or read back from its ``report.json``.
 
     Parameters
@@ -186,6 +199,62 @@ class Audit:
 
     def __repr__(self) -> str:
         return f"Audit({self.verdict.answer})"
+
+    def to_frame(self, rows: Rows = "attacks") -> pl.DataFrame:
+        """Return some of what was found as a frame.
+
+        Parameters
+        ----------
+        rows
+            ``"attacks"`` on the table as it is; points of all ``"curves"``; ``"protections"`` that were tried;
+            ``"claims"``, how often the surest are right; or ``"people"`` by id, for internal use only.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+        >>> found.to_frame().columns
+        ['attack', 'method', 'weight', 'gap', 'n_guesses', 'share', 'low', 'high', 'n_correct', 'n', 'by_chance']
+        >>> found.to_frame("people").height
+        12
+        """
+        require_option("rows", rows, get_args(Rows))
+        if rows == "people":
+            return self.users
+        if rows == "protections":
+            return self.protections.to_frame()
+        if rows == "claims":
+            return self.people.to_frame()
+        if rows == "curves":
+            return pl.concat([curve.to_frame() for curve in self.curves])
+        names: dict[str, list[object]] = {
+            "attack": [attack.title for attack in self.attacks],
+            "method": [attack.method for attack in self.attacks],
+            "weight": [attack.weight for attack in self.attacks],
+            "gap": [attack.gap for attack in self.attacks],
+            "n_guesses": [attack.n_guesses for attack in self.attacks],
+        }
+        return rates_frame(names, [attack.rate for attack in self.attacks])
+
+    def plot(self, picture: Pictured = "answer") -> "alt.TopLevelMixin":
+        """Return a picture of the report, an Altair chart: show it, or write it with `habitprint.save_chart`.
+
+        Parameters
+        ----------
+        picture
+            The ``"answer"``; ``"attacks"``; ``"curves"`` of what the risk depends on; ``"pairs"`` of periods;
+            ``"protections"`` by loss and risk; ``"claims"``, how often the surest are right; ``"reliability"`` of
+            probabilities; or the ``"map"`` of places. Which of them there are depends on the data.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+        >>> type(found.plot("attacks")).__name__
+        'LayerChart'
+        """
+        require_option("picture", picture, get_args(Pictured))
+        return draw_picture(self, picture)
 
     @property
     def strongest(self) -> Attack:

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Literal
 
 import msgspec
+import polars as pl
 
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.audit import Audit, Settings
@@ -15,7 +16,8 @@ from habitprint.auditing.search import Decide, Trial
 from habitprint.errors import InputError
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
-from habitprint.rates import Difference, Rate
+from habitprint.rates import Difference, Rate, rates_frame
+from habitprint.showing import LONGEST_LINE, Drawn, abbreviated, cut
 from habitprint.words import at_most, counted, percent, whole
 
 SCHEMA = "habitprint-comparison/1"
@@ -119,6 +121,9 @@ class Compared:
     losses: Losses | None
     advised: Trial | None
 
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
     @classmethod
     def of(cls, audit: Audit, name: str) -> "Compared":
         """Return what is compared of an audit."""
@@ -192,9 +197,12 @@ class Against:
     unlike: tuple[Unlike, ...]
     shared_inputs: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Drawn):
     """Hold audits side by side. Made by `habitprint.compare`.
 
     Parameters
@@ -219,6 +227,28 @@ class Comparison:
 
     first: Compared
     others: tuple[Against, ...]
+
+    def __repr__(self) -> str:
+        return cut(f"Comparison({self.answer} {' '.join(self.differences)})", LONGEST_LINE)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the audits as a frame, one row each; differences are to the first.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> found = hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14))
+        >>> found.to_frame()["passes"].to_list()
+        [False, False]
+        """
+        names: dict[str, list[object]] = {
+            "audit": [audit.name for audit in self.audits],
+            "passes": [audit.passes for audit in self.audits],
+            "target": [audit.target for audit in self.audits],
+            "proven": [audit.proven.mean for audit in self.audits],
+            "difference": [None, *(other.difference.value for other in self.others)],
+        }
+        return rates_frame(names, [audit.strongest.rate for audit in self.audits])
 
     @property
     def audits(self) -> tuple[Compared, ...]:

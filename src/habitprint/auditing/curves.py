@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import polars as pl
 from scipy import sparse
 
 from habitprint.auditing.attacks import Attempt, attack
@@ -14,7 +15,8 @@ from habitprint.forecasting import Forecast, forecast
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import LEVEL, Rate
+from habitprint.rates import LEVEL, Rate, rates_frame
+from habitprint.showing import Drawn, abbreviated
 from habitprint.words import headed, percent
 
 STAGE = "what the risk depends on"
@@ -60,7 +62,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Curve:
+class Curve(Drawn):
     """Hold how the risk depends on something; points in ascending order of `x`, none where `words` say why not.
 
     Examples
@@ -76,6 +78,28 @@ class Curve:
     axis: str
     words: str
     points: tuple[Point, ...]
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the points as a frame, one row each.
+
+        Examples
+        --------
+        >>> point = Point(2, "2 days", Rate.of(9, 100, by_chance=0.01), 100)
+        >>> Curve("duration", "days in each period", "", (point,)).to_frame()["share"].to_list()
+        [0.09]
+        """
+        names: dict[str, list[object]] = {
+            "dimension": [self.dimension for _ in self.points],
+            "x": [float(point.x) for point in self.points],
+            "label": [point.label for point in self.points],
+            "is_as_released": [point.is_as_released for point in self.points],
+        }
+        columns = {"dimension": pl.String(), "x": pl.Float64(), "label": pl.String(), "is_as_released": pl.Boolean()}
+        kinds = [pl.col(name).cast(kind) for name, kind in columns.items()]
+        return rates_frame(names, [point.rate for point in self.points]).with_columns(kinds)
 
     @classmethod
     def of(cls, dimension: Dimension, axis: str, how: str, points: Sequence[Point]) -> "Curve":

@@ -33,6 +33,7 @@ from habitprint.periods.dates import DayName
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
+from habitprint.showing import abbreviated
 from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, percent
@@ -93,6 +94,9 @@ class EventsAsked:
     by_hours: int | None = None
     by_weekday: bool = False
 
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
 
 @dataclass(frozen=True)
 class Preparation:
@@ -134,6 +138,9 @@ class Preparation:
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
     events: EventsAsked | None = None
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
 
 NOTHING = Preparation()
@@ -276,6 +283,9 @@ class DataFacts:
     cautions: tuple[Caution, ...]
     losses: Losses | None = None
     has_shares: bool = False
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
 
 @dataclass(frozen=True, eq=False)

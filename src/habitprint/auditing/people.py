@@ -17,7 +17,8 @@ from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import match, pair_margins
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import IntervalMethod, Rate
+from habitprint.rates import IntervalMethod, Rate, rates_frame
+from habitprint.showing import Drawn, abbreviated
 from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -72,7 +73,7 @@ class Alike:
 
 
 @dataclass(frozen=True)
-class People:
+class People(Drawn):
     """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed.
 
     `sureness` is how likely claims are right, one by one; None where too few people teach that.
@@ -84,6 +85,24 @@ class People:
     alike: tuple[Alike, ...]
     surest: Rate
     sureness: Sureness | None
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the precision of the surest claims as a frame, one row for each order and number of claims.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.audit(hp.datasets.town(12, 5), noise=False).people.to_frame()["order"].unique().sort().to_list()
+        ['margin', 'size']
+        """
+        names: dict[str, list[object]] = {
+            "order": [claims.order for claims in self.claims],
+            "n_claims": [claims.n_claims for claims in self.claims],
+        }
+        return rates_frame(names, [claims.precision for claims in self.claims])
 
     def n_sure(self, level: float) -> int:
         """Return how many claims have a precision of at least a level; zero where too few of them say anything."""

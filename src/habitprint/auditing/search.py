@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import polars as pl
+
 from habitprint.auditing.attacks import (
     Attack,
     Attacked,
@@ -23,7 +25,8 @@ from habitprint.losses import SCALES, Purpose, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
 from habitprint.mechanisms.owner import Losses
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import Rate
+from habitprint.rates import Rate, rates_frame
+from habitprint.showing import Drawn
 from habitprint.ties import identical_rows
 
 STAGE = "protections"
@@ -193,6 +196,10 @@ class Trial:
     sureness: Sureness | None
     passes: bool | None
 
+    def __repr__(self) -> str:
+        verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
+
     @property
     def strongest(self) -> Attack:
         """Return the strongest attack that was made on it."""
@@ -256,7 +263,7 @@ class Best:
 
 
 @dataclass(frozen=True)
-class Protections:
+class Protections(Drawn):
     """Hold the protections that were tried.
 
     Parameters
@@ -291,6 +298,32 @@ class Protections:
     n_tried: int
     n_users: int
     n_users_in_all: int
+
+    def __repr__(self) -> str:
+        advised = "none" if self.advised is None else f"“{self.advised.label}”"
+        return f"Protections({self.n_tried} tried on {self.n_users:,} people to keep {self.keep}; advised: {advised})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the protections that were tried on all users as a frame, one row each; the first is none at all.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.audit(hp.datasets.town(12, 5), noise=False).protections.to_frame()["protection"][0]
+        'as it is'
+        """
+        trials = self.trials
+        names: dict[str, list[object]] = {
+            "protection": [trial.label for trial in trials],
+            "name": [trial.name for trial in trials],
+            "strength": [trial.strength for trial in trials],
+            "passes": [trial.passes for trial in trials],
+            "is_advised": [trial is self.advised for trial in trials],
+            "proven": [trial.proven.mean for trial in trials],
+            **{f"loss_{keep}": [trial.loss_for(keep) for trial in trials] for keep in SCALES},
+            "n_dropped": [trial.n_dropped for trial in trials],
+        }
+        return rates_frame(names, [trial.risk for trial in trials])
 
     @property
     def n_on_all(self) -> int:

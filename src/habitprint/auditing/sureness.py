@@ -10,6 +10,7 @@ from habitprint.auditing.attacks import Attempt
 from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.rates import Rate
+from habitprint.showing import abbreviated
 from habitprint.words import at_most, percent
 
 LEVELS = (0.5, 0.9, 0.99)
@@ -56,6 +57,9 @@ class Sureness:
     highest: float
     surest: Rate
     reliability: Reliability
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     @property
     def words(self) -> str:

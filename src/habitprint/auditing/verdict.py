@@ -10,6 +10,7 @@ from habitprint.auditing.search import Goal, Protections, Trial
 from habitprint.losses import SCALES, Scale
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate, wilson_interval
+from habitprint.showing import abbreviated
 from habitprint.words import at_most, counted, percent, whole
 
 SURE = 0.95  # claims of such a precision are called sure
@@ -63,6 +64,9 @@ class Verdict:
     person_passes: bool | None
     fails_gate: bool | None
     protection: str | None
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
 
 def reach_verdict(

@@ -10,11 +10,12 @@ import polars as pl
 from habitprint.events.events import Events, require_events
 from habitprint.events.shared import SharedHistories, find_shared, row_columns
 from habitprint.progress import Progress, silent
+from habitprint.showing import Shown, abbreviated
 from habitprint.tables import collect
 
 
 @dataclass(frozen=True)
-class EventsCheck:
+class EventsCheck(Shown):
     """Hold what was found in a table of events.
 
     Parameters
@@ -56,6 +57,9 @@ class EventsCheck:
     last: datetime
     n_repeats: int
     shared: SharedHistories
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
 
 def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:

@@ -11,6 +11,7 @@ import polars as pl
 from habitprint.dialects import Dialect
 from habitprint.errors import InputError, require_option
 from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
+from habitprint.showing import Shown
 from habitprint.tables import collect
 
 OnBadRows = Literal["fail", "skip"]
@@ -59,7 +60,7 @@ class ReadAs:
 
 
 @dataclass(frozen=True)
-class Events:
+class Events(Shown):
     """Hold a table of events that is read only when something is computed from it.
 
     Made by `read_events` and `events_from_frame`. Nothing is dropped silently: a row that cannot be used stays in

@@ -15,6 +15,7 @@ from scipy.special import pdtrc
 
 from habitprint.errors import InputError, require_option
 from habitprint.events.events import Events, Reason, require_events
+from habitprint.showing import abbreviated
 from habitprint.tables import collect
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
@@ -57,6 +58,9 @@ class SharedHistories:
     groups: pl.DataFrame
     sampled: float
     clock: str = "second"
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     @property
     def n_users(self) -> int:

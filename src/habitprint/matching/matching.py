@@ -13,6 +13,7 @@ from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
+from habitprint.showing import Framed, Shown
 from habitprint.weighing import Sides, Weight, place_gains
 
 Method = Literal["joint", "approximate", "one-by-one"]
@@ -20,7 +21,7 @@ Direction = Literal["released-to-known", "known-to-released"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Matching:
+class Matching(Shown, Framed):
     """Hold the pairs that an attack gives out, sorted by released user.
 
     Made by `habitprint.match`. Pair k says that the released user ``released[k]`` is the known user ``known[k]``.

@@ -16,11 +16,12 @@ from habitprint.matching.nodes import make_nodes
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.solver import solve
 from habitprint.progress import Progress, silent
+from habitprint.showing import Drawn, Framed
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, to_weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MatchingPath:
+class MatchingPath(Drawn, Framed):
     """Hold the total of the best matching of every size from 1 to min(N, N′).
 
     Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much

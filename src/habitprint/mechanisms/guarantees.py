@@ -12,6 +12,7 @@ import polars as pl
 from habitprint.errors import InputError, first_few, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
+from habitprint.showing import abbreviated
 from habitprint.ties import identical_rows
 from habitprint.words import counted
 
@@ -216,6 +217,9 @@ class OnlyPlaces(Guarantee):
 
     name: ClassVar[str] = "only-places"
     places: tuple[str | int, ...]
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     def __post_init__(self) -> None:
         self._require(are_distinct_places(self.places), "places are listed once each, all as text or all as numbers")

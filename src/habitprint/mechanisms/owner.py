@@ -3,16 +3,19 @@
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import polars as pl
+
 from habitprint.mechanisms.release import Step
+from habitprint.showing import Shown, abbreviated
 
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 
 
 @dataclass(frozen=True)
-class Losses:
+class Losses(Shown):
     """Hold what a release has lost against the original, for any mechanism on one scale.
 
     Parameters
@@ -52,6 +55,19 @@ class Losses:
     n_users_kept: int
     n_places: int
     n_places_kept: int
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the losses as a frame ``loss, value``; one that is not defined is null.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> habits = hp.Histograms.from_strings({"Jill": "aab", "Mike": "b"})
+        >>> hp.measure_losses(habits, hp.suppress_below(habits, 2)).to_frame().row(2)
+        ('count_totals_error', 0.5)
+        """
+        told = asdict(self)
+        return pl.DataFrame({"loss": list(told), "value": list(told.values())}, schema_overrides={"value": pl.Float64})
 
 
 @dataclass(frozen=True)
@@ -130,3 +146,6 @@ class OwnerRecord:
     losses: Losses | None
     inputs: tuple[InputFile, ...]
     is_as_written: bool
+
+    def __repr__(self) -> str:
+        return abbreviated(self)

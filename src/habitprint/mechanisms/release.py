@@ -15,6 +15,7 @@ from habitprint.errors import InputError
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import Check, Guarantee, Unit
 from habitprint.progress import Progress, silent
+from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
 from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
@@ -85,6 +86,9 @@ class Step:
     promised: tuple[Guarantee, ...] = ()
     findings: Mapping[str, int] = field(default_factory=dict)
     found: str = ""
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
 
     @property
     def name(self) -> str:
@@ -159,8 +163,16 @@ class View:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Shown):
     """Hold protected histograms, the steps that made them, and what they guarantee.
+
+    Parameters
+    ----------
+    histograms, steps, guarantees
+        What is released, how it was made, and what holds for it.
+    original
+        What the first step started from, so that what was lost can be shown to its owner. It is in no file, and not in
+        what `published` returns; None where it is not known.
 
     Examples
     --------
@@ -175,6 +187,26 @@ class Release:
     histograms: Histograms
     steps: tuple[Step, ...] = ()
     guarantees: tuple[Guarantee, ...] = ()
+    original: Histograms | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        steps = ", then ".join(step.name for step in self.steps) or "as it is"
+        promises = "; ".join(guarantee.words for guarantee in self.guarantees) or "no guarantee"
+        users = counted(self.histograms.n_users, "user")
+        return cut(
+            f"Release({users} × {counted(self.histograms.n_places, 'place')}; {steps}; {promises})", LONGEST_LINE
+        )
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the protected table as a frame ``user, place, count``.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).to_frame().rows()
+        [('Jill', 'a', 3)]
+        """
+        return self.histograms.to_frame()
 
     def public(self, known: Histograms) -> Histograms:
         """Return what the adversary knows, changed by all that anyone can copy of the steps.
@@ -319,7 +351,7 @@ class OneStep(Mechanism):
 
     def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
         """Return the release, with this step and what it guarantees."""
-        before = source if isinstance(source, Release) else Release(source)
+        before = source if isinstance(source, Release) else Release(source, original=source)
         outcome = self.apply(replace(before, histograms=before.histograms.in_order()), progress)
         for guarantee in outcome.guarantees:
             assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
@@ -328,7 +360,7 @@ class OneStep(Mechanism):
         promised = last_of_equal([*_still_meant(before.guarantees, step), *_promised(steps)])
         # All that was ever promised and holds now: whether it also held in between depends on the original.
         kept = tuple(promise for promise in promised if promise.check(outcome.histograms).holds is not False)
-        return Release(outcome.histograms, steps, kept)
+        return Release(outcome.histograms, steps, kept, before.original)
 
 
 def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
@@ -367,7 +399,7 @@ class Chain(Mechanism):
 
     def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
         """Return the release after the last mechanism."""
-        release = source if isinstance(source, Release) else Release(source)
+        release = source if isinstance(source, Release) else Release(source, original=source)
         for mechanism in self.mechanisms:
             release = mechanism(release, progress=progress)
         return release

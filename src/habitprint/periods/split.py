@@ -16,6 +16,7 @@ from habitprint.ids import positions, to_ids
 from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.progress import Progress, silent
+from habitprint.showing import LONGEST_LINE, Shown, cut
 
 CountedAs = Literal["visits", "seconds"]
 Sides = Literal["both", "all"]
@@ -23,7 +24,7 @@ SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
 
 
 @dataclass(frozen=True)
-class Split:
+class Split(Shown):
     """Hold two sets of histograms, and what became of every row of the events.
 
     It unpacks into the two: ``released, known = split(...)``.
@@ -73,6 +74,41 @@ class Split:
     n_of_others: int
     n_users_seen: int
     unused: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        sides = f"{self.released.n_users:,} users released, {self.known.n_users:,} known, {self.n_common:,} in both"
+        return cut(f"Split({self.source}: {sides}; {self.n_used:,} of {self.n_rows:,} rows counted)", LONGEST_LINE)
+
+    @property
+    def accounting(self) -> dict[str, int]:
+        """Return what became of the rows: their number by fate, which adds up to all of them.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
+        >>> sum(hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).accounting.values())
+        2
+        """
+        fates = {
+            "counted": self.n_used,
+            "outside both periods": self.n_outside,
+            "of users who are not active enough, or not asked for": self.n_of_others,
+        }
+        return fates | {f"not used: {reason}": n for reason, n in self.unused.items()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return what became of the rows as a frame ``fate, n_rows``.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
+        >>> hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).to_frame().row(0)
+        ('counted', 2)
+        """
+        fates = self.accounting
+        return pl.DataFrame({"fate": list(fates), "n_rows": list(fates.values())})
 
     @property
     def n_common(self) -> int:

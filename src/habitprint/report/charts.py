@@ -168,7 +168,7 @@ def lines_at(place: float, name: str) -> list[str]:
 
 
 def curve_picture(
-    curve: Curve, target: float, largest: float, description: str, forecast: Forecast | None = None
+    curve: Curve, target: float | None, largest: float, description: str, forecast: Forecast | None = None
 ) -> Spec:
     """Draw how the risk depends on something: a line with a band for the interval, and a fan for what is forecast.
 
@@ -177,7 +177,7 @@ def curve_picture(
     curve
         What is drawn.
     target
-        The most that is allowed.
+        The most that is allowed; None to draw no line.
     largest
         The end of the scale of risks, the same for all panels.
     description
@@ -212,7 +212,7 @@ def curve_picture(
     line = base.encode(y=alt.Y("value:Q", scale=scale, axis=axis))
     layers = [
         base.mark_area(style="band").encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q"),
-        _rule_at(target, "y", scale, axis),
+        *([] if target is None else [_rule_at(target, "y", scale, axis)]),
         base.mark_line(style="chance").encode(y="by_chance:Q"),
         line.mark_line(style="main-line"),
         line.mark_point(style="main", filled=True, size=50, opacity=1).encode(tooltip=tips),
@@ -256,7 +256,7 @@ def _ahead_tips() -> list[alt.Tooltip]:
     return [alt.Tooltip(f"{column}:N", title=title) for column, title in columns]
 
 
-def frontier_picture(protections: Protections, target: float, description: str) -> Spec:
+def frontier_picture(protections: Protections, target: float | None, description: str) -> Spec:
     """Draw every protection by its loss and risk, the frontier of the best ones, and the cheapest that passes.
 
     Examples
@@ -275,7 +275,7 @@ def frontier_picture(protections: Protections, target: float, description: str) 
         | {"passes": "yes" if trial.passes else "no", "is_first": at == 0, "order": at}
         for at, trial, loss in drawn
     ]
-    largest = axis_end(max(target, *(trial.risk.high for _, trial, _ in drawn)))
+    largest = axis_end(max(target or 0.0, *(trial.risk.high for _, trial, _ in drawn)))
     scale = alt.Scale(domain=[0, largest], nice=False)
     axis = alt.Axis(format="%", title="measured share identified, up to")
     widest = max(keep.worst, *(loss for _, _, loss in drawn))
@@ -292,24 +292,30 @@ def frontier_picture(protections: Protections, target: float, description: str) 
         alt.Tooltip("passes:N", title="meets the target"),
     ]
     best = base.transform_filter("datum.is_best")
-    is_high = target > 0.8 * largest  # no room above the line
     # Where most lose little, there is no room for words at the left.
     is_left = 2 * sum(loss < CROWDED * widest for _, _, loss in drawn) < len(drawn)
-    words = _target_words(target).encode(
-        x=alt.value(0 if is_left else "width"), y=alt.Y("target:Q", scale=scale, axis=axis)
-    )
     first = protections.trials[0].risk.high
-    down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
+    line: list[alt.Chart] = []
+    down = -12 if HEIGHT * (1 - first / largest) > 20 else 14  # noqa: PLR2004  (a line of words)
+    if target is not None:
+        is_high = target > 0.8 * largest  # no room above the line
+        words = _target_words(target).encode(
+            x=alt.value(0 if is_left else "width"), y=alt.Y("target:Q", scale=scale, axis=axis)
+        )
+        down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
+        line = [
+            _rule_at(target, "y", scale, axis),
+            *_words(
+                words,
+                "words",
+                align="left" if is_left else "right",
+                baseline="top" if is_high else "bottom",
+                dx=6 if is_left else -6,
+                dy=5 if is_high else -4,
+            ),
+        ]
     layers = [
-        _rule_at(target, "y", scale, axis),
-        *_words(
-            words,
-            "words",
-            align="left" if is_left else "right",
-            baseline="top" if is_high else "bottom",
-            dx=6 if is_left else -6,
-            dy=5 if is_high else -4,
-        ),
+        *line,
         # A step: for a loss that one can bear, the least risk among the protections that were tried.
         best.mark_line(style="main-line", interpolate="step-after", opacity=0.55).encode(order="loss:Q"),
         *_words(base.transform_filter("datum.is_first").encode(text="name:N"), "words", align="left", dx=8, dy=down),

@@ -7,7 +7,7 @@ from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
 from habitprint.losses import SCALES, Purpose
-from habitprint.mechanisms import InputFile
+from habitprint.mechanisms import InputFile, ProvenShare
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
 from habitprint.report.texts import (
@@ -123,7 +123,7 @@ def _findings(audit: Audit) -> list[Term]:
         Term("Adversary assumed", _adversary(audit)),
         Term("Target, and who set it", _target(audit)),
         Term("Result, measured", _measured(audit)),
-        Term("Result, proven", _proven(audit)),
+        Term("Result, proven", proven_words(audit.verdict.proven)),
         Term("Advice", _advice(audit)),
         *_remedies(audit),
         *([Term("Lost already", audit.lost)] if audit.lost else []),
@@ -160,8 +160,14 @@ def _measured(audit: Audit) -> str:
     )
 
 
-def _proven(audit: Audit) -> str:
-    proven = audit.verdict.proven
+def proven_words(proven: ProvenShare) -> str:
+    """Say what is proven of a table, whoever attacks, as a sentence.
+
+    Examples
+    --------
+    >>> proven_words(ProvenShare(0.2, 0.2))
+    'At most 20% of people on average, and nobody with a chance above 20%.'
+    """
     if proven.mean >= 1:
         return (
             "Nothing: every row is unlike all others, so nothing limits what an attack that was not made could reach."

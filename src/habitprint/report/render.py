@@ -172,7 +172,7 @@ def render_page(page: Page) -> str:
     >>> "a &lt; b" in render_page(page)
     True
     """
-    return _render("template.html", (_libraries(), _asset("page.js")), page=page)
+    return _render("template.html", (_libraries(), asset("page.js")), page=page)
 
 
 def render_record(audit: Audit) -> str:
@@ -188,8 +188,8 @@ def render_record(audit: Audit) -> str:
 
 
 def _render(template: str, scripts: tuple[str, ...], **values: Page | Record) -> str:
-    style = _asset("style.css")
-    made = _environment().get_template(template)
+    style = asset("style.css")
+    made = environment().get_template(template)
     text = made.render(style=style, scripts=scripts, policy=_policy(style, scripts), **values)
     # Names of files may hold bytes that are no text at all; a page is always text.
     return text.encode("utf-8", errors="replace").decode("utf-8")
@@ -215,14 +215,28 @@ def _libraries() -> str:
     return text
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Return the text of a file of this package.
+
+    Examples
+    --------
+    >>> asset("style.css")[:7]
+    '/* Calm'
+    """
     return (files("habitprint.report") / name).read_text(encoding="utf-8")
 
 
 @cache
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Return what makes markup of templates: text from the data is escaped wherever it stands.
+
+    Examples
+    --------
+    >>> environment().from_string("{{ name }}").render(name="<b>")
+    '&lt;b&gt;'
+    """
     environment = Environment(
-        autoescape=True, loader=FunctionLoader(_asset), undefined=StrictUndefined, trim_blocks=False
+        autoescape=True, loader=FunctionLoader(asset), undefined=StrictUndefined, trim_blocks=False
     )
     environment.filters["as_json"] = htmlsafe_json_dumps
     return environment
