@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.showing import Drawn, Framed, Shown, abbreviated, cut
+from habitprint.showing import Drawn, Shown, abbreviated, cut
 
 MOST_LINES, MOST_LETTERS = 20, 1_500
 HOSTILE = (
@@ -52,12 +52,13 @@ def values(*ids: str) -> dict[str, object]:
     )
     rehearsal = hp.rehearse(released, known)
     guarantees = [
-        hp.KAnonymity(2), hp.SmallestCount(2), hp.MultiplesOf(2), hp.LimitedContribution(9.0), hp.EqualTotals(),
+        hp.KAnonymity(2), hp.SmallestCount(2), hp.MultiplesOf(2), hp.LimitedContribution(9.0, None),
+        hp.DifferentialPrivacy(1.0, 0.0, "event", None), hp.EqualTotals(),
         hp.OnlyPlaces(tuple(released.places.to_list())), hp.OnlyPlaces(tuple(range(2000))),
     ]  # fmt: skip
     mechanisms = [
-        hp.AddNoise(1.0, unit="count"), hp.KeepTopPlaces(3), hp.MergeRarePlaces(3), hp.Microaggregate(3), hp.RoundTo(5),
-        hp.SuppressBelow(2), hp.LimitContribution(9.0), hp.ReleaseShares(), hp.Coarsen(mapping),
+        hp.AddNoise(1.0, unit="event"), hp.KeepTopPlaces(3), hp.MergeRarePlaces(3), hp.Microaggregate(3), hp.RoundTo(5),
+        hp.SuppressBelow(2), hp.LimitContribution(total=9.0), hp.ReleaseShares(), hp.Coarsen(mapping),
     ]  # fmt: skip
     periods = [
         hp.AllOtherTime(("2012-04-09", "2012-04-15")), hp.BusiestWeeks(), hp.ConsecutiveWeeks("2012-04-09"),
@@ -69,6 +70,7 @@ def values(*ids: str) -> dict[str, object]:
         "audit": found,
         "read back": hp.Audit.from_json(found.to_json()),
         "advice": found.advice,
+        "explanation": found.explain(released.users[0]),
         "comparison": hp.compare([found, other], names=[ids[0] if ids else "one", "other"]),
         "events": events,
         "events check": hp.check_events(events),
@@ -188,8 +190,8 @@ def test_the_accounting_of_a_split_adds_up_to_all_rows() -> None:
 def test_what_is_a_table_has_a_frame_of_the_same_rows() -> None:
     for name in ("histograms", "matching", "path", "likely"):
         value = values()[name]
-        assert isinstance(value, Framed)
-        assert value.to_frame().equals(value.to_table()), name  # type: ignore[attr-defined]
+        assert isinstance(value, (hp.Histograms, hp.Matching, hp.MatchingPath, hp.LikelyPairs))
+        assert value.to_frame().equals(value.to_table()), name
 
 
 def test_frames_of_an_audit_hold_what_it_holds() -> None:

@@ -19,6 +19,7 @@ from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
+from habitprint.auditing.explanation import Explanation
 from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning, WideTableWarning
 from habitprint.evaluation import Evaluation, evaluate
@@ -150,6 +151,7 @@ __all__ = [
     "Evaluation",
     "Events",
     "EventsCheck",
+    "Explanation",
     "Forecast",
     "Grid",
     "Guarantee",

@@ -21,7 +21,7 @@ def found() -> hp.Audit:
 
 
 def with_advice(found: hp.Audit, advice: hp.Advice | None) -> hp.Audit:
-    return replace(found, internal=Internal(found.users, advice))
+    return replace(found, internal=Internal(found.users, advice, found.require_internal().case))
 
 
 def test_a_folder_is_filled_completely_or_not_at_all(

@@ -32,6 +32,7 @@ from habitprint.auditing.data import (
     prepare_events,
     prepare_tables,
 )
+from habitprint.auditing.explanation import Case, Explanation
 from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
@@ -137,10 +138,13 @@ class Internal:
         Who is at risk, by id.
     advice
         The protection to apply; None if none is needed, or none is enough.
+    case
+        What the strongest joint attack was made on, to explain it.
     """
 
     users: pl.DataFrame
     advice: Advice | None
+    case: Case
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -290,8 +294,8 @@ class Audit(Shown):
         if self.internal is None:
             raise InputError(
                 "this audit was read from a report, and names nobody",
-                why="who is at risk is not part of a report",
-                fix="read users.parquet, which was written beside it, or audit again",
+                why="who is at risk is not part of a report, nor are the tables that were attacked",
+                fix="read users.parquet, which was written beside it; to explain somebody, audit the tables again",
             )
         return self.internal
 
@@ -304,6 +308,26 @@ class Audit(Shown):
     def advice(self) -> Advice | None:
         """Return the protection to apply, if one is needed and one is enough: for internal use."""
         return self.require_internal().advice
+
+    def explain(self, user: object) -> Explanation:
+        """Say why one person is found, or is not: places, rivals, probability, and what each protection does to them.
+
+        It names people and places: for internal use. An audit that was read back has none of them. What protections do
+        is measured when somebody is first asked about, and kept.
+
+        Parameters
+        ----------
+        user
+            The person's id in the released table.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> found = hp.audit(hp.datasets.town(20, 6), noise=False)
+        >>> len(found.explain(found.users["user"][0]).plot().vconcat)
+        3
+        """
+        return self.require_internal().case.explain(user)
 
     def to_json(self) -> dict[str, object]:
         """Return all facts but names of users, as a dictionary that is JSON; `docs/audit.md` tells its fields."""
@@ -592,7 +616,7 @@ def _audit(
             overlap=settings.overlap,
         ),
         forecast=forecast,
-        internal=Internal(users, advice),
+        internal=Internal(users, advice, Case(joint, users, found.tried, found.protections)),
     )
 
 

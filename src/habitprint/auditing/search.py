@@ -391,10 +391,11 @@ class Protections(Drawn):
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Hold the protections that were tried, and what was chosen among them, if anything."""
+    """Hold the protections that were tried, each as it can be made again, and what was chosen, if anything."""
 
     protections: Protections
     chosen: Candidate | None
+    tried: tuple[Candidate, ...]
 
 
 def find_protection(
@@ -487,7 +488,7 @@ def find_protection(
         n_users=part.tables.n_people,
         n_users_in_all=whole.tables.n_people,
     )
-    return Found(protections, chosen)
+    return Found(protections, chosen, tuple(trials))
 
 
 def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:

@@ -9,13 +9,14 @@ from typing import Any
 import altair as alt
 
 from habitprint.auditing.curves import Curve
+from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.search import Protections
 from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
-from habitprint.words import at_most, number, percent
+from habitprint.words import at_most, counted, number, percent
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 
@@ -27,6 +28,8 @@ PANEL = 190  # height of a panel among others
 MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
+BAR = 24  # height of a row of bars
+WHO = {True: "the same person", False: "somebody else"}
 CROWDED = 0.1  # of the width of a picture, at its left
 LABEL = 0.15  # of a panel's width, for the label of a tick
 IN_ORDER: dict[Order, str] = {"margin": "by margin", "size": "best matching of that size"}
@@ -399,6 +402,116 @@ def reliability_picture(reliability: Reliability, description: str) -> Spec:
         ),
     ]
     return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
+
+
+def waterfall_picture(explained: Explanation, description: str) -> Spec:
+    """Draw what each place adds to the gain of a pair, one after the other, up to the gain of the pair.
+
+    A dashed line stands where the nearest rival ends.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> waterfall_picture(found.explain(found.users["user"][0]), "places")["description"]
+    'places'
+    """
+    rows: list[Spec] = []
+    start = 0.0
+    for place in explained.places:
+        told = {"visited": percent(place.visited_by), "here": percent(place.released_share)}
+        rows.append({"name": str(place.place), "from": start, "to": start + place.gain, "gain": place.gain} | told)
+        start += place.gain
+    if explained.n_more_places:
+        more = {"name": f"+ {counted(explained.n_more_places, 'more place')}", "gain": explained.more_gain}
+        rows.append(more | {"from": start, "to": start + explained.more_gain, "visited": "–", "here": "–"})
+    total = {"name": "= all together", "from": 0.0, "to": explained.gain, "gain": explained.gain, "is_total": True}
+    rows.append(total | {"visited": "–", "here": "–"})
+    x = alt.X("from:Q", title="evidence that it is the same person (gain)", axis=alt.Axis(grid=True, tickCount=6))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, x2="to:Q", y=_named_rows(rows))
+    tips = [
+        alt.Tooltip("name:N", title="place"),
+        alt.Tooltip("gain:Q", title="adds", format=".4f"),
+        alt.Tooltip("here:N", title="of the person's counts"),
+        alt.Tooltip("visited:N", title="of all known people were there"),
+    ]
+    layers = [
+        base.transform_filter("!datum.is_total").mark_bar(style="main", height=14).encode(tooltip=tips),
+        base.transform_filter("datum.is_total").mark_bar(style="other", height=14).encode(tooltip=tips),
+    ]
+    others = [rival for rival in explained.rivals if not rival.is_same_person]
+    if others:
+        rule = alt.Chart(alt.InlineData(values=[{"at": others[0].gain, "name": str(others[0].user)}]))
+        words = [alt.Tooltip("name:N", title="nearest rival"), alt.Tooltip("at:Q", title="gain", format=".4f")]
+        layers.append(rule.mark_rule(style="target").encode(x=alt.X("at:Q"), tooltip=words))
+    return _spec(alt.layer(*layers).properties(width="container", height=BAR * len(rows)), description)
+
+
+def rivals_picture(explained: Explanation, description: str) -> Spec:
+    """Draw how much speaks for each of the nearest known people; the person themselves stands out.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> rivals_picture(found.explain(found.users["user"][0]), "rivals")["description"]
+    'rivals'
+    """
+    rows: list[Spec] = [
+        {"name": str(rival.user), "gain": rival.gain, "is_main": rival.is_same_person, "who": WHO[rival.is_same_person]}
+        | {"named": "yes" if rival.is_named else "no"}
+        for rival in explained.rivals
+    ]
+    axis = alt.Axis(grid=True, tickCount=6)
+    x = alt.X("gain:Q", title="evidence that it is the same person (gain)", axis=axis, scale=alt.Scale(zero=True))
+    base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=_named_rows(rows))
+    tips = [
+        alt.Tooltip("name:N", title="known person"),
+        alt.Tooltip("who:N", title=" "),
+        alt.Tooltip("gain:Q", format=".4f"),
+        alt.Tooltip("named:N", title="named by the attack"),
+    ]
+    layers = [
+        base.transform_filter(alt.datum.is_main == is_main).mark_bar(style=style, height=14).encode(tooltip=tips)
+        for is_main, style in ((True, "main"), (False, "other"))
+    ]
+    return _spec(alt.layer(*layers).properties(width="container", height=BAR * len(rows)), description)
+
+
+def shelters_picture(explained: Explanation, description: str) -> Spec:
+    """Draw how likely the person is found under each protection, with the most that anybody could reach as a tick.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> shelters_picture(found.explain(found.users["user"][0]), "protections")["description"]
+    'protections'
+    """
+    rows: list[Spec] = [
+        {"name": each.label, "chance": each.chance, "is_main": each.is_advised, "words": each.words}
+        | {"most": 0.0 if each.n_alike is None else 1 / each.n_alike}
+        for each in explained.protections
+    ]
+    scale = alt.Scale(domain=[0, 1], nice=False)
+    axis = alt.Axis(format="%", grid=True, tickCount=6)
+    x = alt.X("chance:Q", title="chance to be found (tick: at most, whoever attacks)", scale=scale, axis=axis)
+    base = alt.Chart(alt.InlineData(values=rows)).encode(y=_named_rows(rows))
+    tips = [alt.Tooltip("name:N", title="protection"), alt.Tooltip("words:N", title="then")]
+    layers = [
+        base.transform_filter(alt.datum.is_main == is_main).mark_bar(style=style, height=14).encode(x=x, tooltip=tips)
+        for is_main, style in ((True, "main"), (False, "other"))
+    ]
+    ticks = base.mark_tick(style="target", height=18, thickness=2, orient="vertical", strokeDash=[1, 0])
+    layers.append(ticks.encode(x=alt.X("most:Q", scale=scale), tooltip=tips))
+    return _spec(alt.layer(*layers).properties(width="container", height=BAR * len(rows)), description)
+
+
+def _named_rows(rows: Sequence[Spec]) -> alt.Y:
+    """Return the axis of rows that have a name each, from top to bottom as they come."""
+    names = list(dict.fromkeys(row["name"] for row in rows))
+    axis = alt.Axis(title=None, labelLimit=220, labelColor="var(--ink)", grid=False)
+    return alt.Y("name:N", sort=names, axis=axis)
 
 
 def common_end(rates: Sequence[Rate], target: float) -> float:

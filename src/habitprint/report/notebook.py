@@ -15,6 +15,7 @@ from habitprint.auditing.advice import Advice
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.compare import Comparison
 from habitprint.auditing.curves import Curve
+from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Protections
 from habitprint.calibration import LikelyPairs
@@ -29,7 +30,17 @@ from habitprint.mechanisms import Losses, Release, check_guarantees, proven_shar
 from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
 from habitprint.rehearsal import Rehearsal
-from habitprint.report.charts import CONFIG, Spec, claims_picture, common_end, curve_picture, frontier_picture
+from habitprint.report.charts import (
+    CONFIG,
+    Spec,
+    claims_picture,
+    common_end,
+    curve_picture,
+    frontier_picture,
+    rivals_picture,
+    shelters_picture,
+    waterfall_picture,
+)
 from habitprint.report.compare import build_comparison
 from habitprint.report.page import Column, Figure, Page, Picture, Term
 from habitprint.report.record import proven_words
@@ -316,6 +327,18 @@ def _(value: Comparison) -> Card:
     return _with_picture(card, draw(value), "Share identified in each audit.")
 
 
+@card_of.register
+def _(value: Explanation) -> Card:
+    facts = (
+        Term("Found with a chance of", percent(value.chance)),
+        *([] if value.probability is None else [Term("The adversary’s probability", percent(value.probability))]),
+        Term("Compared", f"by {value.weight}, with the known habits of {value.compared_with!r}"),
+        *(Term(f"Protected by “{each.label}”", each.words) for each in value.protections[1:]),
+    )
+    card = Card("Why this person?", value.words, facts, note="It names people and places: for internal use only.")
+    return _with_picture(_with_rows(card, value.to_frame()), draw(value), "Places, rivals and protections of a person.")
+
+
 @singledispatch
 def draw(value: object) -> alt.TopLevelMixin:
     """Return the picture of a value as a chart.
@@ -357,6 +380,16 @@ def _(value: People) -> alt.TopLevelMixin:
 @draw.register
 def _(value: Comparison) -> alt.TopLevelMixin:
     return _chart([_pictures(build_comparison(value))["comparison-picture"]])
+
+
+@draw.register
+def _(value: Explanation) -> alt.TopLevelMixin:
+    drawn = [
+        Picture("places", waterfall_picture(value, "What each place adds."), "The places that give the person away"),
+        Picture("rivals", rivals_picture(value, "What speaks for each known person."), "The nearest known people"),
+        Picture("protections", shelters_picture(value, "Chance to be found."), "What each protection does to them"),
+    ]
+    return _chart(drawn)
 
 
 @draw.register
@@ -405,29 +438,37 @@ def _chart(pictures: Sequence[Picture]) -> alt.TopLevelMixin:
         return one
     # Data stand at the top of a chart only.
     datasets = {name: rows for spec in specs for name, rows in spec.pop("datasets", {}).items()}
-    several: alt.TopLevelMixin = alt.VConcatChart.from_dict({"vconcat": specs, "datasets": datasets})
-    return several.configure(**_colours(CONFIG))
+    chart = alt.VConcatChart.from_dict({"vconcat": specs, "datasets": datasets})
+    several: alt.TopLevelMixin = chart.configure(**_colours(CONFIG))
+    return several
 
 
 def _spec(picture: Picture) -> Spec:
     left_out = {"config", "autosize"} | (set() if picture.spec["description"] else {"description"})
     title = {"text": picture.title, "anchor": "start", "offset": 24, "fontSize": 14}
     kept = {name: part for name, part in picture.spec.items() if name not in left_out}
-    return kept | {"width": WIDTH, "title": title}
+    return {name: _resolved(part, _palette()) for name, part in kept.items()} | {"width": WIDTH, "title": title}
 
 
 def _colours(config: Spec) -> Spec:
     """Return the settings of pictures with colours in place of the names that only a page can resolve."""
-    colours = dict(re.findall(r"(--[a-z]+): (#[0-9a-f]{6});", asset("style.css").split("}")[0]))
+    colours = _palette()
     return {name: _resolved(part, colours) for name, part in config.items()} | {"background": colours["--paper"]}
+
+
+@cache
+def _palette() -> dict[str, str]:
+    """Return the colours of the page on paper, by name."""
+    return dict(re.findall(r"(--[a-z]+): (#[0-9a-f]{6});", asset("style.css").split("}")[0]))
 
 
 def _resolved(part: object, colours: dict[str, str]) -> object:
     if isinstance(part, dict):
         return {name: _resolved(each, colours) for name, each in part.items()}
-    if isinstance(part, str) and part.startswith("var("):
-        return colours[part.removeprefix("var(").removesuffix(")")]
-    return part
+    if isinstance(part, list):
+        return [_resolved(each, colours) for each in part]
+    name = part.removeprefix("var(").removesuffix(")") if isinstance(part, str) else ""
+    return colours.get(name, part) if f"var({name})" == part else part
 
 
 def _with_picture(card: Card, chart: alt.TopLevelMixin, words: str) -> Card:
