@@ -29,6 +29,7 @@ MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
 BAR = 24  # height of a row of bars
+TITLE = 480  # pixels of the title of an axis below bars
 WHO = {True: "the same person", False: "somebody else"}
 CROWDED = 0.1  # of the width of a picture, at its left
 LABEL = 0.15  # of a panel's width, for the label of a tick
@@ -427,7 +428,7 @@ def waterfall_picture(explained: Explanation, description: str) -> Spec:
         rows.append(more | {"from": start, "to": start + explained.more_gain, "visited": "–", "here": "–"})
     total = {"name": "= all together", "from": 0.0, "to": explained.gain, "gain": explained.gain, "is_total": True}
     rows.append(total | {"visited": "–", "here": "–"})
-    x = alt.X("from:Q", title="evidence that it is the same person (gain)", axis=alt.Axis(grid=True, tickCount=6))
+    x = alt.X("from:Q", title="evidence that it is the same person (gain)", axis=_BARS)
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, x2="to:Q", y=_named_rows(rows))
     tips = [
         alt.Tooltip("name:N", title="place"),
@@ -462,8 +463,7 @@ def rivals_picture(explained: Explanation, description: str) -> Spec:
         | {"named": "yes" if rival.is_named else "no"}
         for rival in explained.rivals
     ]
-    axis = alt.Axis(grid=True, tickCount=6)
-    x = alt.X("gain:Q", title="evidence that it is the same person (gain)", axis=axis, scale=alt.Scale(zero=True))
+    x = alt.X("gain:Q", title="evidence that it is the same person (gain)", axis=_BARS, scale=alt.Scale(zero=True))
     base = alt.Chart(alt.InlineData(values=rows)).encode(x=x, y=_named_rows(rows))
     tips = [
         alt.Tooltip("name:N", title="known person"),
@@ -494,8 +494,8 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
         for each in explained.protections
     ]
     scale = alt.Scale(domain=[0, 1], nice=False)
-    axis = alt.Axis(format="%", grid=True, tickCount=6)
-    x = alt.X("chance:Q", title="chance to be found (tick: at most, whoever attacks)", scale=scale, axis=axis)
+    axis = alt.Axis(format="%", grid=True, tickCount=6, titleLimit=TITLE)
+    x = alt.X("chance:Q", title="chance to be found", scale=scale, axis=axis)
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=_named_rows(rows))
     tips = [alt.Tooltip("name:N", title="protection"), alt.Tooltip("words:N", title="then")]
     layers = [
@@ -507,10 +507,13 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
     return _spec(alt.layer(*layers).properties(width="container", height=BAR * len(rows)), description)
 
 
+_BARS = alt.Axis(grid=True, tickCount=6, titleLimit=TITLE)
+
+
 def _named_rows(rows: Sequence[Spec]) -> alt.Y:
     """Return the axis of rows that have a name each, from top to bottom as they come."""
     names = list(dict.fromkeys(row["name"] for row in rows))
-    axis = alt.Axis(title=None, labelLimit=220, labelColor="var(--ink)", grid=False)
+    axis = alt.Axis(title=None, labelLimit=280, labelColor="var(--ink)", grid=False)
     return alt.Y("name:N", sort=names, axis=axis)
 
 

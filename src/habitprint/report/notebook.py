@@ -3,6 +3,7 @@
 import base64
 import math
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, singledispatch
@@ -50,6 +51,7 @@ from habitprint.words import counted, in_column, moment, number, percent, senten
 
 N_ROWS = 5  # that are shown of a table
 LONGEST = 60  # letters of a cell
+LINE = 90  # letters of a line below a title
 WIDTH = 520  # pixels of a picture that is not in the report
 ENDINGS = {"protections": "frontier-picture", "curves": "curve-"}  # where a name of ours differs from the page's
 
@@ -384,10 +386,17 @@ def _(value: Comparison) -> alt.TopLevelMixin:
 
 @draw.register
 def _(value: Explanation) -> alt.TopLevelMixin:
+    others = [rival for rival in value.rivals if not rival.is_same_person]
+    line = f"Dashed line: what speaks for the nearest rival, {others[0].user}." if others else ""
+    ticks = "Ticks: the most that anybody could reach, whatever they know. Blue: what is advised."
     drawn = [
-        Picture("places", waterfall_picture(value, "What each place adds."), "The places that give the person away"),
+        Picture(
+            "places", waterfall_picture(value, "What each place adds."), "The places that give the person away", line
+        ),
         Picture("rivals", rivals_picture(value, "What speaks for each known person."), "The nearest known people"),
-        Picture("protections", shelters_picture(value, "Chance to be found."), "What each protection does to them"),
+        Picture(
+            "protections", shelters_picture(value, "Chance to be found."), "What each protection does to them", ticks
+        ),
     ]
     return _chart(drawn)
 
@@ -423,7 +432,7 @@ def _pictures(page: Page) -> dict[str, Picture]:
     """Return the pictures of a page by their name; those without a title have that of their figure."""
     blocks = [*page.opening, *(block for section in page.sections for block in section.blocks)]
     return {
-        picture.name: picture if picture.title else Picture(picture.name, picture.spec, block.title, picture.caption)
+        picture.name: Picture(picture.name, picture.spec, picture.title or block.title)
         for block in blocks
         if isinstance(block, Figure)
         for picture in block.pictures
@@ -445,7 +454,9 @@ def _chart(pictures: Sequence[Picture]) -> alt.TopLevelMixin:
 
 def _spec(picture: Picture) -> Spec:
     left_out = {"config", "autosize"} | (set() if picture.spec["description"] else {"description"})
-    title = {"text": picture.title, "anchor": "start", "offset": 24, "fontSize": 14}
+    title = {"text": picture.title, "anchor": "start", "frame": "group", "offset": 24, "fontSize": 14}
+    if picture.caption:
+        title |= {"subtitle": textwrap.wrap(picture.caption, LINE), "subtitlePadding": 6}
     kept = {name: part for name, part in picture.spec.items() if name not in left_out}
     return {name: _resolved(part, _palette()) for name, part in kept.items()} | {"width": WIDTH, "title": title}
 
