@@ -19,7 +19,7 @@ LAYERS = """
     tables _starting
     counts
     histograms events
-    mappings ties truth
+    mappings ties truth sources
     periods grids
     datasets mechanisms weighing
     losses matching

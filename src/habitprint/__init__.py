@@ -21,7 +21,15 @@ from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
 from habitprint.calibration import Calibration, LikelyPairs
-from habitprint.errors import HabitprintError, InputError, NoCommonUserWarning, NoSharedPlaceWarning, WideTableWarning
+from habitprint.errors import (
+    GuessedColumnsWarning,
+    HabitprintError,
+    InputError,
+    MissingColumnsError,
+    NoCommonUserWarning,
+    NoSharedPlaceWarning,
+    WideTableWarning,
+)
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
@@ -155,6 +163,7 @@ __all__ = [
     "Forecast",
     "Grid",
     "Guarantee",
+    "GuessedColumnsWarning",
     "HabitprintError",
     "HalvesOfActiveWeeks",
     "HalvesOfRows",
@@ -176,6 +185,7 @@ __all__ = [
     "Mechanism",
     "MergeRarePlaces",
     "Microaggregate",
+    "MissingColumnsError",
     "MultiplesOf",
     "NoCommonUserWarning",
     "NoSharedPlaceWarning",

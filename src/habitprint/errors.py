@@ -1,6 +1,6 @@
 """What goes wrong, why, and how to fix it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TypeGuard
 
@@ -36,6 +36,39 @@ class InputError(HabitprintError, ValueError):
         # Names and values of others are in it, and it is shown on terminals.
         self.what, self.why, self.fix = map(printable, (what, why, fix))
         super().__init__(f"{self.what}\n  why: {self.why}\n  fix: {self.fix}")
+
+    def of(self, source: str) -> "InputError":
+        """Return the same error, which says of which file it speaks."""
+        return InputError(f"{source}: {self.what}", why=self.why, fix=self.fix)
+
+
+class MissingColumnsError(InputError):
+    """Tell that a table has not the columns that were asked for, and which of its own may have been meant.
+
+    Parameters
+    ----------
+    what, why, fix
+        As for any `InputError`.
+    meant
+        The missing columns, each with the name of the one that may have been meant; None where none may.
+
+    Examples
+    --------
+    >>> MissingColumnsError("no column 'user'", why="", fix="", meant={"user": "user_id"}).of("calls.csv").what
+    "calls.csv: no column 'user'"
+    """
+
+    def __init__(self, what: str, *, why: str, fix: str, meant: Mapping[str, str | None]) -> None:
+        super().__init__(what, why=why, fix=fix)
+        self.meant = dict(meant)
+
+    def of(self, source: str) -> "MissingColumnsError":
+        """Return the same error, which says of which file it speaks."""
+        return MissingColumnsError(f"{source}: {self.what}", why=self.why, fix=self.fix, meant=self.meant)
+
+
+class GuessedColumnsWarning(UserWarning):
+    """Say that a table has not the usual columns, and which of its own were taken for them."""
 
 
 class NoSharedPlaceWarning(UserWarning):

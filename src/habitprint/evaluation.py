@@ -13,6 +13,7 @@ from habitprint.histograms import Histograms
 from habitprint.matching import Matching
 from habitprint.rates import Interval, IntervalMethod, Rate, rates_frame
 from habitprint.showing import Shown
+from habitprint.sources import AnyTable, as_histograms
 from habitprint.truth import SAME_ID, common_users
 
 RATES = ("accuracy", "precision", "cluster_accuracy")
@@ -136,7 +137,9 @@ class Evaluation(Shown):
         return {name: getattr(self, name) for name in IN_JSON}
 
 
-def evaluate(matching: Matching, released: Histograms, known: Histograms, truth: Any = SAME_ID) -> Evaluation:
+def evaluate(
+    matching: Matching, released: Histograms | AnyTable, known: Histograms | AnyTable, truth: Any = SAME_ID
+) -> Evaluation:
     """Say how many users the matching identifies.
 
     Users with equal shares cannot be told apart, so which of them a solver picks says nothing: correct pairs are
@@ -149,7 +152,7 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
     matching
         The pairs given out.
     released, known
-        The histograms that were matched.
+        What was matched, as for `habitprint.match`.
     truth
         ``"same-id"`` (a user has the same id on both sides), a mapping from released to known ids, or a table with
         the columns ``released, known``.
@@ -163,6 +166,7 @@ def evaluate(matching: Matching, released: Histograms, known: Histograms, truth:
     >>> result.accuracy, [round(end, 2) for end in result.accuracy_interval], result.accuracy_random
     (1.0, [0.51, 1.0], 0.25)
     """
+    released, known = as_histograms(released, "released"), as_histograms(known, "known")
     common = common_users(truth, released.users, known.users)
     if common.n == 0:
         warnings.warn(

@@ -375,4 +375,4 @@ def read_histograms(
         ):
             return Histograms(*counts_from_table(table.frame, user, place, count, duplicates, decimal=table.decimal))
     except InputError as error:
-        raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
+        raise error.of(os.fspath(path)) from error

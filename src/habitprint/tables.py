@@ -2,6 +2,7 @@
 
 import difflib
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ import polars as pl
 from habitprint.databases import ENDINGS as DATABASES
 from habitprint.databases import query_file
 from habitprint.dialects import AS_FOUND, UTF_8, Decimal, Dialect, Expected, Format, as_utf8, find_dialect
-from habitprint.errors import InputError, first_line
+from habitprint.errors import InputError, MissingColumnsError, first_line
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.excel import read_sheet
 from habitprint.files import Output, check_target, write_all
@@ -398,17 +399,29 @@ def require_columns(
     meant: dict[str, str | None] = {}
     for column in missing:
         meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
-    raise InputError(
+    raise MissingColumnsError(
         f"{source} has no column {' and no column '.join(map(repr, missing))}",
         why=f"it needs the columns {', '.join(columns)}; it has {', '.join(map(repr, names)) or 'none'}",
         fix=(advise or _rename)(meant),
+        meant=meant,
     )
+
+
+# What people call them, where the name itself does not look like ours.
+USUAL = {
+    "user": {"caller", "customer", "person", "device", "subscriber", "household", "visitor", "client", "member"},
+    "time": {"when", "date", "day", "moment", "at"},
+    "place": {"antenna", "cell", "site", "location", "poi", "store", "shop", "station", "domain", "product", "where"},
+    "count": {"n", "visits", "number", "events", "times", "freq", "frequency"},
+}
 
 
 def _nearest(column: str, names: list[str]) -> str | None:
     """Return the name that looks most like a column that is not there, if one does."""
     near = difflib.get_close_matches(column.lower(), [name.lower() for name in names], n=1, cutoff=0.5)
-    return next((name for name in names if near and name.lower() == near[0]), None)
+    alike = next((name for name in names if near and name.lower() == near[0]), None)
+    usual = [name for name in names if set(re.split("[^a-z]+", name.lower())) & USUAL.get(column, set())]
+    return alike or (usual[0] if len(usual) == 1 else None)
 
 
 def _rename(meant: Mapping[str, str | None]) -> str:

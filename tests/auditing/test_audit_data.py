@@ -255,10 +255,16 @@ def test_positions_need_a_grid() -> None:
         hp.audit(hp.events_from_frame(points, lat="lat", lon="lon"))
 
 
-@pytest.mark.parametrize("source", [7, "calls.csv", (1, 2), ()])
+@pytest.mark.parametrize("source", [7, None, (1, 2), (), [["calls.csv"]], ("a.csv", "b.csv", "c.csv")])
 def test_anything_else_cannot_be_audited(source: object) -> None:
     with pytest.raises(hp.InputError, match="cannot be audited"):
-        hp.audit(source)  # type: ignore[arg-type]
+        hp.audit(source)
+
+
+@pytest.mark.parametrize("source", ["calls.csv", ("week1.csv", "week2.csv")])
+def test_a_file_that_is_not_there_cannot_be_audited(source: object) -> None:
+    with pytest.raises(hp.InputError, match="there is no such file"):
+        hp.audit(source)
 
 
 @pytest.mark.parametrize("name", ["target", "fail_above", "surest_target", "person_target", "overlap"])

@@ -79,8 +79,10 @@ def test_a_seed_is_a_whole_number(seed: object) -> None:
 
 def test_only_histograms_are_matched() -> None:
     habits = hp.Histograms.from_strings({0: "x"})
-    with pytest.raises(hp.InputError, match="known is a str, not Histograms"):
-        hp.match(habits, "known.csv")  # type: ignore[arg-type]
+    with pytest.raises(hp.InputError, match="known is a list, not Histograms"):
+        hp.match(habits, ["known.csv"])
+    with pytest.raises(hp.InputError, match="there is no such file"):
+        hp.match(habits, "known.csv")
 
 
 @pytest.mark.parametrize(("option", "value"), [("method", "greedy"), ("direction", "up"), ("weight", "l7")])

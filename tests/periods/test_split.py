@@ -328,7 +328,7 @@ def test_what_is_split_are_events_by_a_period() -> None:
     with pytest.raises(hp.InputError, match="not a period"):
         hp.split(hp.events_from_frame(table_of(events_of(1, 1))), "2012-04-09")  # type: ignore[arg-type]
     with pytest.raises(hp.InputError, match="not a table of events"):
-        hp.split(table_of(events_of(1, 1)), hp.ConsecutiveWeeks(MONDAY))  # type: ignore[arg-type]
+        hp.split(events_of(1, 1), hp.ConsecutiveWeeks(MONDAY))
 
 
 def test_positions_need_a_grid_first() -> None:

@@ -46,13 +46,14 @@ from habitprint.histograms import Histograms
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms import InputFile, Release, read_release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
+from habitprint.sources import AnyTable, as_events, as_histograms, is_table, sidecar
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
@@ -66,6 +67,8 @@ SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; n
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
 DEFAULT_TARGET = 0.05  # ours, and nobody's law
+STARTS_FROM = "an audit starts from events, or from two sets of histograms: released and known"
+READ_THEM = "read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
@@ -397,7 +400,7 @@ IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal
 
 
 def audit(
-    source: Events | Split | tuple[Histograms | Release, Histograms],
+    source: Events | Split | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable,
     *,
     period: Period | None = None,
     target: float | None = None,
@@ -427,7 +430,8 @@ def audit(
     ----------
     source
         Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
-        protected already: the adversary knows how.
+        protected already: the adversary knows how. Each may also be the name of a file, or any frame; then columns
+        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so.
     period
         Which events are released and which are known; None cuts the file at the day that halves its rows.
     target
@@ -482,8 +486,10 @@ def audit(
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
     ('all at once, likelihood', False, 'groups of 5')
     """
+    called = _as_text(name or _name_of(source))
+    source = _opened(source)
     settings = Settings(
-        source=_as_text(name or _name_of(source)),
+        source=called,
         kind="events" if isinstance(source, Events) else "histograms",
         target=DEFAULT_TARGET if target is None else target,
         target_given=target is not None,
@@ -655,7 +661,29 @@ def _require_share(name: str, value: object) -> None:
 
 def _name_of(source: object) -> str:
     # No report tells in which folder somebody keeps their files.
-    return Path(source.source).name if isinstance(source, (Events, Split)) else "two sets of histograms"
+    if isinstance(source, (Events, Split)):
+        return Path(source.source).name
+    if isinstance(source, (tuple, list)):
+        return "two sets of histograms"
+    return Path(source).name if isinstance(source, (str, os.PathLike)) else "a frame"
+
+
+def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
+    """Return what is audited as values of ours, whatever it was given as."""
+    if isinstance(source, (Events, Split)):
+        return source
+    tables = list(source) if isinstance(source, (tuple, list)) else [source]
+    is_known = [isinstance(table, (Histograms, Release)) or is_table(table) for table in tables]
+    if len(tables) == 1 and is_table(source):
+        return as_events(source)
+    if len(tables) != 2 or not all(is_known) or isinstance(tables[1], Release):  # noqa: PLR2004
+        raise InputError(f"this {type(source).__name__} cannot be audited", why=STARTS_FROM, fix=READ_THEM)
+    released, known = tables
+    # A file that was protected tells how beside it, which an adversary may copy.
+    if isinstance(released, (str, os.PathLike)) and os.path.lexists(sidecar(released)):
+        released = read_release(released)
+    table = released if isinstance(released, Release) else as_histograms(released, "released")
+    return table, as_histograms(known, "known")
 
 
 def _as_text(name: str) -> str:
@@ -664,23 +692,20 @@ def _as_text(name: str) -> str:
 
 
 def _prepare_pair(
-    source: object, period: Period | None, truth: Any, settings: Settings, preparation: Preparation
+    source: Split | tuple[Histograms | Release, Histograms],
+    period: Period | None,
+    truth: Any,
+    settings: Settings,
+    preparation: Preparation,
 ) -> Prepared:
-    given = tuple(source) if isinstance(source, (Split, tuple, list)) else ()
-    pair = [table.histograms if isinstance(table, Release) else table for table in given]
-    if len(pair) != 2 or not all(isinstance(table, Histograms) for table in pair):  # noqa: PLR2004
-        raise InputError(
-            f"this {type(source).__name__} cannot be audited",
-            why="an audit starts from events, or from two sets of histograms: released and known",
-            fix="read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)",
-        )
+    first, known = source
+    released = first.histograms if isinstance(first, Release) else first
     if period is not None:
         raise InputError(
             "a period for two sets of histograms",
             why="their counts are of two periods already",
             fix="leave it out, or give the events",
         )
-    released, known = pair
     return prepare_tables(
         released,
         known,
@@ -689,6 +714,6 @@ def _prepare_pair(
         seed=settings.seed,
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
-        steps=given[0].steps if isinstance(given[0], Release) else (),
+        steps=first.steps if isinstance(first, Release) else (),
         losses=preparation.losses,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from habitprint.dialects import Dialect
-from habitprint.errors import InputError
+from habitprint.errors import InputError, MissingColumnsError
 from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
 from habitprint.events.times import (
     FIRST_TIME,
@@ -172,11 +172,12 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
     names = theirs.collect_schema().names()
     lat, lon = (next((name for name in names if name.lower() in usual), None) for usual in (LATITUDES, LONGITUDES))
     if lat and lon and [part for part, column in wanted.items() if column not in names] == ["place"]:
-        raise InputError(
+        raise MissingColumnsError(
             f"{source} has no column {wanted['place']!r}, but positions",
             why=f"it has the columns {', '.join(map(repr, names))}",
             fix=f"name them: lat={lat!r}, lon={lon!r} "
             f"(on the command line: --lat {shlex.quote(lat)} --lon {shlex.quote(lon)} --side METRES)",
+            meant={"lat": lat, "lon": lon},
         )
 
     def advise(meant: Mapping[str, str | None]) -> str:

@@ -15,6 +15,7 @@ from habitprint.matching.nodes import equal_users, make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
+from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
 
 NO_SHARED_PLACE = (
@@ -26,8 +27,8 @@ MOST_MEMORY = 1e18  # bytes: more than any machine has
 
 
 def match(
-    released: Histograms,
-    known: Histograms,
+    released: Histograms | AnyTable,
+    known: Histograms | AnyTable,
     *,
     weight: WeightName | Weight = "jensen-shannon",
     size: int | None = None,
@@ -48,7 +49,9 @@ def match(
     Parameters
     ----------
     released, known
-        Two sets of histograms; places are compared by id. Their order never matters.
+        Two sets of histograms; places are compared by id. Their order never matters. Each may also be the name of a
+        file, or any frame; then columns that are not called ``user``, ``place`` and ``count`` are guessed, and a
+        warning says so.
     weight
         ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`, such as one that
         was learned in a rehearsal (`habitprint.rehearse`).
@@ -80,7 +83,7 @@ def match(
     ('?2', 'John')
     """
     chosen = find_weight(weight)
-    check_sides(released, known)
+    released, known = as_histograms(released, "released"), as_histograms(known, "known")
     _check_options(method, direction, epsilon)
     _check_size(size, method, released.n_users, known.n_users)
     streams = seed_streams(seed)
@@ -174,26 +177,6 @@ def _one_by_one(
         nearest = find_nearest(theirs, mine, sides.evidence_back, random, progress)
         rows, columns = nearest.columns, np.arange(known.n_users)
     return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
-
-
-def check_sides(released: object, known: object) -> None:
-    """Raise `InputError` unless both sides are histograms.
-
-    Examples
-    --------
-    >>> check_sides(Histograms.from_strings({1: "x"}), "known.csv")
-    Traceback (most recent call last):
-    habitprint.errors.InputError: known is a str, not Histograms
-      why: matching compares the histograms of users
-      fix: make them with Histograms.from_table(table) or read_histograms(path)
-    """
-    for side, value in (("released", released), ("known", known)):
-        if not isinstance(value, Histograms):
-            raise InputError(
-                f"{side} is a {type(value).__name__}, not Histograms",
-                why="matching compares the histograms of users",
-                fix="make them with Histograms.from_table(table) or read_histograms(path)",
-            )
 
 
 def _check_options(method: str, direction: str, epsilon: float | None) -> None:

@@ -10,13 +10,14 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
-from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, check_sides, match, seed_streams
+from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, match, seed_streams
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import make_nodes
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.solver import solve
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
+from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, to_weights
 
 
@@ -120,8 +121,8 @@ class MatchingPath(Drawn, Framed):
 
 
 def matching_path(
-    released: Histograms,
-    known: Histograms,
+    released: Histograms | AnyTable,
+    known: Histograms | AnyTable,
     *,
     weight: WeightName | Weight = "jensen-shannon",
     seed: int = 0,
@@ -145,7 +146,7 @@ def matching_path(
     MatchingPath(sizes 1 to 50, jensen-shannon)
     """
     chosen = find_weight(weight)
-    check_sides(released, known)
+    released, known = as_histograms(released, "released"), as_histograms(known, "known")
     streams = seed_streams(seed)
     room = bytes_allowed(max_memory)
     ours, theirs = align(released.in_order(), known.in_order())

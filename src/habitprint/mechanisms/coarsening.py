@@ -14,6 +14,7 @@ from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
 from habitprint.mechanisms.release import Copy, Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
+from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 NOWHERE_ELSE = "had been nowhere else"
@@ -156,7 +157,7 @@ def move_places(histograms: Histograms, to: pl.Series) -> Histograms:
         return PlaceMapping(table).apply(histograms, unknown="leave-out").in_order()
 
 
-def coarsen(source: Histograms | Release, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
+def coarsen(source: Histograms | Release | AnyTable, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
     """Put places together; see `Coarsen`.
 
     Examples

@@ -13,6 +13,7 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import LimitedContribution, MultiplesOf, SmallestCount, Unit
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
 from habitprint.progress import Progress
+from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 
@@ -65,7 +66,7 @@ class RoundTo(OneStep, Facts):
         return Outcome(left, step, (MultiplesOf(self.base),))
 
 
-def round_to(source: Histograms | Release, base: float) -> Release:
+def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
     """Round each count to a multiple of a base; see `RoundTo`.
 
     Examples
@@ -128,7 +129,7 @@ class SuppressBelow(OneStep, Facts):
         return Outcome(left, step, (SmallestCount(self.threshold),))
 
 
-def suppress_below(source: Histograms | Release, threshold: float) -> Release:
+def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
     """Leave out counts below a threshold; see `SuppressBelow`.
 
     Examples
@@ -197,7 +198,7 @@ class LimitContribution(OneStep, Facts):
 
 
 def limit_contribution(
-    source: Histograms | Release, *, total: float | None = None, per_place: float | None = None
+    source: Histograms | Release | AnyTable, *, total: float | None = None, per_place: float | None = None
 ) -> Release:
     """Limit each user's counts; see `LimitContribution`.
 

@@ -25,6 +25,7 @@ from habitprint.mechanisms.pseudonyms import Pseudonymised
 from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
+from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the other files beside a release are named here)
 from habitprint.tables import check_writable, read_table, write_table
 
 STEPS: dict[str, type[Facts]] = {
@@ -76,17 +77,6 @@ class Told:
     steps: tuple[Step, ...]
     guarantees: tuple[Guarantee, ...]
     is_as_written: bool
-
-
-def sidecar(path: str | os.PathLike[str]) -> Path:
-    """Return the name of the file beside a release that tells about it.
-
-    Examples
-    --------
-    >>> sidecar("week1.parquet").name
-    'week1.parquet.json'
-    """
-    return Path(f"{os.fspath(path)}.json")
 
 
 def owner_file(path: str | os.PathLike[str]) -> Path:

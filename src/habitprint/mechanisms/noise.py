@@ -15,6 +15,7 @@ from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
 from habitprint.progress import Progress, silent
+from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
@@ -232,7 +233,7 @@ class AddNoise(OneStep):
 
 
 def add_noise(
-    source: Histograms | Release,
+    source: Histograms | Release | AnyTable,
     epsilon: float,
     unit: Unit = "user",
     *,

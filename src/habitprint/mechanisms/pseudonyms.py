@@ -7,7 +7,8 @@ from typing import ClassVar
 import polars as pl
 
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.release import Facts, Release, Step
+from habitprint.mechanisms.release import Facts, Release, Step, as_release
+from habitprint.sources import AnyTable
 
 N_BYTES = 8  # of an id: two of a million users get the same with probability 3e-8, and then another is drawn
 
@@ -22,7 +23,7 @@ class Pseudonymised(Facts):
     seed: None = None
 
 
-def pseudonymise(source: Histograms | Release) -> tuple[Release, pl.DataFrame]:
+def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.DataFrame]:
     """Give every user a fresh random id, and order the rows by it, so that neither tells anything.
 
     The ids come from the system's secure source. They have no seed: every run gives others.
@@ -40,7 +41,7 @@ def pseudonymise(source: Histograms | Release) -> tuple[Release, pl.DataFrame]:
     >>> release.histograms.users.to_list() == sorted(key["released"]), sorted(key["known"])
     (True, ['Jill', 'Mike'])
     """
-    before = source if isinstance(source, Release) else Release(source)
+    before = as_release(source)
     histograms = before.histograms
     drawn: set[str] = set()
     while len(drawn) < histograms.n_users:

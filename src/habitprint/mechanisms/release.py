@@ -16,6 +16,7 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import Check, Guarantee, Unit
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
+from habitprint.sources import AnyTable, as_histograms
 from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
@@ -322,8 +323,24 @@ class Outcome:
     guarantees: tuple[Guarantee, ...] = ()
 
 
+def as_release(source: Histograms | Release | AnyTable) -> Release:
+    """Return what a mechanism starts from: a release to go on from, or histograms, which may be in a file or a frame.
+
+    Examples
+    --------
+    >>> as_release({"user": ["Jill"], "place": ["dorm"], "count": [3]}).histograms.n_users
+    1
+    """
+    if isinstance(source, Release):
+        return source
+    histograms = as_histograms(source, "the source")
+    return Release(histograms, original=histograms)
+
+
 class Mechanism(ABC):
     """Protect histograms: call it with histograms, or with a release to go on from.
+
+    Histograms may also be in a file, or in any frame: as for `habitprint.match`.
 
     A guarantee given by an earlier step is kept as long as it still holds on the data, and as long as it means
     something: one on counts says nothing about shares.
@@ -338,7 +355,7 @@ class Mechanism(ABC):
     """
 
     @abstractmethod
-    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
         """Return the release."""
 
 
@@ -349,9 +366,9 @@ class OneStep(Mechanism):
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Do the work, on a release so far whose users and places are in ascending order of their ids."""
 
-    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
         """Return the release, with this step and what it guarantees."""
-        before = source if isinstance(source, Release) else Release(source, original=source)
+        before = as_release(source)
         outcome = self.apply(replace(before, histograms=before.histograms.in_order()), progress)
         for guarantee in outcome.guarantees:
             assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
@@ -397,9 +414,9 @@ class Chain(Mechanism):
 
     mechanisms: tuple[Mechanism, ...]
 
-    def __call__(self, source: Histograms | Release, *, progress: Progress = silent) -> Release:
+    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
         """Return the release after the last mechanism."""
-        release = source if isinstance(source, Release) else Release(source, original=source)
+        release = as_release(source)
         for mechanism in self.mechanisms:
             release = mechanism(release, progress=progress)
         return release

@@ -7,6 +7,7 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import EqualTotals
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, holds_shares
 from habitprint.progress import Progress
+from habitprint.sources import AnyTable
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class ReleaseShares(OneStep, Facts):
         return Outcome(histograms, Step(self, "divided each row by its total"), (EqualTotals(),))
 
 
-def release_shares(source: Histograms | Release) -> Release:
+def release_shares(source: Histograms | Release | AnyTable) -> Release:
     """Release shares instead of counts; see `ReleaseShares`.
 
     Examples

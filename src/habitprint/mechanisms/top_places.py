@@ -24,6 +24,7 @@ from habitprint.mechanisms.release import (
     were_discarded,
 )
 from habitprint.progress import Progress
+from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 Popularity = Literal["visits", "users"]
@@ -274,7 +275,7 @@ def _are_among(places: pl.Series, listed: tuple[str | int, ...]) -> pl.Series:
     return pl.Series(positions(places, to_ids(listed, "place")) >= 0)
 
 
-def keep_top_places(source: Histograms | Release, n: int, by: Popularity = "visits") -> Release:
+def keep_top_places(source: Histograms | Release | AnyTable, n: int, by: Popularity = "visits") -> Release:
     """Keep only the n most popular places; see `KeepTopPlaces`.
 
     Examples
@@ -285,7 +286,7 @@ def keep_top_places(source: Histograms | Release, n: int, by: Popularity = "visi
     return KeepTopPlaces(n, by)(source)
 
 
-def merge_rare_places(source: Histograms | Release, n: int, by: Popularity = "visits") -> Release:
+def merge_rare_places(source: Histograms | Release | AnyTable, n: int, by: Popularity = "visits") -> Release:
     """Keep the n most popular places and make one of all others; see `MergeRarePlaces`.
 
     Examples

@@ -17,6 +17,7 @@ from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, cut
+from habitprint.sources import AnyTable, as_events
 
 CountedAs = Literal["visits", "seconds"]
 Sides = Literal["both", "all"]
@@ -121,7 +122,7 @@ class Split(Shown):
 
 
 def split(
-    events: Events,
+    events: Events | AnyTable,
     period: Period,
     *,
     users: Sides | Iterable[object] = "both",
@@ -134,7 +135,8 @@ def split(
     Parameters
     ----------
     events
-        Events with places; a `Grid` gives places to positions.
+        Events with places; a `Grid` gives places to positions. Or the name of a file of events, or any frame; then
+        columns that are not called ``user``, ``time`` and ``place`` are guessed, and a warning says so.
     period
         Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
         `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
@@ -157,6 +159,7 @@ def split(
     >>> released.to_table().rows(), known.to_table().rows()
     ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
     """
+    events = as_events(events)
     _check(events, period, active, count)
     chosen = _chosen(users)
     events, parts, found = _counted(events, period, count, progress)

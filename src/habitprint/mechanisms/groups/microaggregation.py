@@ -16,6 +16,7 @@ from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import KAnonymity
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step
 from habitprint.progress import Progress, silent
+from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 Method = Literal["best", "successive", "mdav"]
@@ -152,7 +153,7 @@ class Microaggregate(OneStep):
 
 
 def microaggregate(
-    source: Histograms | Release,
+    source: Histograms | Release | AnyTable,
     k: int,
     loss: Loss = "l1",
     method: Method = "best",

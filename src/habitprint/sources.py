@@ -1,0 +1,134 @@
+"""What verbs start from: our own values, the name of a file, or any frame; columns are guessed, and that is said."""
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from habitprint.errors import GuessedColumnsWarning, InputError, MissingColumnsError
+from habitprint.events import Events, events_from_frame, read_events
+from habitprint.events.events import require_events
+from habitprint.histograms import Histograms, read_histograms
+
+AnyTable = Any  # the name of a file, or a frame that speaks Arrow, or a mapping of columns
+Found = TypeVar("Found")
+
+
+def as_events(source: Events | AnyTable) -> Events:
+    """Return events: as they are, from files, or from any frame.
+
+    A column that is not called ``user``, ``time`` or ``place`` is taken to be the one that an error would suggest, and
+    a warning says so; where nothing can be suggested, the error tells how to name it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> visits = {"user_id": [1], "datetime": ["2012-04-09 08:30:00"], "place": ["dorm"]}
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     events = as_events(visits)
+    >>> events.columns, str(told[0].message)[:68]
+    (['user', 'time', 'place'], "columns were guessed: user='user_id', time='datetime'; to be sure, n")
+    """
+    if isinstance(source, Events):
+        return source
+    if is_path(source):
+        return _guessing(read_events, source, "hp.read_events")
+    if not is_table(source):
+        require_events(source)
+    return _guessing(events_from_frame, source, "hp.events_from_frame")
+
+
+def as_histograms(source: Histograms | AnyTable, side: str = "this") -> Histograms:
+    """Return histograms: as they are, from a file, or from any frame ``user, place, count``.
+
+    Columns are guessed as for events. A file that is a release is refused: what was done to it must be known.
+
+    Parameters
+    ----------
+    source
+        Where they are.
+    side
+        What they are called in messages.
+
+    Examples
+    --------
+    >>> as_histograms({"user": ["Jill"], "place": ["dorm"], "count": [3]})
+    Histograms(1 users × 1 places, 1 counts above zero)
+    """
+    if isinstance(source, Histograms):
+        return source
+    if is_path(source):
+        if os.path.lexists(sidecar(source)):
+            raise InputError(
+                f"{os.fspath(source)} is a release: {sidecar(source).name} tells how it was made",
+                why="as a plain table it looks safer than it is, because an adversary copies what was done to it",
+                fix="read it with release = hp.read_release(path), which hp.audit and protections take; to match it, "
+                "give release.histograms and release.public(known)",
+            )
+        return _guessing(read_histograms, source, "hp.read_histograms")
+    if not is_table(source):
+        raise InputError(
+            f"{side} is a {type(source).__name__}, not Histograms",
+            why="matching compares the histograms of users",
+            fix="make them with Histograms.from_table(table) or read_histograms(path)",
+        )
+    return _guessing(Histograms.from_table, source, "hp.Histograms.from_table")
+
+
+def is_path(source: object) -> bool:
+    """Return whether something is the name of a file, and not its content.
+
+    Examples
+    --------
+    >>> is_path("calls.csv"), is_path({"user": [1]})
+    (True, False)
+    """
+    return isinstance(source, (str, os.PathLike))
+
+
+def sidecar(path: str | os.PathLike[str]) -> Path:
+    """Return the name of the file beside a release that tells about it.
+
+    Examples
+    --------
+    >>> sidecar("week1.parquet").name
+    'week1.parquet.json'
+    """
+    return Path(f"{os.fspath(path)}.json")
+
+
+def is_table(source: object) -> bool:
+    """Return whether something may be read as a table: a file by its name, a frame, or a mapping of columns.
+
+    Examples
+    --------
+    >>> is_table(pl.DataFrame({"user": [1]})), is_table("calls.csv"), is_table(7)
+    (True, True, False)
+    """
+    return (
+        is_path(source)
+        or isinstance(source, (pl.DataFrame, pl.LazyFrame, Mapping))
+        or hasattr(source, "__arrow_c_stream__")
+    )
+
+
+def _guessing(read: Callable[..., Found], source: object, reader: str) -> Found:
+    """Read a table under the usual names; where they are missing, under those that an error suggests, and say so."""
+    try:
+        return read(source)
+    except MissingColumnsError as error:
+        names = {column: name for column, name in error.meant.items() if name is not None}
+        if len(names) < len(error.meant):
+            raise
+    found = read(source, **names)
+    named = ", ".join(f"{column}={name!r}" for column, name in names.items())
+    warnings.warn(
+        f"columns were guessed: {named}; to be sure, name them: {reader}(…, {named})",
+        GuessedColumnsWarning,
+        stacklevel=4,
+    )
+    return found
