@@ -34,6 +34,7 @@ from habitprint.auditing.data import (
 )
 from habitprint.auditing.explanation import Case, Explanation
 from habitprint.auditing.people import CloserLook, People, assess_people
+from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, duration_curve, measure_times, name_adversary
@@ -177,6 +178,8 @@ class Audit(Shown):
     forecast
         How many that attack would identify among more people; None with too few to see how the share falls, for a table
         that was protected before, whose groups would be others, and in files of earlier versions.
+    place_map
+        Where people are given away; None where nobody told where places are.
     internal
         Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
 
@@ -202,6 +205,7 @@ class Audit(Shown):
     people: People
     verdict: Verdict
     forecast: Forecast | None = None
+    place_map: PlaceMap | None = None
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -411,6 +415,7 @@ def audit(
     person_target: float | None = None,
     overlap: float | None = None,
     grid: Grid | None = None,
+    positions: AnyTable | None = None,
     coarser: Iterable[PlaceMapping] = (),
     truth: Any = SAME_ID,
     rehearsal: tuple[Histograms, Histograms] | None = None,
@@ -455,6 +460,9 @@ def audit(
         The share of the people whom the adversary knows; None for all.
     grid
         The grid whose squares the places are, or that turns positions into places; larger squares are tried.
+    positions
+        Where places are, for a map in the report: a file or a frame with the columns ``place, lat, lon``. The squares
+        of a grid have positions of their own.
     coarser
         Mappings to coarser places, to be tried.
     truth
@@ -504,7 +512,7 @@ def audit(
         counts=counts,
         active=active if isinstance(source, Events) else None,
         count=count if isinstance(source, Events) else None,
-        side=preparation.side if grid is None else grid.side,
+        side=preparation.side if grid is None else float(grid.side),
         box=preparation.box if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
         by_hours=preparation.by_hours,
         by_weekday=preparation.by_weekday,
@@ -518,6 +526,7 @@ def audit(
     )
     progress("checking the data", 0, 1)
     steps = list(coarser)
+    where = None if positions is None else read_positions(positions)
     if isinstance(source, Events):
         events = source if grid is None or "place" in source.columns else grid.place(source)
         prepared = prepare_events(
@@ -532,13 +541,14 @@ def audit(
         )
     else:
         prepared = _prepare_pair(source, period, truth, settings, preparation)
-    return _audit(prepared, settings, grid, steps, preparation.events, rehearsal, progress)
+    return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, progress)
 
 
 def _audit(
     prepared: Prepared,
     settings: Settings,
     grid: Grid | None,
+    positions: pl.DataFrame | None,
     mappings: Iterable[PlaceMapping],
     events: EventsAsked | None,
     rehearsal: tuple[Histograms, Histograms] | None,
@@ -622,6 +632,7 @@ def _audit(
             overlap=settings.overlap,
         ),
         forecast=forecast,
+        place_map=draw_map(joint, positions, grid),
         internal=Internal(users, advice, Case(joint, users, found.tried, found.protections)),
     )
 

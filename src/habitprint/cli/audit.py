@@ -168,6 +168,10 @@ class OutputOptions(Options, panel=OUTPUT):
         str | None,
         typer.Option(help="What the data is called in report and record; default: the name of its file."),
     ] = None
+    positions: Annotated[
+        Path | None,
+        typer.Option(help="Where places are, for a map in the report: a table with the columns place, lat, lon."),
+    ] = None
     fail_above: Annotated[
         str | None,
         typer.Option(
@@ -241,7 +245,8 @@ def audit(
     overlap = _optional_share(adversary.overlap, "--overlap")
     is_events = _is_events(files)
     data = files_of(files[0]) if is_events else [Path(file) for file in files]
-    others = [places.mapping, *(protections.coarsen or []), tables.truth_file, *(adversary.rehearse or ())]
+    beside = [places.mapping, *(protections.coarsen or []), output.positions]
+    others = [*beside, tables.truth_file, *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
     require_earlier(adversary.rehearse)
@@ -295,6 +300,7 @@ def audit(
             person_target=person_target,
             overlap=overlap,
             grid=subject.grid,
+            positions=output.positions,
             coarser=coarser,
             truth=subject.truth,
             rehearsal=adversary.rehearsal(columns, written),

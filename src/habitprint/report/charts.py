@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+import numpy as np
+from scipy.spatial import ConvexHull
 
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Claims, Order
+from habitprint.auditing.place_map import PlaceMap, kilometres
 from habitprint.auditing.search import Protections
 from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
@@ -28,6 +31,10 @@ PANEL = 190  # height of a panel among others
 MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
+MAP = 360  # height of a map
+FAINTEST = 0.12  # how full the colour of a place is that gives nothing away
+POINTS = 16  # radii of a place without a size, in the bar of a map
+N_CORNERS = 16  # of a circle
 BAR = 24  # height of a row of bars
 TITLE = 480  # pixels of the title of an axis below bars
 WHO = {True: "the same person", False: "somebody else"}
@@ -47,6 +54,7 @@ STYLES = {
     "ahead-line": {"color": "var(--accent)", "strokeWidth": 2, "strokeDash": [2, 3]},
     "target": {"color": "var(--ink)", "strokeDash": [6, 4], "strokeWidth": 1.5},
     "chance": {"color": "var(--quiet)", "strokeDash": [1, 3], "strokeWidth": 1.5},
+    "ground": {"color": "var(--wash)", "stroke": "var(--rule)", "strokeWidth": 1},
     "words": {"color": "var(--ink)", "font": FONT, "fontSize": SIZE},
     # Behind words that may stand on a line: the same words, as wide as a brush, in the colour of the paper.
     "paper-words": {"color": "var(--paper)", "stroke": "var(--paper)", "strokeWidth": 5, "strokeJoin": "round"}
@@ -508,6 +516,91 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
 
 
 _BARS = alt.Axis(grid=True, tickCount=6, titleLimit=TITLE)
+
+
+def map_picture(drawn: PlaceMap, description: str) -> Spec:
+    """Draw places where they are, over a plain outline: the fuller their colour, the more they give away.
+
+    Nothing is asked of any network. North is up; the scale is the same in both directions, and a bar shows it.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.place_map import MappedPlace, PlaceMap
+    >>> town = PlaceMap((MappedPlace(46.5, 6.6, 7, 0.4),), 1000.0, 0, 0, 0)
+    >>> map_picture(town, "a map")["description"]
+    'a map'
+    """
+    where = np.array([(place.lat, place.lon) for place in drawn.places])
+    spots, bar = kilometres(where, float(where[:, 0].mean())), map_bar(drawn)
+    half = bar / POINTS if drawn.side is None else drawn.side / 2000
+    largest = max(place.gives_away for place in drawn.places) or 1.0
+    squares: list[Spec] = []
+    for (x, y), place in zip(spots.tolist(), drawn.places, strict=True):
+        told = {"share": percent(place.gives_away), "people": f"{place.n_people:,}"}
+        fill = FAINTEST + (1 - FAINTEST) * place.gives_away / largest
+        shape = _circle(x, y, half) if drawn.side is None else _corners(x, y, half)
+        squares.append(_feature(_polygon(shape), told | {"fill": fill}))
+    around = np.array([corner for x, y in spots.tolist() for corner in _corners(x, y, half + bar / 8)])
+    outline = [_feature(_polygon(around[ConvexHull(around).vertices].tolist()), {})]
+    left, bottom = float(around[:, 0].min()), float(around[:, 1].min()) - bar / 8
+    line = [_feature({"type": "LineString", "coordinates": [[left, bottom], [left + bar, bottom]]}, {})]
+    tips = [
+        alt.Tooltip("properties.share:N", title="of what gives its visitors away"),
+        alt.Tooltip("properties.people:N", title="people were there"),
+    ]
+    opacity = alt.FillOpacity("properties.fill:Q", scale=None)
+    layers = [
+        alt.Chart(alt.InlineData(values=outline)).mark_geoshape(style="ground"),
+        alt.Chart(alt.InlineData(values=squares)).mark_geoshape(style="main").encode(fillOpacity=opacity, tooltip=tips),
+        alt.Chart(alt.InlineData(values=line)).mark_geoshape(style="words", filled=False, strokeWidth=3),
+    ]
+    chart = alt.layer(*layers).project(type="identity", reflectY=True)
+    return _spec(chart.properties(width="container", height=MAP), description)
+
+
+def map_bar(drawn: PlaceMap) -> float:
+    """Return how long the bar of a map is, in kilometres.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.place_map import MappedPlace, PlaceMap
+    >>> ends = tuple(MappedPlace(0.0, lon, 7, 0.4) for lon in (0.0, 0.2))
+    >>> map_bar(PlaceMap(ends, None, 0, 0, 0))
+    5.0
+    """
+    where = np.array([(place.lat, place.lon) for place in drawn.places])
+    spots = kilometres(where, float(where[:, 0].mean()))
+    return scale_bar(float(np.ptp(spots, axis=0).max()) + (drawn.side or 0.0) / 1000)
+
+
+def scale_bar(width: float) -> float:
+    """Return a round length for a bar, at most a quarter of the width of a map, in kilometres.
+
+    Examples
+    --------
+    >>> scale_bar(43.0), scale_bar(0.5)
+    (10.0, 0.1)
+    """
+    most = max(width / 4, 0.01)
+    power = 10.0 ** math.floor(math.log10(most))
+    return max(round(step * power, 10) for step in (1, 2, 5) if step * power <= most)
+
+
+def _corners(x: float, y: float, half: float) -> list[list[float]]:
+    return [[x - half, y - half], [x - half, y + half], [x + half, y + half], [x + half, y - half]]
+
+
+def _circle(x: float, y: float, radius: float) -> list[list[float]]:
+    turns = [math.tau * step / N_CORNERS for step in range(N_CORNERS)]
+    return [[x + radius * math.cos(turn), y + radius * math.sin(turn)] for turn in turns]
+
+
+def _polygon(corners: list[list[float]]) -> Spec:
+    return {"type": "Polygon", "coordinates": [[*corners, corners[0]]]}
+
+
+def _feature(geometry: Spec, properties: Spec) -> Spec:
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
 def _named_rows(rows: Sequence[Spec]) -> alt.Y:

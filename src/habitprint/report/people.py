@@ -4,11 +4,12 @@ from habitprint.auditing.audit import Audit
 from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
 from habitprint.auditing.sureness import Above, Sureness
 from habitprint.rates import Rate
-from habitprint.report.charts import claims_picture, reliability_picture
+from habitprint.report.charts import claims_picture, map_bar, map_picture, reliability_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
 from habitprint.report.sections import RATE_HEADS, rate_cells
 from habitprint.words import counted, percent
 
+MOST_MAPPED = 10  # places in the table below a map
 SHOWN = 3  # levels of sureness that lead the section
 NOTHING = 1e-6  # a margin that is only rounding
 ORDERS: dict[Order, str] = {"margin": "Surest claims by margin", "size": "Best matching of that size"}
@@ -50,6 +51,49 @@ def people_section(audit: Audit) -> Section:
             ),
         ),
     )
+
+
+def map_section(audit: Audit) -> list[Section]:
+    """Show where people are given away, if it is known where places are; nobody and no place is named.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> map_section(hp.audit(hp.datasets.town(12, 5), noise=False))
+    []
+    """
+    drawn = audit.place_map
+    if drawn is None:
+        return []
+    how = (
+        "Each person is given away by some places more than by others. A place counts by its share of that, on average "
+        f"over the people who were there. {drawn.words}"
+    )
+    blocks: list[Block] = [Text(how)]
+    if drawn.places:
+        numbers = table(
+            "Places that give away most",
+            ["Latitude", "Longitude", "People", "Gives away"],
+            [
+                [
+                    Cell(f"{place.lat:.4f}", place.lat),
+                    Cell(f"{place.lon:.4f}", place.lon),
+                    Cell(f"{place.n_people:,}", place.n_people),
+                    Cell(percent(place.gives_away), place.gives_away),
+                ]
+                for place in drawn.places[:MOST_MAPPED]
+            ],
+        )
+        kind = "point" if drawn.side is None else f"square of {drawn.side:,g} m"
+        caption = (
+            f"Each {kind} is a place; the fuller its colour, the more it gives its visitors away, up to "
+            f"{percent(drawn.places[0].gives_away)}. North is up, the bar is {map_bar(drawn):g} km long."
+        )
+        picture = map_picture(drawn, "A map of places by how much they give their visitors away.")
+        blocks.append(
+            Figure("Places by how much they give away", caption, (Picture("map-picture", picture),), (numbers,))
+        )
+    return [Section("map", "Where people are given away", tuple(blocks))]
 
 
 def _sureness(audit: Audit) -> list[Block]:

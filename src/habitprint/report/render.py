@@ -16,7 +16,7 @@ from habitprint.files import check_target, write_text
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Record, Text
-from habitprint.report.people import people_section
+from habitprint.report.people import map_section, people_section
 from habitprint.report.protections import protections_section
 from habitprint.report.record import ALMOST_ONE, build_record
 from habitprint.report.sections import (
@@ -100,6 +100,7 @@ def build_page(audit: Audit) -> Page:
             time_section(audit),
             protections_section(audit),
             people_section(audit),
+            *map_section(audit),
             reading_section(),
             glossary_section(),
             settings_section(audit),
