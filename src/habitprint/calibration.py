@@ -243,10 +243,14 @@ class LikelyPairs(Shown, Framed):
         self.probabilities.setflags(write=False)
 
     def __repr__(self) -> str:
-        expected = (
-            "" if self.expected_precision is None else f", {percent(self.expected_precision)} expected to be right"
-        )
-        return f"LikelyPairs({self.n:,} of {self.n + self.n_left_out:,} pairs above {percent(self.above)}{expected})"
+        return f"LikelyPairs({self.words})"
+
+    @property
+    def words(self) -> str:
+        """Say how many pairs there are, and how many of them are expected to be right."""
+        precision = self.expected_precision
+        expected = "" if precision is None else f", {percent(precision)} expected to be right"
+        return f"{self.n:,} of {self.n + self.n_left_out:,} pairs above {percent(self.above)}{expected}"
 
     @property
     def n(self) -> int:

@@ -201,7 +201,7 @@ def _(value: MatchingPath) -> Card:
 
 @card_of.register
 def _(value: LikelyPairs) -> Card:
-    return _with_rows(Card("Likely pairs", repr(value)), value.to_frame())
+    return _with_rows(Card("Likely pairs", value.words), value.to_frame())
 
 
 @card_of.register
