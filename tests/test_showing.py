@@ -66,6 +66,8 @@ def values(*ids: str) -> dict[str, object]:
         hp.HalvesOfRows(), hp.KnownInHalves(hp.HalvesOfRows()), hp.OnDays("monday", "friday", of=hp.HalvesOfRows()),
     ]  # fmt: skip
     probabilities = rehearsal.probabilities(matching, released, known)
+    measured = [hp.Measured(n, hp.Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60))]
+    forecast = hp.forecast(measured, 1_000, target=0.05)
     named: dict[str, object] = {
         "audit": found,
         "read back": hp.Audit.from_json(found.to_json()),
@@ -104,6 +106,10 @@ def values(*ids: str) -> dict[str, object]:
         "grid": hp.Grid(1000, hp.Box(39, 116, 40, 117)),
         "rate": found.strongest.rate,
         "difference": hp.compare([found, other]).others[0].difference,
+        "forecast": forecast,
+        "needed": forecast.needed,
+        "measured": measured[0],
+        "impostors": hp.count_impostors(released, known),
         "weight": rehearsal.lesson.weight,
         "term": rehearsal.lesson.weight.terms[0],
         "curve": found.curves[0],

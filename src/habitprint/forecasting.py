@@ -28,6 +28,7 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+import polars as pl
 from scipy.optimize import minimize
 from scipy.special import betaln, expit, logit, ndtri
 
@@ -36,6 +37,7 @@ from habitprint.errors import InputError, is_whole, require_number, require_whol
 from habitprint.evaluation import Evaluation
 from habitprint.matching.impostors import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
+from habitprint.showing import Shown
 from habitprint.words import at_most, percent
 
 MOST_PEOPLE = 10**10  # in any population that there is
@@ -183,7 +185,7 @@ class PeopleNeeded:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class Forecast(Shown):
     """Hold the share of people who would be identified among n of them. Made by `habitprint.forecast`.
 
     Parameters
@@ -231,6 +233,20 @@ class Forecast:
     fan: tuple[FanPoint, ...]
     needed: PeopleNeeded | None = None
     level: float = LEVEL
+
+    def __repr__(self) -> str:
+        return f"Forecast({self.words})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return what is expected among some numbers of people as a frame ``n, share, low, high``.
+
+        Examples
+        --------
+        >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+        >>> forecast([halves, whole], 1_000).to_frame().columns
+        ['n', 'share', 'low', 'high']
+        """
+        return pl.DataFrame(self.fan)
 
     @property
     def interval_words(self) -> str:

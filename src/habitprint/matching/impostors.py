@@ -47,6 +47,10 @@ class Impostors:
     n_tied: Indices
     n_others: int
 
+    def __repr__(self) -> str:
+        n_found = int(np.count_nonzero((self.n_closer == 0) & (self.n_tied == 0)))
+        return f"Impostors({n_found:,} of {self.n_people:,} people come closest, among {self.n_others:,} others)"
+
     @property
     def n_people(self) -> int:
         """Return how many people are looked for."""

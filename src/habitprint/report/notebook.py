@@ -23,6 +23,7 @@ from habitprint.calibration import LikelyPairs
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events, EventsCheck
+from habitprint.forecasting import Forecast
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching, MatchingPath
@@ -274,10 +275,18 @@ def _(value: Audit) -> Card:
         Term("Proven", proven_words(value.verdict.proven)),
         Term("Target", f"at most {percent(value.settings.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
+        *([] if value.forecast is None else [Term("Forecast", value.forecast.words)]),
     )
     picture = _pictures(build_page(value))["answer-picture"]
     card = Card(f"Audit of {value.settings.source}", value.headline, facts)
     return _with_picture(card, _chart([picture]), str(picture.spec["description"]))
+
+
+@card_of.register
+def _(value: Forecast) -> Card:
+    needed = [] if value.needed is None else [Term("People needed", value.needed.words)]
+    facts = (*needed, Term("How", value.law_words))
+    return _with_rows(Card("Forecast", value.words, facts), value.to_frame())
 
 
 @card_of.register
