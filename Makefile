@@ -7,6 +7,7 @@
 # make docs   builds the site: site/index.html
 # make dist   builds the packages, and tries the wheel in an environment of its own
 # make picture  draws docs/demo.svg anew
+# make notebooks  runs the notebooks in examples/ and stores what they show
 
 PYTHON ?= python3
 VENV   := .venv
@@ -18,7 +19,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser gallery bench docs dist picture clean
+.PHONY: help setup demo test check fuzz lint format browser gallery bench docs dist picture notebooks clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -100,6 +101,9 @@ dist: $(INSTALLED)
 
 picture: $(READY)
 	$(BIN)/python scripts/picture.py
+
+notebooks: $(READY)
+	$(BIN)/python scripts/notebooks.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -375,7 +375,7 @@ def require_columns(
     --------
     >>> require_columns(pl.DataFrame({"use": [1]}), ["user"], source="the table")
     Traceback (most recent call last):
-    habitprint.errors.InputError: the table has no column 'user'
+    habitprint.errors.MissingColumnsError: the table has no column 'user'
       why: it needs the columns user; it has 'use'
       fix: rename 'use' to 'user'
     """
