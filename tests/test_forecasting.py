@@ -168,3 +168,11 @@ def test_numbers_of_people_are_said_with_three_figures() -> None:
     assert "Among 30 million people" in hp.forecast(points, 30_000_000).words
     assert "Among 123,000 people" in hp.forecast(points, 123_456).words
     assert "of these people" in hp.forecast(points, 500).words
+
+
+@pytest.mark.parametrize("n_users", [20, 60, 200])
+def test_people_who_are_all_alike_are_found_by_chance_among_any_number(n_users: int) -> None:
+    alike = hp.Histograms.from_strings(dict.fromkeys(range(n_users), "ab"))
+    found = hp.forecast(hp.count_impostors(alike, alike), 10 * n_users)
+    assert found.low == pytest.approx(1 / (10 * n_users))
+    assert found.low <= found.share < 3 * found.low

@@ -47,6 +47,7 @@ VAGUE = 0.5  # the width of an interval that says little
 MOST_CLOSER = 6  # impostors of one person that are told apart, for the same reason
 DISCREPANCY = 0.2  # how much steeper or flatter than any law the fall usually is: of its logarithm
 MOST_DISCREPANCY = 0.6  # where hardly anybody is missed, the curve says little about its own fall
+MOST_TELLING = 10.0  # times the people: of those who are all alike chances are known, but others would be others
 N_FACTORS = 15
 N_FAN = 24  # sizes at which a forecast is drawn
 EXPONENTS = (0.01, 10.0)  # between which a is looked for
@@ -596,7 +597,9 @@ def _independent(rate: Rate) -> float:
     # Of nobody, or everybody, found, the variance is that with half a person more.
     value = (rate.n_correct + 0.5) / (rate.n + 1)
     variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)
-    return rate.n * value * (1 - value) / max(rate.method.count_variance(value, variance), np.finfo(float).tiny)
+    most = MOST_TELLING * rate.n
+    spread = rate.method.count_variance(value, variance)
+    return min(rate.n * value * (1 - value) / spread, most) if spread > 0 else most
 
 
 def _never_rising(shares: Floats) -> Floats:
