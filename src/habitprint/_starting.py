@@ -89,6 +89,7 @@ if is_command_line() and sys.platform != "win32" and address_space() < float("in
     worker = os.fork()
     if worker:
         _watch(worker)
+    os.setpgid(0, 0)  # Ctrl-C reaches the watching process, which passes it on: once, and not twice
     sys.excepthook = _tell_too_little
 if is_command_line() and signal.SIGINT in signals_to_obey():
     signal.signal(signal.SIGINT, _leave)
