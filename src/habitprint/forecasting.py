@@ -126,6 +126,8 @@ class Law:
         falls = f"from about {start:,} people on, each doubling leaves {percent(2**-self.a)}"
         if self.a > STEEP:
             falls = f"about every {max(round(math.log(2) * self.b / self.a), 1):,} more people halve the share"
+        if self.always >= 0.9995:  # noqa: PLR2004  (which would be shown as all)
+            return "all are found among any number of people"
         if self.always < 0.0005:  # noqa: PLR2004  (which would be shown as nothing)
             return f"nobody is found among any number of people, and {falls}{'' if self.a > STEEP else ' of the share'}"
         return f"{percent(self.always)} are found among any number of people, and of the others, {falls}"
@@ -281,7 +283,8 @@ class Forecast(Shown):
         """Say which law fits best, and how far it is trusted."""
         steeper = math.exp(float(ndtri(0.5 + self.level / 2)) * self.discrepancy)
         return (
-            f"By the law that fits best, {self.law.words}. Others fit nearly as well, and the interval holds them all; "
+            f"By the one law that fits best it would be {percent(self.law.share(self.n))}: {self.law.words}. "
+            f"Others fit nearly as well, {percent(self.share)} is in their middle, and the interval holds them all; "
             f"beyond what was measured, the fall is taken to be up to {steeper:.2g} times as steep, or as flat, as a "
             "law says."
         )
@@ -500,7 +503,7 @@ class Scaling:
             self.law,
             self.discrepancy,
             fan,
-            None if target is None else self.people_for(target),
+            None if target is None or target >= 1 else self.people_for(target),  # all may be: any number is enough
         )
 
     def people_for(self, target: float) -> PeopleNeeded:
@@ -586,8 +589,8 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
         raise InputError(
             f"a forecast from {len(sizes)} measurements at {len(set(sizes))} sizes",
             why="how the share falls with the number of people is seen at two sizes or more, each given once",
-            fix="measure random halves, quarters, … of the people too, and pool the groups of one size with "
-            "hp.Rate.pooled",
+            fix="test more people, and random halves, quarters, … of them too (their rates are put together by "
+            "hp.Rate.pooled)",
         )
     return sorted(points, key=lambda point: point[0])[-MOST_SIZES:]
 

@@ -17,7 +17,7 @@ def test_two_tables_are_followed_on_and_drawn(
     words = ("forecast", *town, "--population", 500, "--target", "20%", "--plot", plot)
     assert run(monkeypatch, *words) == 0
     text = capsys.readouterr().out
-    for said in ("measured", "forecast", "Among 500 people", "within 20% without protection", "By the law"):
+    for said in ("measured", "forecast", "Among 500 people", "within 20% without protection", "By the one law"):
         assert said in text
     assert plot.read_text().startswith("<svg")
     assert run(monkeypatch, *words) == 2  # the picture is there already
@@ -90,3 +90,15 @@ def test_a_protected_table_is_not_followed(
     assert run(monkeypatch, "protect", town[0], "--k", 5, "--keep-ids", "--out", out) == 0
     assert run(monkeypatch, "forecast", out, town[1], "--population", 500) == 2
     assert "is a protected table" in capsys.readouterr().err
+
+
+def test_too_few_people_are_called_so_in_words_of_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file, side in zip(files, hp.datasets.town(6, 4), strict=True):
+        side.to_table().write_csv(file)
+    assert run(monkeypatch, "forecast", *files, "--population", 100) == 2
+    said = capsys.readouterr().err
+    assert "too few people to forecast from: 6" in said
+    assert "hp." not in said

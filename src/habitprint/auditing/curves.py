@@ -218,8 +218,7 @@ def forecast_people(curve: Curve, n: int, target: float) -> Forecast | None:
     >>> forecast_people(curve, 1_000, 0.05).n_measured
     100
     """
-    asked = target if target < 1 else None  # if all may be identified, any number of people is enough
-    return forecast(curve.points, n, target=asked) if len(curve.points) > 1 else None
+    return forecast(curve.points, n, target=target) if len(curve.points) > 1 else None
 
 
 def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: Method = "joint") -> Attempt:

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from habitprint.auditing.attacks import attack, expecting_little
 from habitprint.auditing.audit import DEFAULT_TARGET, read_audit
-from habitprint.auditing.curves import users_curve
+from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.audit import PERCENT, to_share
 from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
@@ -23,6 +23,7 @@ from habitprint.files import write_all
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
 from habitprint.limits import require_charts
 from habitprint.matching.impostors import Impostors, count_impostors
+from habitprint.mechanisms.files import sidecar
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
@@ -44,6 +45,12 @@ class _Source:
 
     @property
     def scaling(self) -> Scaling:
+        if self.impostors is None and len(self.sizes) < 2:  # noqa: PLR2004
+            raise InputError(
+                f"too few people to forecast from: {sum(size.n_users for size in self.sizes):,}",
+                why=f"how the share falls is seen among all and among halves of at least {FEWEST_USERS}",
+                fix=f"test {2 * FEWEST_USERS} people at least; hundreds tell something",
+            )
         return Scaling.of(self.sizes if self.impostors is None else self.impostors)
 
 
@@ -174,7 +181,7 @@ def _of_tables(
         )
     released, known = files
     found = replace(tables, truth=tables.truth or SAME_ID).read(released, known, progress=progress)
-    if found.release.steps:
+    if found.release.steps or sidecar(released).exists():
         raise InputError(
             f"{released} is a protected table", why=NOT_PROTECTED, fix="forecast the table from which it was made"
         )

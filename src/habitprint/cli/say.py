@@ -95,6 +95,12 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     return table
 
 
+def _common_in_words(overlap: Overlap, result: Evaluation | None) -> str:
+    """Return what a rehearsal tells of the people in common, under which condition, and the truth if it is known."""
+    truth = "" if result is None else f"; in truth {result.n_common:,}"
+    return f"{overlap.words}, by the rehearsal, if habits have changed as they did there{truth}"
+
+
 def describe_matching(
     matching: Matching,
     released: Histograms,
@@ -124,7 +130,7 @@ def describe_matching(
         [
             ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
             ("known", _extent(known)),
-            *([] if overlap is None else [("in common", f"{overlap.words}, by the rehearsal")]),
+            *([] if overlap is None else [("in common", _common_in_words(overlap, result))]),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
             ("proof", proof),
