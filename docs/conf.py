@@ -1,9 +1,11 @@
-"""How the site is built from these pages: `make docs`. The reference is made from the code itself, at every build."""
+"""How the site is built: `make docs`. The reference is made from the code, and pages from the notebooks, each time."""
 
 import inspect
+import json
 import re
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import typer
 import typer.cli
@@ -91,13 +93,39 @@ def write_command_reference(page: Path) -> None:
     page.write_text(text.replace("# `habitprint`", "# Commands", 1))
 
 
-def write_reference(_: Sphinx) -> None:
-    """Write the pages that are made from the code."""
+def fenced(kind: str, text: str) -> str:
+    """Return a block of text in a fence that is longer than any in it."""
+    return f"````{kind}\n{text}\n````\n"
+
+
+def output_of_cell(output: dict[str, Any]) -> str:
+    """Return what a cell showed: a card or a picture, else text."""
+    data = output.get("data", {"text/plain": output.get("text", "")})
+    for kind in ("text/html", "image/svg+xml"):
+        if kind in data:
+            return fenced("{raw} html", f'<div class="shown">{"".join(data[kind])}</div>')
+    return fenced("text", "".join(data["text/plain"]))
+
+
+def write_notebook(notebook: Path, page: Path) -> None:
+    """Write a notebook as a page, with what it holds."""
+    parts = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else fenced("python", text))
+        parts += map(output_of_cell, cell.get("outputs", ()))
+    page.write_text("\n\n".join(parts), encoding="utf-8")
+
+
+def write_pages(_: Sphinx) -> None:
+    """Write the pages that are made from code and notebooks."""
     folder = HERE / "reference"
     write_python_reference(folder)
     write_command_reference(folder / "commands.md")
+    for notebook in (HERE.parent / "examples").glob("*.ipynb"):
+        write_notebook(notebook, HERE / "notebooks" / f"{notebook.stem}.md")
 
 
 def setup(app: Sphinx) -> None:
     """Connect what is done before a build."""
-    app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_pages)
