@@ -1,5 +1,6 @@
 """Read the result of a query as a table: of a DuckDB or SQLite file, or of a database at an address."""
 
+import importlib
 import importlib.util
 import re
 import sqlite3
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.inputs import reading
+from habitprint.inputs import reading, require_file
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
@@ -28,7 +29,13 @@ QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
-ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql", "sqlite": "adbc_driver_sqlite"}
+ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql"}
+# What makes a transaction one that only reads, as its first statement; of other databases nothing but a rollback helps.
+READ_ONLY = {
+    "postgresql": "set transaction read only",
+    "mysql": "start transaction read only",
+    "mariadb": "start transaction read only",
+}
 
 
 class _Engine(Protocol):
@@ -85,7 +92,8 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
     """Return the result of a query on a database at an address: by ADBC, where its driver is installed, or SQLAlchemy.
 
-    Nothing is committed.
+    A SQLite file is read as `query_file` reads it. Elsewhere the transaction is one that only reads, if the database
+    knows such (see `READ_ONLY`), and nothing is ever committed.
 
     Examples
     --------
@@ -108,10 +116,12 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
             why="tables are only read, and a query begins with select or with",
             fix="write --sql \"select … from …\" (sql='…' in Python)",
         )
-    scheme = address.partition(":")[0].lower()
+    scheme = address.partition("://")[0].lower()
+    if scheme.partition("+")[0] == "sqlite":
+        return _query_sqlite(_sqlite_file(address), sql)
     driver = ADBC.get(scheme)
     if driver is not None and importlib.util.find_spec(driver) is not None:
-        return _queried(shown, sql, lambda: pl.read_database_uri(sql, address, engine="adbc"), address)
+        return _queried(shown, sql, lambda: _by_adbc(driver, address, sql), address)
     if importlib.util.find_spec("sqlalchemy") is None:
         raise InputError(
             f"cannot read {shown}: neither SQLAlchemy nor an ADBC driver is installed",
@@ -121,13 +131,44 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     return _queried(shown, sql, lambda: _by_sqlalchemy(address, sql), address)
 
 
+def _sqlite_file(address: str) -> Path:
+    """Return the file that an address of SQLite names.
+
+    Whoever opened the address as it stands would make a file where none is, and could write to it.
+    """
+    host, _, name = address.partition("://")[2].partition("?")[0].partition("/")
+    if host or not name:
+        raise InputError(
+            f"{without_password(address)} names no file",
+            why="a database of SQLite is a file",
+            fix="write sqlite:///calls.sqlite, or sqlite:////data/calls.sqlite from the root; or name the file itself",
+        )
+    return require_file(name, why="a database of SQLite is a file, which is only read")
+
+
+def _by_adbc(driver: str, address: str, sql: str) -> pl.DataFrame:
+    with importlib.import_module(f"{driver}.dbapi").connect(address) as connection:
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(READ_ONLY["postgresql"])
+            return pl.read_database(sql, connection)
+        finally:
+            connection.rollback()
+
+
 def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
     import sqlalchemy  # noqa: PLC0415 - an extra
 
     engine: _Engine = sqlalchemy.create_engine(address)
     try:
         with engine.connect() as connection:
-            return pl.read_database(sql, connection, infer_schema_length=None)
+            try:
+                begin = READ_ONLY.get(connection.dialect.name)
+                if begin is not None:
+                    connection.exec_driver_sql(begin)
+                return pl.read_database(sql, connection, infer_schema_length=None)
+            finally:
+                connection.rollback()
     finally:
         engine.dispose()
 

@@ -12,6 +12,7 @@ import duckdb
 import polars as pl
 import pytest
 import sqlalchemy
+from adbc_driver_sqlite import dbapi as adbc_sqlite
 from typer.testing import CliRunner, Result
 
 import habitprint as hp
@@ -138,12 +139,66 @@ def test_columns_of_sqlite_hold_what_they_like(tmp_path: Path) -> None:
     assert query_file(tmp_path / "mixed.db").rows() == [(1, 1.0, "x", None), (2, 1.5, "7", None)]
 
 
+DELETING = "with x as (select 1) delete from calls returning *"
+
+
+@pytest.mark.parametrize("scheme", ["sqlite", "SQLite", "sqlite+pysqlite"])
+@pytest.mark.parametrize("is_relative", [True, False])
+def test_an_address_of_sqlite_is_read_as_its_file_is(
+    tmp_path: Path, scheme: str, monkeypatch: pytest.MonkeyPatch, *, is_relative: bool
+) -> None:
+    path = with_sqlite(tmp_path / "calls.sqlite", "calls")
+    before = path.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    address = f"{scheme}:///{path.name if is_relative else path}"
+    assert sorted(hp.read_events(address, sql=QUERY).usable.collect().rows()) == sorted(EXPECTED)
+    for sql in (DELETING, "select writefile('other', 'x')", "select load_extension('other')"):
+        with pytest.raises(hp.InputError):
+            query_address(address, sql)
+    with pytest.raises(hp.InputError, match="no such file"):
+        query_address(f"{scheme}:///missing.sqlite", QUERY)
+    for nowhere in (f"{scheme}://", f"{scheme}:///", f"{scheme}://host/calls.sqlite"):
+        with pytest.raises(hp.InputError, match="names no file"):
+            query_address(nowhere, QUERY)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def pretend_postgresql(monkeypatch: pytest.MonkeyPatch, driver: str, path: Path, begin: str) -> None:
+    """Let either driver open a SQLite file for any address, and begin a transaction as SQLite would."""
+    monkeypatch.setattr(databases, "READ_ONLY", {"postgresql": begin, "sqlite": begin})
+    monkeypatch.setattr(databases, "ADBC", {"postgresql": "adbc_driver_sqlite"} if driver == "adbc" else {})
+    connect, create = adbc_sqlite.connect, sqlalchemy.create_engine
+    monkeypatch.setattr(adbc_sqlite, "connect", lambda _: connect(str(path)))
+    monkeypatch.setattr(sqlalchemy, "create_engine", lambda _: create(f"sqlite:///{path}"))
+
+
+@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
+def test_a_transaction_at_an_address_only_reads(tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = with_sqlite(tmp_path / "calls.sqlite", "calls")
+    before = path.read_bytes()
+    pretend_postgresql(monkeypatch, driver, path, "pragma query_only = on")
+    with pytest.raises(hp.InputError, match="readonly"):
+        query_address("postgresql://host/calls", DELETING)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
+def test_what_was_done_at_an_address_is_rolled_back(
+    tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = with_sqlite(tmp_path / "calls.sqlite", "calls")
+    # A database that knows no such transaction, but begins one.
+    pretend_postgresql(monkeypatch, driver, path, "begin" if driver == "sqlalchemy" else "select 1")
+    assert query_address("postgresql://host/calls", DELETING).height == CALLS.height
+    assert query_file(path).height == CALLS.height
+
+
 @pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
 def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     path = with_sqlite(tmp_path / "calls.sqlite", "calls")
-    if driver == "sqlalchemy":
-        monkeypatch.setattr(databases, "ADBC", {})
-    address = f"sqlite:///{path}"
+    pretend_postgresql(monkeypatch, driver, path, "pragma query_only = on")
+    address = "postgresql://me@host/calls"
     assert sorted(hp.read_events(address, sql=QUERY).usable.collect().rows()) == sorted(EXPECTED)
     result = run("inspect", address, "--sql", QUERY)
     assert result.exit_code == 0, result.stderr
@@ -156,11 +211,12 @@ def test_an_address_is_read_by_either_driver(tmp_path: Path, driver: str, monkey
 @pytest.mark.parametrize("driver", ["adbc", "sqlalchemy"])
 def test_no_password_is_ever_shown(driver: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> pl.DataFrame:
-        raise OSError("cannot connect to sqlite://me:secret@host/calls?password=secret")
+        raise OSError("cannot connect to postgresql://me:secret@host/calls?password=secret")
 
-    address = "sqlite://me:secret@host/calls?password=secret"
+    address = "postgresql://me:secret@host/calls?password=secret"
     if driver == "adbc":
-        monkeypatch.setattr(pl, "read_database_uri", fail)
+        monkeypatch.setattr(databases, "ADBC", {"postgresql": "adbc_driver_sqlite"})
+        monkeypatch.setattr(adbc_sqlite, "connect", fail)
     else:
         monkeypatch.setattr(databases, "ADBC", {})
         monkeypatch.setattr(sqlalchemy, "create_engine", fail)
