@@ -83,6 +83,20 @@ def test_a_track_is_the_same_however_it_is_written(tmp_path: Path, name: str) ->
     assert events.usable.collect()["user"].unique().to_list() == [name[0]]
 
 
+PLT = "Geolife trajectory\n" + 5 * "-\n" + "39.984702,116.318417,0,492,39744.1,2008-10-23,02:53:04\n"
+
+
+@pytest.mark.parametrize(("ending", "text"), [(".plt", PLT), (".gpx", gpx(WALK)), (".geojson", WRITTEN["a.geojson"])])
+def test_of_a_file_that_is_named_only_that_file_is_read(tmp_path: Path, ending: str, text: str) -> None:
+    for user in ("Jo", "Ann"):
+        (tmp_path / f"{user}{ending}").write_text(text)
+    named = tmp_path / f"Jo{ending}"
+    assert read_tracks(named).usable.collect()["user"].unique().to_list() == ["Jo"]
+    assert [file.path for file in find_tracks(named)] == [named]
+    assert read_tracks(tmp_path).usable.collect()["user"].n_unique() == 2
+    assert json.loads(run("inspect", named, "--json").stdout)["n_users"] == 1
+
+
 def test_the_user_is_the_first_folder_or_the_name_of_the_file_or_what_a_feature_says(tmp_path: Path) -> None:
     for name, text in {
         "Jo/2012/monday.geojson": json.dumps(as_line(WALK)),

@@ -96,13 +96,35 @@ def geolife(
     ...     geolife(folder, cache=folder).usable.collect().select("user", "lat", "lon").rows()
     [('000', 39.984702, 116.318417)]
     """
+    points = pl.scan_parquet(_up_to_date(Path(folder), cache, progress), glob=False)
+    return _to_events(points, f"GeoLife in {os.fspath(folder)}", on_bad_rows)
+
+
+def read_plt(file: TrackFile, *, on_bad_rows: OnBadRows = "skip") -> Events:
+    r"""Open the points of one PLT file as events with positions, with the faults of `geolife`; nothing is kept of it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     track = Path(folder) / "Jo.plt"
+    ...     point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
+    ...     _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
+    ...     read_plt(TrackFile.of("Jo", track)).usable.collect().select("user", "lat", "lon").rows()
+    [('Jo', 39.984702, 116.318417)]
+    """
+    points, _ = _read_user([file])
+    return _to_events(points.lazy(), os.fspath(file.path), on_bad_rows)
+
+
+def _to_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Events:
     events = to_events(
-        pl.scan_parquet(_up_to_date(Path(folder), cache, progress), glob=False),
+        points,
         Reading(lat="lat", lon="lon", on_bad_rows=on_bad_rows),
-        f"GeoLife in {os.fspath(folder)}",
+        source,
         [(pl.col("fault") == number, Reason(text, is_fault=True)) for number, text in FAULTS.items()],
     )
-    # The cache is in order, so that a repeat follows what it repeats.
+    # The points of a user are in order, so that a repeat follows what it repeats.
     is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in events.columns)
     return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
         is_repeat, "the point is an exact repeat"

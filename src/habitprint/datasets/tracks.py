@@ -11,7 +11,7 @@ from xml.parsers import expat
 import polars as pl
 
 from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of
-from habitprint.datasets.geolife import find_plt_files, geolife
+from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.frame import Reading, to_events
@@ -133,8 +133,12 @@ def read_tracks(
     path = Path(path)
     files = find_tracks(path)
     if files[0].path.suffix.lower() == PLT:
-        folder = path if path.is_dir() else path.parent
-        return replace(geolife(folder, on_bad_rows=on_bad_rows, progress=progress), time_zone=time_zone)
+        points = (
+            geolife(path, on_bad_rows=on_bad_rows, progress=progress)
+            if path.is_dir()
+            else read_plt(files[0], on_bad_rows=on_bad_rows)
+        )
+        return replace(points, time_zone=time_zone)
     names = _Names(user, time)
     frame = _kept(path, files, names, progress) if path.is_dir() else _read_all(files, names, progress).lazy()
     how = Reading(
