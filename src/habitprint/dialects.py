@@ -16,17 +16,19 @@ from habitprint.errors import InputError, first_few, require_option
 Decimal = Literal[".", ","]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
-DECIMALS = {".": "decimal point", ",": "decimal comma"}
+DECIMALS: dict[Decimal, str] = {".": "decimal point", ",": "decimal comma"}
+OTHER_SIGN: dict[Decimal, Decimal] = {".": ",", ",": "."}
 UTF_8, CP1252 = "utf-8", "cp1252"
 MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 HEAD = 2 << 20  # bytes at the beginning of a file that are looked at,
 N_PIECES, PIECE = 32, 128 << 10  # and of a longer one so many pieces from all over it
-LINES_OF_HEAD, LINES_OF_PIECE = 1000, 50
+LINES_OF_HEAD = 1000  # that show the separator, and where both decimal signs are always asked about
+FEW_SIGNS = 0.01  # of the numbers with a sign, if they have the other one, are bad rows
 MANY_ZEROS = 0.3  # of the bytes in one half of UTF-16 text
 COPIED = 1 << 20  # bytes at a time
 LONGEST_FIELD = 1 << 24
 SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # what Excel writes before a header, and reads
-NUMBER_WITH = {".": re.compile(r"[-+]?\d*\.\d+"), ",": re.compile(r"[-+]?\d*,\d+")}
+NUMBER_WITH: dict[Decimal, re.Pattern[str]] = {".": re.compile(r"[-+]?\d*\.\d+"), ",": re.compile(r"[-+]?\d*,\d+")}
 # One sign and three digits after it: a fraction, or thousands.
 LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
 
@@ -303,8 +305,8 @@ def _encoding(pieces: Sequence[bytes]) -> str:
     return CP1252
 
 
-def _rows(text: str, separator: str, n: int) -> list[list[str]]:
-    """Return the first rows of text as Python reads them."""
+def _rows(text: str, separator: str, n: int | None = None) -> list[list[str]]:
+    """Return the first rows of text, or all of them, as Python reads them."""
     csv.field_size_limit(LONGEST_FIELD)
     rows: list[list[str]] = []
     try:
@@ -342,16 +344,24 @@ def _separator(body: str, expected: Expected) -> str:
 
 def _decimal(body: str, others: Iterable[str], separator: str, expected: Expected, path: Path) -> Decimal:
     """Return the decimal sign of the numbers of a table; a point, if none of them has any."""
-    rows = _rows(body, separator, LINES_OF_HEAD)
+    rows = _rows(body, separator)
     header = list(expected.names) if expected.names is not None else (rows.pop(0) if rows else [])
-    rows += [row for text in others for row in _rows(text, separator, LINES_OF_PIECE)]
+    n_first = min(len(rows), LINES_OF_HEAD)
+    rows += [row for text in others for row in _rows(text, separator)]
     where = {name: at for at, name in enumerate(header) if name in expected.numbers}
-    values = {name: [row[at].strip() for row in rows if at < len(row)] for name, at in where.items()}
-    with_sign = {
+    values = {
+        name: [row[at].strip() for row in rows if at < len(row) and ("," in row[at] or "." in row[at])]
+        for name, at in where.items()
+    }
+    with_sign: dict[Decimal, list[str]] = {
         sign: [value for each in values.values() for value in each if pattern.fullmatch(value)]
         for sign, pattern in NUMBER_WITH.items()
     }
     points, commas = with_sign["."], with_sign[","]
+    few = min(with_sign.values(), key=len)
+    at_first = {row[at].strip() for row in rows[:n_first] for at in where.values() if at < len(row)}
+    if points and commas and len(few) <= FEW_SIGNS * (len(points) + len(commas)) and at_first.isdisjoint(few):
+        few.clear()
     if points and commas:
         raise InputError(
             f"{path}: numbers are written in two ways: {points[0]!r} and {commas[0]!r}",

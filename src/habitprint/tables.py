@@ -13,7 +13,18 @@ import polars as pl
 
 from habitprint.databases import ENDINGS as DATABASES
 from habitprint.databases import query_file
-from habitprint.dialects import AS_FOUND, UTF_8, Decimal, Dialect, Expected, Format, as_utf8, find_dialect
+from habitprint.dialects import (
+    AS_FOUND,
+    NUMBER_WITH,
+    OTHER_SIGN,
+    UTF_8,
+    Decimal,
+    Dialect,
+    Expected,
+    Format,
+    as_utf8,
+    find_dialect,
+)
 from habitprint.errors import InputError, MissingColumnsError, first_line
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.excel import read_sheet
@@ -131,6 +142,17 @@ def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
     if decimal == ".":
         return text
     return pl.when(~text.str.contains(".", literal=True)).then(text.str.replace(",", ".", literal=True))
+
+
+def has_other_sign(text: pl.Expr, decimal: Decimal) -> pl.Expr:
+    """Say where text is a number, but with the other decimal sign.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"lat": ["39,98", "39.98", "?"]}).select(has_other_sign(pl.col("lat"), "."))["lat"].to_list()
+    [True, False, False]
+    """
+    return text.str.contains(rf"^\s*{NUMBER_WITH[OTHER_SIGN[decimal]].pattern}\s*$")
 
 
 def read_table(

@@ -178,7 +178,26 @@ def test_a_number_with_the_other_sign_is_a_bad_row_wherever_it_comes(tmp_path: P
     lines = [f"Jo;2012-04-09 10:{n % 60:02d};39,98;8,1" for n in range(3000)]
     path = file_of(tmp_path, "user;time;lat;lon", *lines, "Jo;2012-04-09 12:00;39.98;8,1")
     found = hp.check_events(hp.read_events(path, lat="lat", lon="lon"))
-    assert (found.n_used, found.unused) == (3000, {"the position is missing or no number": 1})
+    assert (found.n_used, found.unused) == (3000, {"a number with a decimal point; --decimal .": 1})
+    beyond = file_of(tmp_path, "user,time,lat,lon", *["Jo,2012-04-09,39,8.1"] * 3000, 'Jo,2012-04-09,"39,98",8')
+    found = hp.check_events(hp.read_events(beyond, lat="lat", lon="lon"))
+    assert (found.n_used, found.unused) == (3000, {"a number with a decimal comma; --decimal ,": 1})
+
+
+@pytest.mark.parametrize("n_whole", [2000, 150_000])
+def test_the_decimal_sign_is_seen_wherever_in_the_sample_it_first_comes(tmp_path: Path, n_whole: int) -> None:
+    whole, others = ["Jo;2012-04-09 10:00;39;116"] * n_whole, ["Jo;2012-04-09 10:00;39,98;116,3"] * 2000
+    path = file_of(tmp_path, "user;time;lat;lon", *whole, *others)
+    events = hp.read_events(path, lat="lat", lon="lon")
+    assert events.read_as.words.startswith("semicolon, decimal comma")
+    assert events.count_rows() == {0: n_whole + 2000}
+
+
+def test_two_signs_that_are_both_common_are_asked_about_wherever_they_come(tmp_path: Path) -> None:
+    commas, points = ["Jo;2012-04-09 10:00;39,98;116,3"] * 3000, ["Jo;2012-04-09 10:00;39.98;116.3"] * 100
+    path = file_of(tmp_path, "user;time;lat;lon", *commas, *points)
+    with pytest.raises(hp.InputError, match=r"written in two ways: '39\.98' and '39,98'"):
+        hp.read_events(path, lat="lat", lon="lon")
 
 
 def test_the_encoding_is_seen_wherever_the_first_letter_comes(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from habitprint.dialects import Dialect
+from habitprint.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.errors import InputError, MissingColumnsError
 from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
 from habitprint.events.times import (
@@ -19,12 +19,13 @@ from habitprint.events.times import (
     to_instants,
 )
 from habitprint.inputs import reading as reading_from
-from habitprint.tables import require_columns, to_frame, with_point
+from habitprint.tables import has_other_sign, require_columns, to_frame, with_point
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
 NO_ID = {role: f"the {role} is neither text nor an integer" for role in ("user", "place")}  # columns that say so
 OURS = frozenset({SURPLUS, BLANK, *NO_ID.values()})
+NUMBERS = ("lat", "lon", "seconds")  # what of an event is a number
 LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
 
@@ -135,7 +136,7 @@ def to_events(
         schema = frame.collect_schema()
     wanted = reading.columns
     _require_columns(frame, wanted, source)
-    decimal = "." if reading.dialect is None else reading.dialect.decimal
+    decimal: Decimal = "." if reading.dialect is None else reading.dialect.decimal
     columns = {
         name: _to_id(schema, column) if name in {"user", "place"} else _to_number(schema, column, decimal)
         for name, column in wanted.items()
@@ -147,6 +148,11 @@ def to_events(
     is_text = not (schema[time].is_temporal() or schema[time].is_numeric())
     is_time_missing = (time_text(time) if is_text else pl.col(time)).is_null()
     against = [*before, (is_time_missing, Reason("the time is missing", is_fault=True))]
+    numbers = [column for name, column in wanted.items() if name in NUMBERS and schema[column] == pl.String]
+    if reading.dialect is not None and numbers:
+        other = OTHER_SIGN[reading.dialect.decimal]
+        is_other = pl.any_horizontal(has_other_sign(pl.col(column), decimal) for column in numbers)
+        against.append((is_other, Reason(f"a number with a {DECIMALS[other]}; --decimal {other}", is_fault=True)))
     reason = pl.lit(0, pl.UInt8)
     for number, (condition, _) in reversed(list(enumerate(against, start=1))):
         reason = pl.when(condition).then(pl.lit(number, pl.UInt8)).otherwise(reason)

@@ -29,15 +29,14 @@ from habitprint.dialects import (
 )
 from habitprint.errors import InputError, first_few
 from habitprint.events.events import Events, OnBadRows, Reason
-from habitprint.events.frame import BLANK, NO_ID, SURPLUS, Reading, to_events
+from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, Reading, to_events
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.inputs import content_kind, reading, require_file
 from habitprint.tables import FIRST_BYTES, collect, find_label, open_table, refuse_wide, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
-NUMBERS = ("lat", "lon", "seconds")  # what of an event is a number,
-DEGREES = ("lat", "lon")  # and which of them are never thousands
+DEGREES = ("lat", "lon")  # which numbers are never thousands
 ZONE_FAULT = "unable to parse time zone"  # of polars: a Parquet file whose times have an offset, such as +05:30
 ANY_ZONE = "POLARS_IGNORE_TIMEZONE_PARSE_ERROR"
 EMPTY = Reason("the line is empty", is_fault=False)
