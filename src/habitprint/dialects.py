@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, get_args
+from typing import IO, AnyStr, Literal, get_args
 
 from habitprint.errors import InputError, first_few, require_option
 
@@ -20,6 +20,8 @@ DECIMALS: dict[Decimal, str] = {".": "decimal point", ",": "decimal comma"}
 OTHER_SIGN: dict[Decimal, Decimal] = {".": ",", ",": "."}
 UTF_8, CP1252 = "utf-8", "cp1252"
 MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+BIG_ENDIAN = {"utf-16": codecs.BOM_UTF16_BE, "utf-32": codecs.BOM_UTF32_BE}
+WIDEST = 4  # bytes of a unit of text: pieces begin at a multiple of it
 HEAD = 2 << 20  # bytes at the beginning of a file that are looked at,
 N_PIECES, PIECE = 32, 128 << 10  # and of a longer one so many pieces from all over it
 LINES_OF_HEAD = 1000  # that show the separator, and where both decimal signs are always asked about
@@ -170,8 +172,11 @@ def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None
     """
     expected = expected or Expected()
     pieces = _pieces(path)
-    encoding = asked.encoding or _encoding(pieces)
-    head, *others = (piece.decode(encoding, "replace") for piece in pieces)
+    is_longer = len(pieces[0]) == HEAD
+    encoding = asked.encoding or _encoding(_whole_lines(pieces, b"\n", is_longer=is_longer))
+    # Cut as text: the bytes of a line's end are those of other letters too, where letters have several bytes.
+    texts = [piece.decode(_within(encoding, pieces[0]), "replace") for piece in pieces]
+    head, *others = _whole_lines(texts, "\n", is_longer=is_longer)
     head = head.removeprefix("\ufeff")
     first, _, rest = head.partition("\n")
     told = SEP_LINE.fullmatch(first.rstrip("\r"))
@@ -256,19 +261,46 @@ def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
 
 
 def _pieces(path: Path) -> list[bytes]:
-    """Return the beginning of a file, and of a longer one pieces from all over it, cut at the ends of lines."""
+    """Return the beginning of a file, and of a longer one pieces from all over it, cut anywhere between whole units."""
     with _opened(path) as content:
         pieces = [content.read(HEAD)]
         size = 0 if path.suffix.lower() == ".gz" else path.stat().st_size
         # A compressed file would have to be read to the end for them.
         for number in range(1, N_PIECES + 1) if size > HEAD + N_PIECES * PIECE else ():
-            content.seek(HEAD + (size - HEAD - PIECE) * number // N_PIECES)
+            at = HEAD + (size - HEAD - PIECE) * number // N_PIECES
+            content.seek(at - at % WIDEST)
             pieces.append(content.read(PIECE))
         if HEAD < size <= HEAD + N_PIECES * PIECE:
             pieces.append(content.read())
-    head, *others = pieces
-    whole = head if len(head) < HEAD else head[: head.rfind(b"\n") + 1] or head
-    return [whole, *(piece[piece.find(b"\n") + 1 : piece.rfind(b"\n") + 1] for piece in others)]
+    return pieces
+
+
+def _whole_lines(pieces: Sequence[AnyStr], end: AnyStr, *, is_longer: bool) -> list[AnyStr]:
+    r"""Return pieces without the parts of lines at their edges; the first one begins with a line.
+
+    Examples
+    --------
+    >>> _whole_lines(["user\nJo\nA", "n\nBo\nC"], "\n", is_longer=True)
+    ['user\nJo\n', 'Bo\n']
+    """
+    head = pieces[0]
+    whole = (head[: head.rfind(end) + 1] or head) if is_longer else head
+    return [whole] + [piece[piece.find(end) + 1 : piece.rfind(end) + 1] for piece in pieces[1:]]
+
+
+def _within(encoding: str, head: bytes) -> str:
+    """Return the encoding for any piece of a file: the mark that tells the order of bytes is only at its beginning.
+
+    Examples
+    --------
+    >>> _within("utf-16", codecs.BOM_UTF16_BE), _within("utf-16", codecs.BOM_UTF16_LE), _within("cp1252", b"")
+    ('utf-16-be', 'utf-16-le', 'cp1252')
+    """
+    name = codecs.lookup(encoding).name
+    big = BIG_ENDIAN.get(name)
+    if big is None:
+        return encoding
+    return f"{name}-be" if head.startswith(big) else f"{name}-le"
 
 
 def _encoding(pieces: Sequence[bytes]) -> str:

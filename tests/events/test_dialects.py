@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import habitprint as hp
+from habitprint import dialects
 from habitprint.cli.app import app
-from habitprint.dialects import Dialect, Format, find_dialect
+from habitprint.dialects import Dialect, Expected, Format, find_dialect
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 # What each encoding can write; ids of other letters are not tried in it.
@@ -191,6 +192,35 @@ def test_the_decimal_sign_is_seen_wherever_in_the_sample_it_first_comes(tmp_path
     events = hp.read_events(path, lat="lat", lon="lon")
     assert events.read_as.words.startswith("semicolon, decimal comma")
     assert events.count_rows() == {0: n_whole + 2000}
+
+
+@pytest.mark.parametrize("n_whole", [400, 4000])
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8", "cp1252"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_pieces_of_a_long_file_are_read_in_its_encoding(
+    tmp_path: Path, n_whole: int, encoding: str, mark: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"HEAD": 1 << 12, "PIECE": 1 << 10, "N_PIECES": 12}.items():
+        monkeypatch.setattr(dialects, name, value)
+    # Letters with the bytes of the end of a line in them, and lines of an odd number of letters and an even one.
+    ids = ["Ċa", "\u0a0ab"] if encoding.startswith("utf") else ["é", "ßa"]
+    rows = [f"{ids[n % 2]};2012-04-09 10:00;39{',98' if n > n_whole else ''};116" for n in range(2 * n_whole)]
+    path = tmp_path / "calls.csv"
+    path.write_bytes(
+        ("" if encoding == "cp1252" else mark).encode(encoding)
+        + b"".join(f"{line}\n".encode(encoding) for line in ["user;time;lat;lon", *rows])
+    )
+    is_found = "32" not in encoding and (mark or not encoding.endswith("be"))
+    found = find_dialect(
+        path,
+        Format() if is_found else Format(encoding=encoding),
+        Expected(columns=("user", "time", "lat"), numbers=("lat",), degrees=("lat",)),
+    )
+    assert (found.separator, found.decimal) == (";", ",")
+    asked = None if is_found else encoding
+    events = hp.read_events(path, lat="lat", lon="lon", encoding=asked)
+    assert events.usable.collect()["user"].unique().sort().to_list() == sorted(ids)
+    assert events.count_rows() == {0: 2 * n_whole}
 
 
 def test_two_signs_that_are_both_common_are_asked_about_wherever_they_come(tmp_path: Path) -> None:
