@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -16,8 +17,13 @@ from habitprint.inputs import reading, require_file
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
 ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]+://", re.IGNORECASE)
-PASSWORD = re.compile(r"(?<=://)([^/:@\s]*:)[^/\s]*(?=@)")
-SECRETS = re.compile(r"((?:password|passwd|pwd|token|secret|key)[^=&\s]*=)[^&\s]*", re.IGNORECASE)
+HOST = r"(?:[\w.\-]*|\[[0-9a-fA-F:.]+\])(?::\d+)?"
+# What may be shown of an address, after its user: hosts and a database; anything else may be a part of a secret.
+PUBLIC = re.compile(rf"{HOST}(?:,{HOST})*(?:/[^?#&=;@:\s]*)?")
+PATH = re.compile(r"/[^?#]*")  # of a file, which has no user
+HIDDEN = "…"
+OF_FILES = ("sqlite", "duckdb")
+LONG = 4  # letters: shorter secrets are hidden only where they are whole words, lest every message become dots
 INSTALL = "pip install 'habitprint[sql]'"
 # A file of somebody else's may hold a view that reads other files, or the network; a table needs neither.
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
@@ -57,14 +63,62 @@ def is_address(text: object) -> bool:
 
 
 def without_password(address: str) -> str:
-    """Return an address as it may be shown.
+    """Return an address as it may be shown: scheme, host and database, never who asks, nor what follows ``?``.
+
+    Where it is not clear where a password ends, nothing but the scheme is shown.
 
     Examples
     --------
-    >>> without_password("postgresql://me:secret@host/calls?sslpassword=x")
-    'postgresql://me:…@host/calls?sslpassword=…'
+    >>> without_password("postgresql://me:pa/ss@host/calls?sslpassword=x")
+    'postgresql://host/calls'
+    >>> without_password("mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3Dsecret")
+    'mssql+pyodbc://'
+    >>> without_password("mysql://me:p?ss@host/calls")
+    'mysql://…'
     """
-    return SECRETS.sub(r"\1…", PASSWORD.sub(r"\1…", address))
+    return f"{address.partition('://')[0]}://{_public(address)}"
+
+
+def _public(address: str) -> str:
+    """Return host and database of an address; where it is not clear which they are, the mark of what is hidden."""
+    scheme, _, rest = address.partition("://")
+    if scheme.lower().partition("+")[0] in OF_FILES and (path := PATH.match(rest)):
+        return path[0]
+    user, at, after = rest.rpartition("@")
+    shown = re.split("[?#]", after)[0]
+    is_clear = PUBLIC.fullmatch(shown) and not (at and re.search("[?#]", user))
+    return shown if is_clear else HIDDEN
+
+
+def _secrets(address: str) -> list[str]:
+    """Return what of an address must not be shown, the longest first: all but what is public, and parts of it.
+
+    A driver that takes a part of a password for the host, or for a port, says that part.
+
+    Examples
+    --------
+    >>> _secrets("postgresql://me:pa%2Fss@host/calls?sslmode=require")
+    ['?sslmode=require', 'me:pa%2Fss@', 'me:pa/ss@', 'pa%2Fss', 'require', 'pa/ss', 'me', 'pa', 'ss']
+    """
+    rest, public = address.partition("://")[2], _public(address)
+    user, _, query = rest.rpartition(public) if public and public in rest else (rest, "", "")
+    wholes = [spelled for text in (user, query) for spelled in (text, unquote(text))]
+    parts = [part for whole in wholes for part in re.split("[:/@?#;&]", whole)]
+    parts += [whole.partition(":")[2].removesuffix("@") for whole in wholes]
+    # The name before a value is none: 'password' may be said.
+    values = [part.partition("=")[2] if "=" in part else part for part in parts]
+    return sorted(dict.fromkeys(filter(None, wholes + values)), key=len, reverse=True)
+
+
+def _hidden(text: str, address: str) -> str:
+    """Return what a driver says, without what of an address must not be shown; of a file nothing is hidden."""
+    if not address:
+        return text
+    text = text.replace(address, without_password(address))
+    for secret in _secrets(address):
+        exact = re.escape(secret)
+        text = re.sub(exact if len(secret) >= LONG else rf"(?<!\w){exact}(?!\w)", HIDDEN, text)
+    return text
 
 
 def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
@@ -99,7 +153,7 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     --------
     >>> query_address("postgresql://me@host/calls", None)
     Traceback (most recent call last):
-    habitprint.errors.InputError: postgresql://me@host/calls: which table?
+    habitprint.errors.InputError: postgresql://host/calls: which table?
       why: an address names a database, and a query makes a table of it
       fix: add --sql "select … from …" (sql='…' in Python)
     """
@@ -179,9 +233,11 @@ def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: s
         with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
             return query()
     except InputError as error:
-        secret = PASSWORD.search(address)
-        hidden = error.what if secret is None else error.what.replace(secret[0][len(secret[1]) :], "…")
-        raise InputError(without_password(hidden), why=error.why, fix=error.fix) from None
+        raise InputError(
+            f"cannot read {shown}: {_hidden(error.what.removeprefix(f'cannot read {shown}: '), address)}",
+            why=error.why,
+            fix=error.fix,
+        ) from None
 
 
 def _only(path: Path, tables: list[str]) -> str:
