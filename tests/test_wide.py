@@ -33,6 +33,22 @@ def test_a_wide_table_gives_the_same_histograms_and_says_so(wide: Path) -> None:
     assert read.to_table().rows() == LONG
 
 
+@pytest.mark.parametrize("separator", [";", "\t", ","])
+def test_a_wide_table_has_its_own_decimal_sign(tmp_path: Path, separator: str) -> None:
+    path = tmp_path / "wide.csv"
+    rows = [["user", "gym", "bar", "zoo"], ["a", '"2,5"', "1", ""], ["1.5", '"5,25"', "0", '"3,5"']]
+    path.write_text("".join(separator.join(row) + "\n" for row in rows))
+    with pytest.warns(hp.WideTableWarning):
+        read = hp.read_histograms(path)
+    assert read.to_table().rows() == [("1.5", "gym", 5.25), ("1.5", "zoo", 3.5), ("a", "bar", 1.0), ("a", "gym", 2.5)]
+    path.write_text("user;gym;bar;zoo\na;1,234;1;2\n")
+    with pytest.raises(hp.InputError, match="can be read in two ways"):
+        hp.read_histograms(path)
+    path.write_text("user;place;visits;of\na;1.5;2,5;x\n")
+    with pytest.raises(hp.InputError, match="no column 'count'"):
+        hp.read_histograms(path)
+
+
 @given(st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=5), min_size=1, max_size=5))
 def test_wide_and_long_are_the_same_whatever_they_count(rows: list[list[int]]) -> None:
     width = min(map(len, rows))

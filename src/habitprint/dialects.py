@@ -139,6 +139,8 @@ class Expected:
         Those of the columns that hold numbers.
     degrees
         Those of the numbers that are never thousands.
+    index
+        The only one of the expected columns that a wide table has: then all others hold numbers.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class Expected:
     names: tuple[str, ...] | None = None
     numbers: tuple[str, ...] = ()
     degrees: tuple[str, ...] = ()
+    index: str | None = None
 
 
 def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None = None) -> Dialect:
@@ -380,7 +383,10 @@ def _decimal(body: str, others: Iterable[str], separator: str, expected: Expecte
     header = list(expected.names) if expected.names is not None else (rows.pop(0) if rows else [])
     n_first = min(len(rows), LINES_OF_HEAD)
     rows += [row for text in others for row in _rows(text, separator)]
-    where = {name: at for at, name in enumerate(header) if name in expected.numbers}
+    is_wide = {*header} & {*expected.columns, *expected.numbers} == {expected.index}
+    where = {
+        name: at for at, name in enumerate(header) if (name != expected.index if is_wide else name in expected.numbers)
+    }
     values = {
         name: [row[at].strip() for row in rows if at < len(row) and ("," in row[at] or "." in row[at])]
         for name, at in where.items()

@@ -363,7 +363,9 @@ def read_histograms(
     Histograms(2 users × 1 places, 2 counts above zero)
     """
     asked = Format(separator, decimal, encoding, sheet, sql)
-    table = open_table(path, asked=asked, expected=Expected(columns=(user, place, count), numbers=(count,)))
+    is_usual = (place, count) == COLUMNS[1:]  # only then may a table be a wide one
+    expected = Expected(columns=(user, place, count), numbers=(count,), index=user if is_usual else None)
+    table = open_table(path, asked=asked, expected=expected)
     if not {user, place, count} & set(table.frame.columns) and set(COLUMNS) <= set(table.frame.columns):
         user, place, count = COLUMNS
     try:
