@@ -86,6 +86,19 @@ def test_a_track_is_the_same_however_it_is_written(tmp_path: Path, name: str) ->
 PLT = "Geolife trajectory\n" + 5 * "-\n" + "39.984702,116.318417,0,492,39744.1,2008-10-23,02:53:04\n"
 
 
+def test_only_a_child_of_a_point_gives_its_time(tmp_path: Path) -> None:
+    deeper = (
+        "<extensions><speed><time>1999-01-01T00:00:00Z</time></speed><time>1999-01-01T00:00:00Z</time></extensions>"
+    )
+    text = gpx(WALK).replace("<ele>4</ele>", deeper).replace("</time></trkpt>", f"</time>{deeper}</trkpt>")
+    assert text.count("1999") == 2 + 2 * 4
+    (tmp_path / "Jo.gpx").write_text(text)
+    assert read_tracks(tmp_path / "Jo.gpx").usable.select("time", "lat", "lon").collect().rows() == EXPECTED
+    (tmp_path / "Ann.gpx").write_text(gpx([(47.1, 8.2, None), *WALK]).replace("<ele>4</ele>", deeper))
+    found = hp.check_events(read_tracks(tmp_path / "Ann.gpx", on_bad_rows="skip"))
+    assert found.unused == {"the time is missing": 1}
+
+
 @pytest.mark.parametrize(("ending", "text"), [(".plt", PLT), (".gpx", gpx(WALK)), (".geojson", WRITTEN["a.geojson"])])
 def test_of_a_file_that_is_named_only_that_file_is_read(tmp_path: Path, ending: str, text: str) -> None:
     for user in ("Jo", "Ann"):

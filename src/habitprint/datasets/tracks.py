@@ -203,26 +203,33 @@ class _GpxReader:
     points: list[Point] = field(default_factory=list)
     position: tuple[str | None, str | None] | None = None  # of the point that is being read
     time: str | None = None
+    depth: int = 0  # below that point
     is_time: bool = False
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         local = _local(name)
-        if local == "trkpt":
-            self.position, self.time = (attributes.get("lat"), attributes.get("lon")), None
-        elif local == "time" and self.position is not None:
-            self.is_time, self.time = True, ""
+        if self.position is not None:
+            self.depth += 1
+            # Extensions of a point may have times of their own, deeper in it; and the first time counts.
+            if local == "time" and self.depth == 1 and self.time is None:
+                self.is_time, self.time = True, ""
+        elif local == "trkpt":
+            self.position, self.time, self.depth = (attributes.get("lat"), attributes.get("lon")), None, 0
 
     def text(self, text: str) -> None:
-        if self.is_time:
+        if self.is_time and self.depth == 1:
             self.time = (self.time or "") + text
 
-    def end(self, name: str) -> None:
-        local = _local(name)
-        if local == "time":
-            self.is_time = False
-        elif local == "trkpt" and self.position is not None:
+    def end(self, _name: str) -> None:
+        if self.position is None:
+            return
+        if self.depth == 0:
             self.points.append((self.user, self.time, *self.position))
             self.position = None
+            return
+        if self.depth == 1:
+            self.is_time = False
+        self.depth -= 1
 
 
 def _local(name: str) -> str:
