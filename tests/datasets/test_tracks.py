@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 import habitprint as hp
 from habitprint.cli.app import app
 from habitprint.cli.event_options import to_stay_rule
-from habitprint.datasets import read_tracks
+from habitprint.datasets import geolife_shared_files, read_tracks
 from habitprint.datasets import tracks as tracks_module
 from habitprint.datasets.tracks import find_tracks
 
@@ -206,6 +206,25 @@ def test_what_is_kept_of_a_folder_is_elsewhere_for_its_owner_alone_and_up_to_dat
     assert read_tracks(folder).usable.collect().height == 4
     kept.write_text("broken")
     assert read_tracks(folder).usable.collect().height == 4
+
+
+@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="a folder into which not even the superuser may write")
+@pytest.mark.parametrize(("ending", "text"), [(".plt", PLT), (".gpx", gpx(WALK))])
+@pytest.mark.parametrize("is_there", [True, False])
+def test_where_nothing_can_be_kept_tracks_are_read_each_time(
+    tmp_path: Path, ending: str, text: str, monkeypatch: pytest.MonkeyPatch, *, is_there: bool
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache") if is_there else "/proc/self")
+    if is_there:
+        (tmp_path / "cache").mkdir()
+        (tmp_path / "cache" / "habitprint").symlink_to("/proc/self")
+    (folder := tmp_path / "tracks").mkdir()
+    for n_users, user in enumerate(["Jo", "Ann"], start=1):
+        (folder / f"{user}{ending}").write_text(text)
+        assert read_tracks(folder).usable.collect()["user"].n_unique() == n_users
+    if ending == ".plt":
+        assert geolife_shared_files(folder)["users"].to_list() == [["Ann", "Jo"]]
+        assert geolife_shared_files(folder, cache="/proc/self")["users"].to_list() == [["Ann", "Jo"]]
 
 
 def fixes_of(folder: Path) -> Path:

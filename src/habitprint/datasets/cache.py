@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from habitprint.files import OWNERS_FOLDER
+import polars as pl
+
+from habitprint.errors import InputError
+from habitprint.files import OWNERS_FOLDER, write_whole
 
 
 @dataclass(frozen=True)
@@ -89,3 +92,23 @@ def fingerprint_of(folder: Path, files: Sequence[TrackFile], layout: str) -> str
     """
     listing = "\n".join(f"{file.path.relative_to(folder)} {file.size} {file.changed}" for file in files)
     return hashlib.sha256(f"{layout}\n{listing}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def keep(points: pl.DataFrame, path: Path, metadata: dict[str, str], *, is_private: bool) -> pl.LazyFrame:
+    """Return what was read, from the file in which it is kept from now on; where it cannot be, as it is.
+
+    Examples
+    --------
+    >>> keep(pl.DataFrame({"user": ["Jo"]}), Path("/nowhere/points.parquet"), {}, is_private=True).collect().item()
+    'Jo'
+    """
+    try:
+        write_whole(
+            path,
+            lambda target: points.write_parquet(target, metadata=metadata),
+            overwrite=True,
+            is_private=is_private,
+        )
+    except InputError:  # no permission, or no room: a cache is a help, and no condition
+        return points.lazy()
+    return pl.scan_parquet(path, glob=False)

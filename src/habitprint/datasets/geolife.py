@@ -12,12 +12,11 @@ import numpy as np
 import polars as pl
 
 from habitprint.blocks import run_blocks
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, user_cache
+from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
 from habitprint.events.frame import Reading, to_events
-from habitprint.files import check_target, write_whole
 from habitprint.grids import Box
 from habitprint.progress import Progress, silent
 
@@ -56,6 +55,8 @@ FAULTS = {
     EMPTY_FILE: "the whole file is empty",
 }
 
+Shared = list[tuple[list[str], list[str]]]  # users and files
+
 
 def geolife(
     folder: str | os.PathLike[str],
@@ -67,7 +68,8 @@ def geolife(
     r"""Open the GPS points of GeoLife 1.3 as events with positions; a `Grid` over `BEIJING` makes them places.
 
     The first time, all files are read and kept as one Parquet file of some hundred MB in the user's cache folder; after
-    that only this file is, unless files were added, removed or changed. Times are GMT.
+    that only this file is, unless files were added, removed or changed. Where it cannot be written, all files are read
+    each time. Times are GMT.
 
     What is wrong with the points is counted by reason: positions out of range, points from before April 2007, when
     the recordings began, and exact repeats of a point of the same user. So are lines with other separators, points
@@ -96,7 +98,7 @@ def geolife(
     ...     geolife(folder, cache=folder).usable.collect().select("user", "lat", "lon").rows()
     [('000', 39.984702, 116.318417)]
     """
-    points = pl.scan_parquet(_up_to_date(Path(folder), cache, progress), glob=False)
+    points, _ = _points_and_shared(Path(folder), cache, progress)
     return _to_events(points, f"GeoLife in {os.fspath(folder)}", on_bad_rows)
 
 
@@ -153,36 +155,34 @@ def geolife_shared_files(
     ...     geolife_shared_files(folder, cache=folder)["users"].to_list()
     [['057', '094']]
     """
-    path = _up_to_date(Path(folder), cache, progress)
-    shared = json.loads(pl.read_parquet_metadata(path)[SHARED])
+    _, shared = _points_and_shared(Path(folder), cache, progress)
     return pl.DataFrame(shared, schema={"users": pl.List(pl.String), "files": pl.List(pl.String)}, orient="row")
 
 
-def _up_to_date(folder: Path, cache: str | os.PathLike[str] | None, progress: Progress) -> Path:
-    """Return the path of the cache, made anew if there is none or if the files are no longer what they were."""
+def _points_and_shared(
+    folder: Path, cache: str | os.PathLike[str] | None, progress: Progress
+) -> tuple[pl.LazyFrame, Shared]:
+    """Return what is kept, read anew if there is nothing or if the files are no longer what they were."""
     files = find_plt_files(folder)
+    if cache is not None and not Path(cache).is_dir():
+        raise InputError(
+            f"there is no folder {os.fspath(cache)}",
+            why="the points are read once and then kept there as a Parquet file of some hundred MB",
+            fix="name an existing folder for it: cache='…'",
+        )
     try:
         path = cache_file("geolife", folder) if cache is None else Path(cache) / CACHE
-        is_writable = os.access(path.parent, os.W_OK)
-    except OSError:
-        path, is_writable = user_cache() / CACHE, False
+    except OSError:  # nowhere to keep it: then it is read each time
+        points, shared = _read_all(files, progress)
+        return points.lazy(), shared
     fingerprint = fingerprint_of(folder, files, LAYOUT)
     if path.exists():
-        if _own_metadata(path)[FINGERPRINT] == fingerprint:
-            return path
-    elif not is_writable:
-        raise InputError(
-            f"cannot write into {path.parent}",
-            why="the points are read once and then kept there as a Parquet file of some hundred MB",
-            fix="name an existing folder for it: cache='…' (XDG_CACHE_HOME=… before the command)",
-        )
-    check_target(path, overwrite=True)
+        own = _own_metadata(path)
+        if own[FINGERPRINT] == fingerprint:
+            return pl.scan_parquet(path, glob=False), json.loads(own[SHARED])
     points, shared = _read_all(files, progress)
     metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
-    write_whole(
-        path, lambda target: points.write_parquet(target, metadata=metadata), overwrite=True, is_private=cache is None
-    )
-    return path
+    return keep(points, path, metadata, is_private=cache is None), shared
 
 
 def _own_metadata(path: Path) -> dict[str, str]:
@@ -233,7 +233,7 @@ def find_plt_files(folder: Path) -> list[TrackFile]:
     return sorted(found, key=lambda file: (file.user, file.path.name))
 
 
-def _read_all(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, list[tuple[list[str], list[str]]]]:
+def _read_all(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, Shared]:
     """Return all points in order, and the users and files of each content that stands under several users."""
     users: dict[str, list[TrackFile]] = {}
     for file in files:

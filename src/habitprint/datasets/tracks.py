@@ -10,12 +10,11 @@ from xml.parsers import expat
 
 import polars as pl
 
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of
+from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep
 from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.frame import Reading, to_events
-from habitprint.files import write_whole
 from habitprint.inputs import read_text, reading, require_file
 from habitprint.progress import Progress, silent
 
@@ -100,7 +99,8 @@ def read_tracks(
     """Open a folder of GPX, GeoJSON or PLT files, or one such file, as events with positions.
 
     What was read of a folder is kept as a Parquet file in the user's cache folder (see `user_cache`), which is read
-    from then on, and made anew when files were added, removed or changed.
+    from then on, and made anew when files were added, removed or changed. Where nothing can be kept, files are read
+    each time.
 
     Parameters
     ----------
@@ -172,10 +172,7 @@ def _kept(folder: Path, files: Sequence[TrackFile], names: _Names, progress: Pro
                 return pl.scan_parquet(path, glob=False)
         except (OSError, pl.exceptions.PolarsError):
             pass  # broken: it is made again
-    points = _read_all(files, names, progress)
-    metadata = {FINGERPRINT: fingerprint}
-    write_whole(path, lambda target: points.write_parquet(target, metadata=metadata), overwrite=True, is_private=True)
-    return pl.scan_parquet(path, glob=False)
+    return keep(_read_all(files, names, progress), path, {FINGERPRINT: fingerprint}, is_private=True)
 
 
 def _read_all(files: Sequence[TrackFile], names: _Names, progress: Progress) -> pl.DataFrame:
