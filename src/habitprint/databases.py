@@ -6,13 +6,16 @@ import re
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 import polars as pl
 
 from habitprint.errors import InputError, first_few
 from habitprint.inputs import reading, require_file
+
+if TYPE_CHECKING:
+    import duckdb
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
@@ -31,6 +34,7 @@ LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
+LONGEST_SHOWN = 200  # letters of what is no query
 QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
@@ -111,9 +115,7 @@ def _secrets(address: str) -> list[str]:
 
 
 def _hidden(text: str, address: str) -> str:
-    """Return what a driver says, without what of an address must not be shown; of a file nothing is hidden."""
-    if not address:
-        return text
+    """Return what a driver says, without what of an address must not be shown."""
     text = text.replace(address, without_password(address))
     for secret in _secrets(address):
         exact = re.escape(secret)
@@ -138,6 +140,8 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
     ...     query_file(file).rows()
     [('Jill', 7)]
     """
+    if sql and QUERY.match(sql) is None:
+        raise _no_query(sql)
     with path.open("rb") as content:
         is_sqlite = content.read(len(SQLITE)) == SQLITE
     return _query_sqlite(path, sql) if is_sqlite else _query_duckdb(path, sql)
@@ -165,11 +169,7 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
             fix="add --sql \"select … from …\" (sql='…' in Python)",
         )
     if QUERY.match(sql) is None:
-        raise InputError(
-            f"--sql {sql!r} is no query",
-            why="tables are only read, and a query begins with select or with",
-            fix="write --sql \"select … from …\" (sql='…' in Python)",
-        )
+        raise _no_query(sql)
     scheme = address.partition("://")[0].lower()
     if scheme.partition("+")[0] == "sqlite":
         return _query_sqlite(_sqlite_file(address), sql)
@@ -183,6 +183,15 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
             fix=f"{INSTALL}, and the driver of your database",
         )
     return _queried(shown, sql, lambda: _by_sqlalchemy(address, sql), address)
+
+
+def _no_query(sql: str) -> InputError:
+    shown = sql if len(sql) <= LONGEST_SHOWN else f"{sql[:LONGEST_SHOWN]}…"
+    return InputError(
+        f"--sql {shown!r} is no query",
+        why="tables are only read, and a query is one statement that begins with select or with",
+        fix="write --sql \"select … from …\" (sql='…' in Python)",
+    )
 
 
 def _sqlite_file(address: str) -> Path:
@@ -228,11 +237,13 @@ def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
 
 
 def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: str = "") -> pl.DataFrame:
-    """Return what a query gives; whatever a driver says of it becomes a message, without the password."""
+    """Return what a query gives; whatever a driver says of it becomes a message, of an address without its secrets."""
     try:
         with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
             return query()
     except InputError as error:
+        if not address:
+            raise
         raise InputError(
             f"cannot read {shown}: {_hidden(error.what.removeprefix(f'cannot read {shown}: '), address)}",
             why=error.why,
@@ -318,6 +329,13 @@ def _query_duckdb(path: Path, sql: str | None) -> pl.DataFrame:
         with reading(path, why=why, fix=fix):
             tables = [name for (name,) in connection.execute(TABLES).fetchall()]
         query = sql or _only(path, tables)
-        return _queried(str(path), query, lambda: connection.sql(query).pl())
+        return _queried(str(path), query, lambda: _by_duckdb(connection, query))
     finally:
         connection.close()
+
+
+def _by_duckdb(connection: "duckdb.DuckDBPyConnection", query: str) -> pl.DataFrame:
+    if len(connection.extract_statements(query)) != 1:
+        raise _no_query(query)
+    table: pl.DataFrame = connection.sql(query).pl()
+    return table

@@ -79,6 +79,8 @@ class Format:
         if self.encoding is not None:
             try:
                 b"a".decode(self.encoding, "ignore")
+                if codecs.lookup(self.encoding).name == UTF_8:  # by whatever name: it is read without a copy
+                    object.__setattr__(self, "encoding", UTF_8)
             except (LookupError, ValueError, TypeError) as error:
                 raise InputError(
                     f"there is no encoding {self.encoding!r}",
@@ -342,8 +344,8 @@ def _encoding(pieces: Sequence[bytes]) -> str:
 
 def _rows(text: str, separator: str, n: int | None = None) -> list[list[str]]:
     """Return the first rows of text, or all of them, as Python reads them."""
-    csv.field_size_limit(LONGEST_FIELD)
     rows: list[list[str]] = []
+    before = csv.field_size_limit(LONGEST_FIELD)
     try:
         for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
             if any(row):
@@ -352,6 +354,8 @@ def _rows(text: str, separator: str, n: int | None = None) -> list[list[str]]:
                 break
     except csv.Error:
         pass  # whatever was read until there has to do
+    finally:
+        csv.field_size_limit(before)
     return rows
 
 

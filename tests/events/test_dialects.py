@@ -298,3 +298,21 @@ def test_inspect_says_how_a_file_was_read(tmp_path: Path) -> None:
 def test_what_is_no_encoding_of_text_is_refused(encoding: str) -> None:
     with pytest.raises(hp.InputError, match="there is no encoding"):
         Format(encoding=encoding)
+
+
+@pytest.mark.parametrize("name", ["UTF-8", "utf8", "U8", "utf_8"])
+def test_utf_8_is_read_without_a_copy_by_whatever_name(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file_of(tmp_path, "user,time,place", "José,2012-04-09,x")
+    monkeypatch.setattr("habitprint.events.read.as_utf8", None)
+    events = hp.read_events(path, encoding=name)
+    assert events.usable.collect()["user"].to_list() == ["José"]
+    assert "UTF-8" in events.read_as.words
+
+
+def test_what_is_looked_at_leaves_the_settings_of_others_alone(tmp_path: Path) -> None:
+    before = csv.field_size_limit()
+    path = file_of(tmp_path, "user,time,place", f"Jo,2012-04-09,{'x' * (2 * before)}")
+    assert hp.read_events(path).count_rows() == {0: 1}
+    assert csv.field_size_limit() == before

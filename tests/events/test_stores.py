@@ -1,6 +1,7 @@
 """Sheets and tables of databases give the same events as a text file, and are only read."""
 
 import builtins
+import os
 import re
 import sqlite3
 import sys
@@ -104,6 +105,7 @@ def test_a_query_may_name_the_columns_as_they_are_asked_for(tmp_path: Path) -> N
     "sql",
     [
         *("delete from calls", "drop table calls", "select nothing from calls", "select", "", "x" * 3000),
+        *("set threads=1", "pragma table_info(calls)"),
         *("attach 'other' as other", "vacuum into 'other'", "copy calls to 'other'", "export database 'other'"),
     ],
 )
@@ -116,11 +118,19 @@ def test_a_store_is_only_read_and_a_query_that_fails_says_so(
     try:
         query_file(path, sql)
     except hp.InputError as error:
-        assert "cannot read" in error.what  # noqa: PT017 - an empty query is that for the only table
+        is_query = sql.startswith("select")
+        assert ("cannot read" if is_query else "is no query") in error.what  # noqa: PT017 - an empty query is that for the only table
     else:
         assert sql == ""
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_several_statements_are_no_query(tmp_path: Path) -> None:
+    with pytest.raises(hp.InputError, match="is no query"):
+        query_file(with_duckdb(tmp_path / "calls.duckdb", "calls"), "select 1; set threads=1")
+    with pytest.raises(hp.InputError, match="one statement at a time"):
+        query_file(with_sqlite(tmp_path / "calls.sqlite", "calls"), "select 1; delete from calls")
 
 
 def test_a_view_of_a_database_reads_no_other_file(tmp_path: Path) -> None:
@@ -340,8 +350,13 @@ def test_times_of_parquet_with_an_offset_are_moments(tmp_path: Path) -> None:
 
     times = pa.array([datetime(2012, 4, 9, 4, 30)], pa.timestamp("us", tz="+05:30"))  # noqa: DTZ001 - in UTC, as stored
     parquet.write_table(pa.table({"user": ["Jo"], "time": times, "place": ["x"]}), tmp_path / "calls.parquet")
-    found = hp.read_events(tmp_path / "calls.parquet").usable.collect()["time"].item()
-    assert found == datetime.fromisoformat("2012-04-09T10:00:00+05:30")
+    before = dict(os.environ)
+    events = hp.read_events(tmp_path / "calls.parquet")
+    assert dict(os.environ) == before
+    for _ in range(2):
+        found = events.usable.collect()["time"].item()
+        assert found == datetime.fromisoformat("2012-04-09T10:00:00+05:30")
+    assert dict(os.environ) == before
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -399,9 +400,31 @@ def _open_parquet(files: list[Path], asked: Asked) -> Opened:
         if ZONE_FAULT not in str(error.__cause__):
             raise
     # Polars knows no zone that is an offset. The moments are stored in UTC, whatever the zone is called, and UTC is all
-    # that is made of them here.
+    # that is made of them here; in a copy, because the whole process would have to be told for as long as it is read.
+    with tempfile.TemporaryFile() as copy:
+        with _any_zone():
+            frame = _scan_parquet(files).frame
+            kinds = frame.collect_schema()
+            zoned = {name: kind for name, kind in kinds.items() if isinstance(kind, pl.Datetime) and kind.time_zone}
+            in_utc = (pl.col(name).cast(pl.Datetime(kind.time_unit, "UTC")) for name, kind in zoned.items())
+            frame.with_columns(in_utc).sink_parquet(copy)
+        copy.seek(0)
+        # The frame keeps the copy open by itself.
+        return Opened(pl.scan_parquet(copy))
+
+
+@contextmanager
+def _any_zone() -> Iterator[None]:
+    """Let polars pass over the names of zones."""
+    before = os.environ.get(ANY_ZONE)
     os.environ[ANY_ZONE] = "1"
-    return _scan_parquet(files)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[ANY_ZONE]
+        else:
+            os.environ[ANY_ZONE] = before
 
 
 def _scan_parquet(files: list[Path]) -> Opened:
