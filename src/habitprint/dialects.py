@@ -6,7 +6,7 @@ import gzip
 import io
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, AnyStr, Literal, get_args
@@ -381,8 +381,10 @@ def _separator(body: str, expected: Expected) -> str:
     return max(SEPARATORS, key=merit)
 
 
-def _decimal(body: str, others: Iterable[str], separator: str, expected: Expected, path: Path) -> Decimal:
+def _decimal(body: str, others: Sequence[str], separator: str, expected: Expected, path: Path) -> Decimal:
     """Return the decimal sign of the numbers of a table; a point, if none of them has any."""
+    if separator == "," and not any('"' in text for text in (body, *others)):
+        return "."  # no field can have a comma in it: the usual case, and known without looking at rows
     rows = _rows(body, separator)
     header = list(expected.names) if expected.names is not None else (rows.pop(0) if rows else [])
     n_first = min(len(rows), LINES_OF_HEAD)
