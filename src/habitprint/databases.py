@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.inputs import reading, require_file
+from habitprint.inputs import distinct_names, reading, require_file
 
 if TYPE_CHECKING:
     import duckdb
@@ -288,19 +288,8 @@ def _rows_of(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     names = [name for name, *_ in cursor.description or ()]
     columns = zip(*rows, strict=True) if (rows := cursor.fetchall()) else [()] * len(names)
     return pl.DataFrame(
-        [_to_series(name, list(values)) for name, values in zip(_distinct(names), columns, strict=True)]
+        [_to_series(name, list(values)) for name, values in zip(distinct_names(names), columns, strict=True)]
     )
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Return the names, with those that come again marked as in a CSV file."""
-    seen: dict[str, int] = {}
-    distinct = []
-    for name in names:
-        n = seen.get(name, 0)
-        distinct.append(name if n == 0 else f"{name}_duplicated_{n - 1}")
-        seen[name] = n + 1
-    return distinct
 
 
 def _to_series(name: str, values: list[object]) -> pl.Series:
@@ -337,5 +326,7 @@ def _query_duckdb(path: Path, sql: str | None) -> pl.DataFrame:
 def _by_duckdb(connection: "duckdb.DuckDBPyConnection", query: str) -> pl.DataFrame:
     if len(connection.extract_statements(query)) != 1:
         raise _no_query(query)
-    table: pl.DataFrame = connection.sql(query).pl()
+    relation = connection.sql(query)
+    table: pl.DataFrame = relation.pl()
+    table.columns = distinct_names(relation.columns)  # DuckDB calls the second of two columns `count` `count_1`
     return table

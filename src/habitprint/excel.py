@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError, first_few
+from habitprint.inputs import distinct_names
 
 ENDINGS = (".xlsx", ".xls", ".ods")
 INSTALL = "pip install 'habitprint[excel]'; or save the sheet as CSV"
@@ -46,6 +47,11 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
     frame: pl.DataFrame = found.to_polars()
     if frame.width == 0:
         raise InputError(f"{path}: the sheet is empty", why="a table has a header at least", fix="give another sheet")
+    header = workbook.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
+    if header.height and header.width == frame.width:
+        written = [str(name) for name in header.row(0)]
+        if len(set(written)) < len(written):  # else unnamed columns keep the names that fastexcel gives them
+            frame.columns = distinct_names(written)
     # A row without a value is what is left of a format, or of something deleted.
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     return frame.with_columns(_whole_where_all_are(frame[name]) for name in frame.columns)

@@ -5,7 +5,8 @@ import re
 import stat
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,3 +244,19 @@ class _Quiet:
 
 
 _quiet = _Quiet()
+
+
+def distinct_names(names: Sequence[str]) -> list[str]:
+    """Return names of columns, with those that come again marked as polars marks them in a CSV file.
+
+    Examples
+    --------
+    >>> distinct_names(["user", "count", "count"])
+    ['user', 'count', 'count_duplicated_0']
+    """
+    seen: Counter[str] = Counter()
+    distinct = []
+    for name in names:
+        distinct.append(name if name not in seen else f"{name}_duplicated_{seen[name] - 1}")
+        seen[name] += 1
+    return distinct

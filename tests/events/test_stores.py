@@ -15,6 +15,7 @@ import duckdb
 import polars as pl
 import pytest
 import sqlalchemy
+import xlsxwriter
 from adbc_driver_sqlite import dbapi as adbc_sqlite
 from typer.testing import CliRunner, Result
 
@@ -372,3 +373,17 @@ def test_a_file_with_the_ending_of_another_format_is_called_what_it_is(tmp_path:
         with pytest.raises(hp.InputError, match=words) as caught:
             read(tmp_path / name)
         assert ".parquet" in caught.value.fix
+
+
+def test_of_two_columns_of_one_name_none_is_taken(tmp_path: Path) -> None:
+    book = xlsxwriter.Workbook(tmp_path / "counts.xlsx")
+    sheet = book.add_worksheet()
+    sheet.write_row(0, 0, ["user", "place", "count", "count"])
+    sheet.write_row(1, 0, ["Jill", "library", 1, 2])
+    book.close()
+    with duckdb.connect(tmp_path / "counts.duckdb") as connection:
+        connection.execute("create table t as select 'Jill' as \"user\", 'library' as place, 1 as count, 2 as n")
+    with pytest.raises(hp.InputError, match="several columns 'count'"):
+        hp.read_histograms(tmp_path / "counts.xlsx")
+    twice = query_file(tmp_path / "counts.duckdb", 'select "user", place, count, n as count from t')
+    assert twice.columns == ["user", "place", "count", "count_duplicated_0"]
