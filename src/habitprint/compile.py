@@ -11,6 +11,7 @@ from habitprint.evaluation import evaluate
 from habitprint.markov import kernel as chain_kernel
 from habitprint.matching import match
 from habitprint.matching.probability import pair_scores
+from habitprint.matching.impostors import count_impostors
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
@@ -69,7 +70,7 @@ def compile_kernels() -> float:
 
 
 def compile_others() -> float:
-    """Do the same for margins, learned weights, micro-aggregation and Markov chains, which not everybody needs.
+    """Do the same for margins, impostors, learned weights, micro-aggregation and Markov chains, which not everybody needs.
 
     Examples
     --------
@@ -80,6 +81,7 @@ def compile_others() -> float:
     start = time.perf_counter()
     released, known = illustration()
     pair_scores(match(released, known), released, known)
+    count_impostors(released, known, truth={"?1": "Jill", "?2": "John"})
     fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
     for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method, second_phase=method == "mdav")
