@@ -10,8 +10,8 @@ from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.markov import kernel as chain_kernel
 from habitprint.matching import match
-from habitprint.matching.probability import pair_scores
 from habitprint.matching.impostors import count_impostors
+from habitprint.matching.probability import pair_scores
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
@@ -70,7 +70,7 @@ def compile_kernels() -> float:
 
 
 def compile_others() -> float:
-    """Do the same for margins, impostors, learned weights, micro-aggregation and Markov chains, which not everybody needs.
+    """Do the same for margins, impostors, learned weights, groups and Markov chains, which not everybody needs.
 
     Examples
     --------
