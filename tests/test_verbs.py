@@ -30,7 +30,18 @@ def as_duckdb(frame: pl.DataFrame) -> Any:
     return duckdb.connect().from_arrow(columns)
 
 
+class LikeSpark:
+    """A frame that hands its rows over as those of Spark do: as a table of pyarrow, when it is asked to."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._frame = frame
+
+    def toArrow(self) -> pa.Table:  # noqa: N802 - Spark's name
+        return pa.table(self._frame.to_dict(as_series=False))
+
+
 FRAMES["duckdb"] = as_duckdb
+FRAMES["like Spark"] = LikeSpark
 
 
 def visits(names: tuple[str, str, str] = ("user", "time", "place")) -> pl.DataFrame:

@@ -12,6 +12,7 @@ from habitprint.errors import GuessedColumnsWarning, InputError, MissingColumnsE
 from habitprint.events import Events, events_from_frame, read_events
 from habitprint.events.events import require_events
 from habitprint.histograms import Histograms, read_histograms
+from habitprint.tables import speaks_arrow
 
 AnyTable = Any  # the name of a file, or a frame that speaks Arrow, or a mapping of columns
 Found = TypeVar("Found")
@@ -109,11 +110,7 @@ def is_table(source: object) -> bool:
     >>> is_table(pl.DataFrame({"user": [1]})), is_table("calls.csv"), is_table(7)
     (True, True, False)
     """
-    return (
-        is_path(source)
-        or isinstance(source, (pl.DataFrame, pl.LazyFrame, Mapping))
-        or hasattr(source, "__arrow_c_stream__")
-    )
+    return is_path(source) or isinstance(source, (pl.DataFrame, pl.LazyFrame, Mapping)) or speaks_arrow(source)
 
 
 def _guessing(read: Callable[..., Found], source: object, reader: str) -> Found:

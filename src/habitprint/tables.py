@@ -338,9 +338,10 @@ def known_ending(path: Path, verb: str) -> str:
 
 
 def to_frame(table: Any) -> pl.DataFrame:
-    """Return any table as a polars frame: polars, pandas, pyarrow, DuckDB, …, or a mapping of columns.
+    """Return any table as a polars frame: polars, pandas, pyarrow, DuckDB, Spark, …, or a mapping of columns.
 
-    Anything that speaks Arrow (has ``__arrow_c_stream__``) is taken without a copy where possible.
+    Anything that speaks Arrow (has ``__arrow_c_stream__``) is taken without a copy where possible. Spark's rows are
+    brought here from where they are (``toArrow``).
 
     Examples
     --------
@@ -349,11 +350,13 @@ def to_frame(table: Any) -> pl.DataFrame:
     """
     if isinstance(table, pl.DataFrame):
         return table
-    if isinstance(table, (Mapping, pl.LazyFrame)) or hasattr(table, "__arrow_c_stream__"):
+    if isinstance(table, (Mapping, pl.LazyFrame)) or speaks_arrow(table):
         try:
             if isinstance(table, pl.LazyFrame):
                 return table.collect()
-            return pl.DataFrame({k: _as_floats(v) for k, v in table.items()} if isinstance(table, Mapping) else table)
+            if isinstance(table, Mapping):
+                return pl.DataFrame({k: _as_floats(v) for k, v in table.items()})
+            return pl.DataFrame(table.toArrow() if hasattr(table, "toArrow") else table)
         except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError) as error:
             raise InputError(
                 f"this {type(table).__name__} cannot be read as a table: {first_line(error)}",
@@ -365,6 +368,17 @@ def to_frame(table: Any) -> pl.DataFrame:
         why="habitprint reads frames that speak Arrow (polars, pandas, pyarrow, DuckDB, …) and mappings of columns",
         fix="convert it to one of these; for a file use habitprint.read_histograms(path)",
     )
+
+
+def speaks_arrow(table: object) -> bool:
+    """Return whether a frame of any library can hand its columns over: by Arrow's interface, or as Spark does.
+
+    Examples
+    --------
+    >>> speaks_arrow(pl.DataFrame()), speaks_arrow([1, 2])
+    (True, False)
+    """
+    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "toArrow")
 
 
 def _as_floats(column: object) -> object:
