@@ -69,7 +69,7 @@ def is_address(text: object) -> bool:
 def without_password(address: str) -> str:
     """Return an address as it may be shown: scheme, host and database, never who asks, nor what follows ``?``.
 
-    Where it is not clear where a password ends, nothing but the scheme is shown.
+    Where it is not clear where a password ends, nothing but the scheme is shown. The name of a file is none, and stays.
 
     Examples
     --------
@@ -79,8 +79,10 @@ def without_password(address: str) -> str:
     'mssql+pyodbc://'
     >>> without_password("mysql://me:p?ss@host/calls")
     'mysql://…'
+    >>> without_password("my calls.parquet")
+    'my calls.parquet'
     """
-    return f"{address.partition('://')[0]}://{_public(address)}"
+    return f"{address.partition('://')[0]}://{_public(address)}" if is_address(address) else address
 
 
 def _public(address: str) -> str:
