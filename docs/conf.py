@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+import shutil
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,6 @@ html_theme = "furo"  # brings its own styles: no font and no script from elsewhe
 html_title = f"habitprint {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_extra_path = ["../gallery"] if (HERE.parent / "gallery").is_dir() else []
 html_show_sphinx = False
 html_copy_source = False
 
@@ -126,6 +126,16 @@ def write_pages(_: Sphinx) -> None:
         write_notebook(notebook, HERE / "notebooks" / f"{notebook.stem}.md")
 
 
+def add_gallery(app: Sphinx, error: Exception | None) -> None:
+    """Put the pages of the gallery's reports beside the others, and nothing that is for internal use only."""
+    del error
+    for page in ("report.html", "record.html"):
+        for made in (HERE.parent / "gallery").glob(f"*/{page}"):
+            (folder := Path(app.outdir) / made.parent.name).mkdir(exist_ok=True)
+            shutil.copyfile(made, folder / page)
+
+
 def setup(app: Sphinx) -> None:
-    """Connect what is done before a build."""
+    """Connect what is done before and after a build."""
+    app.connect("build-finished", add_gallery)
     app.connect("builder-inited", write_pages)
