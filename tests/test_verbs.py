@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -25,7 +26,6 @@ FRAMES: dict[str, Frame] = {
 
 
 def as_duckdb(frame: pl.DataFrame) -> Any:
-    duckdb = pytest.importorskip("duckdb")
     columns = pa.table(frame.to_dict(as_series=False))
     return duckdb.connect().from_arrow(columns)
 
