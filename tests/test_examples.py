@@ -60,7 +60,7 @@ def test_every_notebook_shows_a_picture_and_a_table(path: Path) -> None:
 def test_a_notebook_shows_what_it_holds(name: str) -> None:
     for module in ("nbclient", "ipykernel"):
         if importlib.util.find_spec(module) is None:
-            pytest.skip(f"{module} is not installed")
+            pytest.skip(f"{module} is not installed: it runs notebooks (dependency group test)")
     command = [sys.executable, str(ROOT / "scripts" / "notebooks.py"), "--check", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stderr
@@ -69,7 +69,7 @@ def test_a_notebook_shows_what_it_holds(name: str) -> None:
 @pytest.mark.slow
 def test_whoever_checks_types_strictly_can_write_the_same(tmp_path: Path) -> None:
     if importlib.util.find_spec("mypy") is None:
-        pytest.skip("mypy is not installed")
+        pytest.skip("mypy is not installed (dependency group lint)")
     for path in NOTEBOOKS:
         (tmp_path / f"{path.stem}.py").write_text(code(path), encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", os.devnull, *map(str, tmp_path.glob("*.py"))]

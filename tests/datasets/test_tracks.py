@@ -208,7 +208,9 @@ def test_what_is_kept_of_a_folder_is_elsewhere_for_its_owner_alone_and_up_to_dat
     assert read_tracks(folder).usable.collect().height == 4
 
 
-@pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="only /proc is a folder into which not even the superuser may write")
+@pytest.mark.skipif(
+    not Path("/proc/self").is_dir(), reason="only /proc is a folder into which not even the superuser may write"
+)
 @pytest.mark.parametrize(("ending", "text"), [(".plt", PLT), (".gpx", gpx(WALK))])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_where_nothing_can_be_kept_tracks_are_read_each_time(
