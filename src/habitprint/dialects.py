@@ -116,8 +116,9 @@ class Dialect:
 
     @property
     def words(self) -> str:
-        """Return it in words."""
-        return f"{SEPARATORS[self.separator]}, {DECIMALS[self.decimal]}, {self.encoding_name}"
+        """Return it in words; a point, which is also what is taken where no number was looked at, is not mentioned."""
+        decimal = () if self.decimal == "." else (DECIMALS[self.decimal],)
+        return ", ".join((SEPARATORS[self.separator], *decimal, self.encoding_name))
 
     @property
     def encoding_name(self) -> str:
@@ -201,7 +202,7 @@ def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
     --------
     >>> require_alike([Dialect(";"), Dialect(",")], [Path("a.csv"), Path("b.csv")])
     Traceback (most recent call last):
-    habitprint.errors.InputError: the files are not written alike: a.csv (semicolon, decimal point, UTF-8), but ...
+    habitprint.errors.InputError: the files are not written alike: a.csv (semicolon, UTF-8), but ...
       why: the columns of all are read in the same way
       fix: read them apart, or say how all are written: --separator, --decimal (separator=…, decimal=… in Python)
     """
