@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.auditing.attacks import attack, expecting_little
+from habitprint.auditing.attacks import attack
 from habitprint.auditing.curves import users_curve
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.forecasting import MOST_SIZES
@@ -80,8 +80,7 @@ def measure(source: str, out: Path, weights: tuple[str, ...]) -> None:
             # Labels are drawn in the same order for any number of groups: group g of 2k is a part of group g % k of k.
             parts = tables.groups(2**level, seed=0) if level else [tables]
             for number, part in enumerate(parts):
-                with expecting_little():
-                    joint = attack(part, hp.WEIGHTS[weight]).rate
+                joint = attack(part, hp.WEIGHTS[weight]).rate
                 impostors = count_impostors(part.released, part.known, weight)
                 each = (impostors.n_closer, impostors.n_tied) if level <= SMALLEST else ((), ())
                 found = joint.n, joint.n_correct, joint.squares, impostors.count(1)[0], impostors.n_others

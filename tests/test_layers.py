@@ -14,7 +14,7 @@ SOURCE = Path(hp.__file__).parent
 LAYERS = """
     words showing
     errors progress arrays compiled versions
-    files inputs limits rates ids blocks
+    files inputs limits rates ids blocks side_by_side
     dialects excel databases
     tables _starting
     counts

@@ -123,7 +123,18 @@ class PlaceMapping:
         ['Abidjan']
         """
         require_option("unknown", unknown, get_args(Unknown))
-        return self._move(to, unknown) if isinstance(to, Events) else self._add_up(to, unknown)
+        if isinstance(to, Events):
+            return self._move(to, unknown)
+        lost = self.find_unknown(to)
+        added = self.add_up(to, unknown)
+        if lost.height:
+            warnings.warn(
+                f"{lost.height:,} places with counts of {lost['count'].sum():,} in all are not in the mapping and were "
+                f"left out, and so were {to.n_users - added.n_users:,} users who were nowhere else",
+                UnknownPlaceWarning,
+                stacklevel=2,
+            )
+        return added
 
     def then(self, other: "PlaceMapping") -> "PlaceMapping":
         """Return the mapping that does this one first and the other one after it.
@@ -171,7 +182,15 @@ class PlaceMapping:
         columns = [pl.col("to").alias("place") if name == "place" else pl.col(name) for name in schema.names()]
         return replace(moved, frame=moved.frame.select(columns))
 
-    def _add_up(self, histograms: Histograms, unknown: Unknown) -> Histograms:
+    def add_up(self, histograms: Histograms, unknown: Unknown) -> Histograms:
+        """Return histograms at the places where the mapping sends them, without a word about what is left out.
+
+        Examples
+        --------
+        >>> habits = Histograms.from_strings({"Jill": ["dorm", "moon"]})
+        >>> PlaceMapping.from_table({"dorm": "campus"}).add_up(habits, "leave-out").to_table().rows()
+        [('Jill', 'campus', 1)]
+        """
         lost = self.find_unknown(histograms)
         table = histograms.to_table()
         found = positions(table["place"], self.table["place"])
@@ -185,15 +204,7 @@ class PlaceMapping:
             )
         added = Histograms.from_table(kept, duplicates="sum")
         # In the order in which the users came, for it is not for a mapping to change it.
-        users = histograms.users.filter(positions(histograms.users, added.users) >= 0)
-        if lost.height:
-            warnings.warn(
-                f"{lost.height:,} places with counts of {lost['count'].sum():,} in all are not in the mapping and were "
-                f"left out, and so were {histograms.n_users - users.len():,} users who were nowhere else",
-                UnknownPlaceWarning,
-                stacklevel=3,
-            )
-        return added.select(users=users)
+        return added.select(users=histograms.users.filter(positions(histograms.users, added.users) >= 0))
 
 
 def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to: str = "to") -> PlaceMapping:

@@ -6,10 +6,9 @@ counts are released. The auditor, who has the truth, goes further: he learns a w
 attacks the other half with it. The maximum counts.
 """
 
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,16 +17,17 @@ from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats
 from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
-from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms
-from habitprint.matching import Matching, Method, match
+from habitprint.matching import Matching, Method
+from habitprint.matching.match import Asked, find_matching
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
+from habitprint.side_by_side import side_by_side
 from habitprint.truth import common_users
-from habitprint.weighing import WEIGHTS, Weight, WeightName
+from habitprint.weighing import WEIGHTS, Weight, WeightName, find_weight
 from habitprint.weighing.learned import fit_on_other_half
 
 PROPOSED: WeightName = "jensen-shannon"  # the paper's weight
@@ -151,6 +151,16 @@ class Way:
     method: Method
     direction: Direction = "released-to-known"
 
+    @classmethod
+    def of(cls, attempt: Attempt) -> "Way":
+        """Return the way in which an attack was made."""
+        matching = attempt.matching
+        return cls(matching.weight, matching.method, matching.direction)
+
+    def attack(self, tables: TwoTables, seed: int, progress: Progress = silent) -> Attempt:
+        """Attack in this way."""
+        return attack(tables, self.weight, self.method, self.direction, seed=seed, progress=progress)
+
 
 @dataclass(frozen=True, eq=False)
 class Attacked:
@@ -203,24 +213,6 @@ class Attacked:
         return max((attempt.rate_among(is_asked) for attempt in self.attempts), key=lambda rate: rate.high)
 
 
-@contextmanager
-def expecting_little() -> Iterator[None]:
-    """Keep quiet about tables that share no place or no person: a fact of a good protection, which rates tell too.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> one, other = hp.Histograms.from_strings({1: "a"}), hp.Histograms.from_strings({1: "b"})
-    >>> with expecting_little():
-    ...     hp.match(one, other).n_guesses
-    1
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoSharedPlaceWarning)
-        warnings.simplefilter("ignore", NoCommonUserWarning)
-        yield
-
-
 def strongest_of(attacks: Iterable[Attack]) -> Attack:
     """Return the attack with the highest upper end; of equal ones the first.
 
@@ -269,17 +261,10 @@ def attack(
     (40, 0.025)
     """
     released, known = tables.matched
-    with expecting_little():
-        matching = match(
-            released,
-            known,
-            weight=weight,
-            method=method,
-            direction=direction,
-            epsilon=EPSILON if method == "approximate" else None,
-            seed=seed,
-            progress=progress,
-        )
+    epsilon = EPSILON if method == "approximate" else None
+    asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
+    # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
+    matching = find_matching(released, known, asked, progress)
     found = common_users(tables.truth, released.users, known.users)
     # Who is gone from the adversary's side counts, and is not found.
     of_row = np.zeros(released.n_users)
@@ -322,7 +307,7 @@ def attack_first(
     """
     view, attempts = tables.fullest_copy, []
     for way in ways:
-        attempts.append(attack(view, way.weight, way.method, way.direction, seed=seed, progress=progress))
+        attempts.append(way.attack(view, seed, progress))
         if limit is not None and attempts[-1].rate.high > limit:
             break
     return Attacked(tables, tuple(attempts), tuple(dict.fromkeys(way.weight for way in ways)), in_every_way=False)
@@ -370,33 +355,37 @@ def attack_in_every_way(
     """
     together = weights if joint is None else joint
     n_ways = len(together) + 2
-    before = {_way_of(attempt): attempt for attempt in made}
-
-    def make(tables: TwoTables, way: Way, progress: Progress) -> Attempt:
-        found = before.pop((tables, way), None)
-        return found or attack(tables, way.weight, way.method, way.direction, seed=seed, progress=progress)
-
-    inner = nested(progress, STAGE, 0, n_ways, "one by one")
-    attempts = [make(view, way, inner) for view in tables.views for way in _one_by_one(weights)]
-    best_alone = max(attempts, key=lambda attempt: attempt.rate.high)
+    before = {(attempt.tables, Way.of(attempt)): attempt for attempt in made}
     method: Method = "joint" if exact else "approximate"
-    for done, weight in enumerate(together, 1):
-        best = max(
-            (attempt for attempt in attempts if attempt.matching.weight == weight),
-            key=lambda attempt: attempt.rate.high,
-        )
-        inner = nested(progress, STAGE, done, n_ways, f"all at once, {weight.name}")
-        attempts.append(make(best.tables, Way(weight, method), inner))
+
+    def make(wanted: Sequence[tuple[TwoTables, Way]], progress: Progress) -> list[Attempt]:
+        new = [(view, way) for view, way in wanted if (view, way) not in before]
+        found = dict(zip(new, _attack_each(new, seed, progress), strict=True))
+        return [before.pop(each) if each in before else found[each] for each in wanted]
+
+    views, alone = tables.views, _one_by_one(weights)
+    attempts = make([(view, way) for view in views for way in alone], nested(progress, STAGE, 0, n_ways, "one by one"))
+    best_alone = max(attempts, key=_high)
+    best = [max((each for each in attempts if each.matching.weight == weight), key=_high) for weight in together]
+    at_once = [(each.tables, Way(weight, method)) for each, weight in zip(best, together, strict=True)]
+    attempts += make(at_once, nested(progress, STAGE, 1, n_ways, "all at once"))
     attempts += before.values()  # all at once, but not where it was strongest one by one
     strongest = Attacked(tables, tuple(attempts), tuple(weights)).strongest_joint
-    attempts += _with_totals(tables.views, strongest, best_alone, method, seed, progress)
+    attempts += _with_totals(views, strongest, best_alone, method, seed, progress)
     attempts += _with_truth(best_alone.tables, seed, nested(progress, STAGE, n_ways - 1, n_ways, ON_TRUTH))
     return Attacked(tables, tuple(attempts), tuple(weights))
 
 
-def _way_of(attempt: Attempt) -> tuple[TwoTables, Way]:
-    matching = attempt.matching
-    return attempt.tables, Way(matching.weight, matching.method, matching.direction)
+def _attack_each(wanted: Sequence[tuple[TwoTables, Way]], seed: int, progress: Progress) -> list[Attempt]:
+    """Make several attacks at the same time."""
+    for tables, _ in wanted:
+        tables.prepare()
+    jobs = [partial(way.attack, tables, seed) for tables, way in wanted]
+    return side_by_side(jobs, progress)
+
+
+def _high(attempt: Attempt) -> float:
+    return attempt.rate.high
 
 
 def _one_by_one(weights: Sequence[Weight]) -> list[Way]:
@@ -416,14 +405,12 @@ def _with_totals(
     if not told:
         return []
 
-    def make(tables: TwoTables, way: Way) -> Attempt:
-        return attack(tables, way.weight, way.method, way.direction, seed=seed, progress=progress)
-
     weights = tuple(dict.fromkeys(each.matching.weight for each in (joint, alone)))
-    attempts = [make(both, way) for both in told.values() for way in _one_by_one(weights)]
-    best = max(attempts, key=lambda attempt: attempt.rate.high)
+    ways = [(both, way) for both in told.values() for way in _one_by_one(weights)]
+    attempts = _attack_each(ways, seed, progress)
+    best = max(attempts, key=_high)
     together = dict.fromkeys([(told[joint.tables], joint.matching.weight), (best.tables, best.matching.weight)])
-    attempts += [make(both, Way(weight, method)) for both, weight in together]
+    attempts += _attack_each([(both, Way(weight, method)) for both, weight in together], seed, progress)
     return [replace(each, fact=replace(each.fact, uses_totals=True, seen=each.fact.seen or None)) for each in attempts]
 
 
@@ -460,9 +447,10 @@ def _with_truth(tables: TwoTables, seed: int, progress: Progress) -> list[Attemp
         ("one-by-one", "released-to-known"),
         ("one-by-one", "known-to-released"),
     ]
+    wanted = [(tables, Way(weight, *way)) for way in ways for weight in weights]
+    made = _attack_each(wanted, seed, progress)
     found = []
-    for method, direction in ways:
-        first, second = (attack(tables, weight, method, direction, seed=seed, progress=progress) for weight in weights)
+    for first, second in zip(made[::2], made[1::2], strict=True):
         chances = np.where(is_mine, first.chances, second.chances)
         rate = Rate.of_chances(chances, first.rate.n, first.rate.by_chance, first.rate.method)
         fact = replace(first.fact, rate=rate, gap=None, is_cross_fitted=True)

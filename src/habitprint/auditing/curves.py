@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from habitprint.matching import Method
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import LEVEL, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
+from habitprint.side_by_side import side_by_side
 from habitprint.words import headed, percent
 
 STAGE = "what the risk depends on"
@@ -198,7 +200,8 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     points = [Point(float(n), f"{n:,} people", whole.rate, n, is_as_released=True)]
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
-        rates = [attack_again(whole, part, inner).rate for part in tables.groups(number, whole.matching.seed)]
+        parts = tables.groups(number, whole.matching.seed)
+        rates = side_by_side([partial(rate_again, whole, part) for part in parts], inner)
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     how = (
         "The people were cut at random into groups, and each group was attacked as if there were no others."
@@ -232,6 +235,19 @@ def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: 
     'all at once, l1'
     """
     return attack(tables, whole.matching.weight, method, seed=whole.matching.seed, progress=progress)
+
+
+def rate_again(whole: Attempt, tables: TwoTables, progress: Progress) -> Rate:
+    """Return what the same attack on other tables identifies, and forget the rest.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> rate_again(attack(tables, "l1"), tables.groups(2, seed=0)[0], silent).n
+    30
+    """
+    return attack_again(whole, tables, progress).rate
 
 
 def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:
@@ -307,11 +323,14 @@ def resolution_curve(
     n, n_places = whole.rate.n, whole.tables.released.n_places
     x, label = (n_places, f"{n_places:,} places") if side is None else (side, f"squares of {side:g} m")
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
-    for done, step in enumerate(steps):
+
+    def measure(done: int, step: Coarser, progress: Progress) -> Point:
         inner = nested(progress, STAGE, done, len(steps), step.label)
         coarse = whole.tables.protected_by(step.mechanism)[1].fullest_copy.counting(n)
         rate = attack_again(whole, coarse, inner, "approximate").rate
-        points.append(Point(float(step.x), step.label, rate, coarse.common.n))
+        return Point(float(step.x), step.label, rate, coarse.common.n)
+
+    points += side_by_side([partial(measure, done, step) for done, step in enumerate(steps)], progress)
     how = COARSER[steps[0].kind] if steps else "There are too few places to put any together."
     if n_in_all is not None:
         how += f" Done with a random {n:,} of {n_in_all:,} people, to save time: among fewer, risks are higher."

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -10,15 +11,17 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.auditing.attacks import Attempt, expecting_little
+from habitprint.auditing.attacks import Attempt
 from habitprint.auditing.sureness import Sureness, find_sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
-from habitprint.matching import match, pair_margins
+from habitprint.matching import pair_margins
+from habitprint.matching.match import Asked, find_matching
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
+from habitprint.side_by_side import side_by_side
 from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -235,21 +238,16 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
 def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
     tables, largest = joint.tables.as_attacked, joint.matching.size
-    claims = []
-    for size in _some_numbers(SIZES, largest):
-        matching = joint.matching
-        if size < largest:
-            with expecting_little():
-                matching = match(
-                    tables.released,
-                    tables.known,
-                    weight=matching.weight,
-                    size=size,
-                    seed=matching.seed,
-                    progress=progress,
-                )
+    both, weight, seed = joint.tables.matched, joint.matching.weight, joint.matching.seed
+    sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
+    smaller = side_by_side(
+        [partial(find_matching, *both, Asked(weight, size=size, seed=seed)) for size in sizes], progress
+    )
+    by_chance, claims = _by_chance(tables), []
+    for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
-        claims.append(Claims("size", size, Rate.of_chances(chances, size, _by_chance(tables), IntervalMethod.JOINT)))
+        rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)
+        claims.append(Claims("size", matching.size, rate))
     return claims
 
 

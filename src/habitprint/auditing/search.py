@@ -3,6 +3,8 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import accumulate
 from typing import Literal
 
 import polars as pl
@@ -27,6 +29,7 @@ from habitprint.mechanisms.owner import Losses
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn
+from habitprint.side_by_side import side_by_side
 from habitprint.ties import identical_rows
 
 STAGE = "protections"
@@ -700,24 +703,21 @@ class _Search:
 
         Of groups the largest come first: what is weaker than two that are not enough is left out.
         """
-        weaker = {each: number for number, each in enumerate(candidates)}
-        strong_first = sorted(candidates, key=lambda each: -(each.strength or 0) if each.is_cheaper_among_more else 0)
-        found: dict[Candidate, Trial] = {}
-        for candidate in strong_first:
-            is_hopeless = candidate.is_cheaper_among_more and self._n_refuted(candidate, found) >= ENOUGH_REFUTED
-            if not is_hopeless:
-                found |= self._try(self.part, [candidate], len(found), len(candidates))
-        return {each: found[each] for each in sorted(found, key=lambda each: weaker[each])}
+        chains: dict[object, list[Candidate]] = {}
+        for each in candidates:
+            chains.setdefault(each.family if each.is_cheaper_among_more else each, []).append(each)
+        strong_first = [sorted(chain, key=lambda each: -(each.strength or 0)) for chain in chains.values()]
+        found = self._try(self.part, strong_first)
+        return {each: found[each] for each in candidates if each in found}
 
-    def _n_refuted(self, candidate: Candidate, found: Mapping[Candidate, Trial]) -> int:
-        """Return how many of the same family are neither proven nor, so far, measured to be enough."""
+    def _is_refuted(self, trial: Trial) -> bool:
+        """Return whether something is neither proven nor, so far, measured to be enough."""
         target = self.goal.target
-        of_family = [trial for each, trial in found.items() if each.family == candidate.family]
-        return sum(not (trial.proven.is_within(target) or trial.may_be_within(target)) for trial in of_family)
+        return not (trial.proven.is_within(target) or trial.may_be_within(target))
 
     def try_all(self, candidates: Sequence[Candidate]) -> None:
         """Try all on all users; the surest claims on the table as it is were measured before."""
-        self.trials |= self._try(self.whole, candidates)
+        self.trials |= self._try(self.whole, [[each] for each in candidates])
         if AS_IT_IS in candidates:
             rule = self.goal.of_original(self.whole.tables)
             self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, self.look_as_it_is, rule.decide)
@@ -728,16 +728,35 @@ class _Search:
         is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
         return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
 
-    def _try(
-        self, base: Attacked, candidates: Sequence[Candidate], n_before: int = 0, n_in_all: int | None = None
-    ) -> dict[Candidate, Trial]:
+    def _try(self, base: Attacked, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
+        """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
+        n_in_all = sum(map(len, chains))
+
+        def try_chain(n_before: int, chain: Sequence[Candidate], progress: Progress) -> list[Trial | NotTried]:
+            outcomes: list[Trial | NotTried] = []
+            n_refuted = 0
+            for done, candidate in enumerate(chain, n_before):
+                inner = nested(progress, STAGE, done, n_in_all, candidate.label)
+                try:
+                    trial = self._try_one(base, candidate, inner)
+                except InputError as error:
+                    outcomes.append(NotTried(candidate.label, error.what))
+                    continue
+                outcomes.append(trial)
+                n_refuted += self._is_refuted(trial)
+                if n_refuted == ENOUGH_REFUTED:
+                    break
+            return outcomes
+
+        n_before = accumulate(map(len, chains), initial=0)
+        jobs = [partial(try_chain, done, chain) for done, chain in zip(n_before, chains, strict=False)]
         found = {}
-        for done, candidate in enumerate(candidates, n_before):
-            inner = nested(self.progress, STAGE, done, n_in_all or len(candidates), candidate.label)
-            try:
-                found[candidate] = self._try_one(base, candidate, inner)
-            except InputError as error:
-                self.not_tried.append(NotTried(candidate.label, error.what))
+        for chain, outcomes in zip(chains, side_by_side(jobs, self.progress), strict=True):
+            for candidate, outcome in zip(chain, outcomes, strict=False):
+                if isinstance(outcome, NotTried):
+                    self.not_tried.append(outcome)
+                else:
+                    found[candidate] = outcome
         return found
 
     def _try_one(self, base: Attacked, candidate: Candidate, progress: Progress) -> Trial:
@@ -746,8 +765,8 @@ class _Search:
         release, tables = base.tables.protected_by(candidate.mechanism, progress)
         if candidate == AS_IT_IS:
             return _trial(base.tables, candidate, release, base, goal)
-        # With some of the users, what is above the target is out, however far.
-        limit = None if base is self.whole else goal.target
+        # With many users time matters: what is above the target is out, however far.
+        limit = None if self.part is self.whole else goal.target
         attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
         trial = _trial(base.tables, candidate, release, attacked, goal)
         may_be_answer = trial.proven.is_within(goal.target) or trial.risk.high <= goal.target
@@ -809,13 +828,13 @@ class _Search:
         return self._best("proven", keep), self._best("measured", keep)
 
     def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
-        """Return the cheapest that is enough, attacked in every way."""
+        """Return the cheapest that is enough; what is only measured to be is attacked in every way."""
         while True:
             met = [
                 each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
             ]
             best = self._cheapest(met, keep)
-            if best is None or best not in self._open:
+            if best is None or by == "proven" or best not in self._open:
                 return best
             self._attack_further(best)
 

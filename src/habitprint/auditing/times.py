@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import partial
 from itertools import pairwise
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ from habitprint.auditing.curves import (
     Point,
     attack_again,
     counts_curve,
+    rate_again,
 )
 from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.auditing.two_tables import TwoTables
@@ -38,6 +40,7 @@ from habitprint.periods.dates import in_words, local_days
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
+from habitprint.side_by_side import side_by_side
 from habitprint.tables import collect
 from habitprint.weighing import Weight
 from habitprint.words import counted, percent
@@ -89,18 +92,20 @@ def duration_curve(
     shorter = [length for length in LENGTHS if length < longest]
     lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
     n = whole.rate.n
-    points = []
-    for done, length in enumerate(lengths):
+
+    def measure(done: int, length: int, progress: Progress) -> Point:
         inner = nested(progress, STAGE, done, len(lengths), f"periods of {counted(length, 'day')}")
         if length == longest:
             rate, n_users = whole.rate, n
         elif length < longest:
             part = _first_days(days, length, whole.tables).counting(n)
-            rate, n_users = attack_again(whole, part, inner).rate, part.common.n
+            rate, n_users = rate_again(whole, part, inner), part.common.n
         else:
             grown = attack_again(whole, _counted(source, longer[length]), inner)
             rate, n_users = _among_the_same(grown, whole), n
-        points.append(Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest))
+        return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
+
+    points = side_by_side([partial(measure, done, length) for done, length in enumerate(lengths)], progress)
     which = "days on which each user was seen" if _is_own_days(source.period) else "days"
     longer_too = ", or both were made longer" if longer else ""
     how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
@@ -356,16 +361,17 @@ def _attack_each(
 ) -> dict[DateRanges, Rate]:
     """Attack each of some pairs of periods once; those are left out in which too few people are in both."""
     once, seed = list(dict.fromkeys(periods)), part.matching.seed
-    rates = {}
-    for done, ranges in enumerate(once):
+
+    def measure(done: int, ranges: DateRanges, progress: Progress) -> Rate | None:
         inner = nested(progress, STAGE, done, len(once), ranges.words)
         try:
             tables = _counted(source, ranges).with_overlap(overlap, seed).sample(most_users, seed)
         except InputError:  # nobody has events enough in one of the two
-            continue
-        if tables.n_people >= FEWEST_USERS:
-            rates[ranges] = attack_again(part, tables, inner).rate
-    return rates
+            return None
+        return rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
+
+    rates = side_by_side([partial(measure, done, ranges) for done, ranges in enumerate(once)], progress)
+    return {ranges: rate for ranges, rate in zip(once, rates, strict=True) if rate is not None}
 
 
 def _pairs_curve(

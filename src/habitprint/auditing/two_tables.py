@@ -104,6 +104,10 @@ class TwoTables:
         """Return what is matched, over the same places in the same order: laid out once for all attacks."""
         return align(self.released.in_order(), self.attacked_with.in_order())
 
+    def prepare(self) -> None:
+        """Lay the tables out, and find who is in both, before several attacks need it at the same time."""
+        _ = self.matched, self.common
+
     def put_away(self) -> None:
         """Forget how the tables are laid out, which takes room, and can be done again."""
         for tables in self.views:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from habitprint.auditing.attacks import attack, expecting_little
+from habitprint.auditing.attacks import attack
 from habitprint.auditing.audit import DEFAULT_TARGET, read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.two_tables import TwoTables
@@ -191,8 +191,7 @@ def _of_tables(
         return _Source((), impostors, target, chosen)
     both = TwoTables(found.released, found.known, found.truth)
     both.require_people()
-    with expecting_little():
-        curve = users_curve(attack(both, chosen.weight, seed=seed, progress=progress), progress)
+    curve = users_curve(attack(both, chosen.weight, seed=seed, progress=progress), progress)
     return _Source(tuple(Measured(point.n_users, point.rate) for point in curve.points), None, target, chosen)
 
 

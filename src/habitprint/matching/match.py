@@ -82,24 +82,53 @@ def match(
     >>> hp.match(released, known, size=1).to_table().select("released", "known").row(0)
     ('?2', 'John')
     """
-    chosen = find_weight(weight)
-    released, known = as_histograms(released, "released"), as_histograms(known, "known")
+    asked = Asked(find_weight(weight), method, direction, size, epsilon, seed, max_memory)
+    tables = as_histograms(released, "released"), as_histograms(known, "known")
+    matching = find_matching(*tables, asked, progress)
+    if not matching.gains.any():
+        warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
+    return matching
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Hold what is asked of a matching: the options of `match`."""
+
+    weight: Weight
+    method: Method = "joint"
+    direction: Direction = "released-to-known"
+    size: int | None = None
+    epsilon: float | None = None
+    seed: int = 0
+    max_memory: float = 4e9
+
+
+def find_matching(released: Histograms, known: Histograms, asked: Asked, progress: Progress = silent) -> Matching:
+    """Find out which released user is which known user, without a word where they share no place.
+
+    So several may be found at the same time: what is done to warnings is done to all threads.
+
+    Examples
+    --------
+    >>> one, other = Histograms.from_strings({1: "a"}), Histograms.from_strings({1: "b"})
+    >>> find_matching(one, other, Asked(find_weight("l1"))).n_guesses
+    1
+    """
+    weight, method, direction, epsilon = asked.weight, asked.method, asked.direction, asked.epsilon
     _check_options(method, direction, epsilon)
-    _check_size(size, method, released.n_users, known.n_users)
-    streams = seed_streams(seed)
-    max_memory = bytes_allowed(max_memory)
+    _check_size(asked.size, method, released.n_users, known.n_users)
+    streams = seed_streams(asked.seed)
+    max_memory = bytes_allowed(asked.max_memory)
     released, known = align(released.in_order(), known.in_order())
     if method == "one-by-one":
-        found = _one_by_one(released, known, chosen, direction, streams[2], progress)
+        found = _one_by_one(released, known, weight, direction, streams[2], progress)
     else:
-        found = _jointly(released, known, chosen, size, epsilon, streams, max_memory, progress)
-    if not found.gains.any():
-        warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
+        found = _jointly(released, known, weight, asked.size, epsilon, streams, max_memory, progress)
     sort = np.lexsort((found.columns, found.rows))
     return Matching(
         released=released.users[found.rows[sort]].alias("released"),
         known=known.users[found.columns[sort]].alias("known"),
-        weights=to_weights(found.gains[sort], chosen),
+        weights=to_weights(found.gains[sort], weight),
         gains=found.gains[sort],
         proof=found.proof,
         n_nearest=None if found.n_nearest is None else found.n_nearest[sort],
@@ -109,8 +138,8 @@ def match(
         method=method,
         direction=direction,
         epsilon=epsilon,
-        weight=chosen,
-        seed=seed,
+        weight=weight,
+        seed=asked.seed,
     )
 
 

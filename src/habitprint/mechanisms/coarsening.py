@@ -1,7 +1,6 @@
 """Put several places together into one."""
 
 import os
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar, get_args
 
@@ -10,7 +9,7 @@ import polars as pl
 from habitprint.errors import require_option
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
-from habitprint.mappings import PlaceMapping, Unknown, UnknownPlaceWarning, read_place_mapping
+from habitprint.mappings import PlaceMapping, Unknown, read_place_mapping
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
 from habitprint.mechanisms.release import Copy, Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
 from habitprint.progress import Progress
@@ -73,9 +72,7 @@ class Coarsen(OneStep, PublicPart):
         """Add up the counts of places that go to the same place."""
         del progress  # there is nothing to wait for
         histograms = before.histograms
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnknownPlaceWarning)  # the step tells of it
-            coarse = self.mapping.apply(histograms, unknown=self.unknown)
+        coarse = self.mapping.add_up(histograms, self.unknown)  # the step tells what is left out
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
         words = "put places together by a mapping"
         found = (
@@ -152,9 +149,7 @@ def move_places(histograms: Histograms, to: pl.Series) -> Histograms:
     [(1, 'x', 2)]
     """
     table = pl.DataFrame({"place": histograms.places, "to": to}).drop_nulls()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnknownPlaceWarning)  # a place that cannot be in the release is no loss
-        return PlaceMapping(table).apply(histograms, unknown="leave-out").in_order()
+    return PlaceMapping(table).add_up(histograms, "leave-out").in_order()
 
 
 def coarsen(source: Histograms | Release | AnyTable, mapping: Any, *, unknown: Unknown = "refuse") -> Release:
