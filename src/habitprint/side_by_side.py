@@ -1,0 +1,73 @@
+"""Several jobs at the same time, on threads, that can be watched and stopped."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from threading import Event
+from typing import TypeVar
+
+from habitprint.progress import Progress, silent
+
+T = TypeVar("T")
+Told = tuple[str, int, int, str]
+
+LOOK = 0.1  # seconds between two looks at what jobs have told
+
+
+class _StoppedError(Exception):
+    """Unwind a job that nobody waits for any more."""
+
+
+class _Teller:
+    """Note what a job tells, for the thread that started it; and stop it, once it is to stop."""
+
+    def __init__(self, stop: Event) -> None:
+        self.told: Told | None = None
+        self._stop = stop
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        if self._stop.is_set():
+            raise _StoppedError
+        self.told = stage, done, total, note
+
+
+def side_by_side(
+    jobs: Sequence[Callable[[Progress], T]], progress: Progress = silent, *, n_threads: int | None = None
+) -> list[T]:
+    """Return what each job gives, in the order of the jobs; as many run at the same time as there are cores.
+
+    Jobs run on threads. So what takes long in them must release the interpreter's lock; none may depend on another, nor
+    change what others see. Each is given a progress to tell how far it is; what is passed on, by the thread that
+    called, is what the first one tells that is not done. If that thread is stopped, or a job fails, the others stop
+    when they tell something the next time.
+
+    Parameters
+    ----------
+    n_threads
+        None for as many as there are cores.
+
+    Examples
+    --------
+    >>> side_by_side([lambda progress: 1, lambda progress: 2])
+    [1, 2]
+    """
+    n_threads = min(n_threads or os.cpu_count() or 1, len(jobs))
+    if n_threads <= 1:
+        return [job(progress) for job in jobs]
+    stop = Event()
+    tellers = [_Teller(stop) for _ in jobs]
+    with ThreadPoolExecutor(n_threads) as threads:
+        futures = [threads.submit(job, teller) for job, teller in zip(jobs, tellers, strict=True)]
+        waiting = set(futures)
+        try:
+            while waiting:
+                done, waiting = wait(waiting, LOOK, FIRST_COMPLETED)
+                for future in done:
+                    future.result()
+                busy = [teller for teller, future in zip(tellers, futures, strict=True) if future in waiting]
+                if busy and busy[0].told is not None:
+                    progress(*busy[0].told)
+        finally:
+            stop.set()
+            threads.shutdown(cancel_futures=True)
+    return [future.result() for future in futures]
