@@ -12,6 +12,7 @@ T = TypeVar("T")
 Told = tuple[str, int, int, str]
 
 LOOK = 0.1  # seconds between two looks at what jobs have told
+MOST_AT_ONCE = 4  # each needs memory of its own
 
 
 class _StoppedError(Exception):
@@ -34,7 +35,7 @@ class _Teller:
 def side_by_side(
     jobs: Sequence[Callable[[Progress], T]], progress: Progress = silent, *, n_threads: int | None = None
 ) -> list[T]:
-    """Return what each job gives, in the order of the jobs; as many run at the same time as there are cores.
+    """Return what each job gives, in the order of the jobs; a few run at the same time.
 
     Jobs run on threads. So what takes long in them must release the interpreter's lock; none may depend on another, nor
     change what others see. Each is given a progress to tell how far it is; what is passed on, by the thread that
@@ -44,14 +45,14 @@ def side_by_side(
     Parameters
     ----------
     n_threads
-        None for as many as there are cores.
+        None for as many as there are cores, up to four.
 
     Examples
     --------
     >>> side_by_side([lambda progress: 1, lambda progress: 2])
     [1, 2]
     """
-    n_threads = min(n_threads or os.cpu_count() or 1, len(jobs))
+    n_threads = min(n_threads or min(os.cpu_count() or 1, MOST_AT_ONCE), len(jobs))
     if n_threads <= 1:
         return [job(progress) for job in jobs]
     stop = Event()

@@ -6,6 +6,8 @@ from hypothesis import given
 from reference_matchings import nearest
 
 import habitprint as hp
+from habitprint import blocks
+from habitprint.matching.match import find_from_both_sides
 from habitprint.weighing import WEIGHTS, WeightName
 from instances import tables
 
@@ -41,6 +43,28 @@ def test_the_other_direction_is_the_same_attack_with_the_sides_swapped(
     assert hp.evaluate(there, released, known).expected_correct == pytest.approx(
         hp.evaluate(back, known, released).expected_correct
     )
+
+
+@pytest.mark.parametrize("weight", WEIGHTS)
+@given(released=tables(), known=tables())
+def test_both_directions_at_once_are_each_on_its_own(
+    weight: WeightName, released: hp.Histograms, known: hp.Histograms
+) -> None:
+    for both in find_from_both_sides(released, known, WEIGHTS[weight], seed=3):
+        alone = hp.match(released, known, weight=weight, method="one-by-one", direction=both.direction, seed=3)
+        assert both.to_table().select("released", "known").equals(alone.to_table().select("released", "known"))
+        np.testing.assert_array_equal(both.n_nearest, alone.n_nearest)
+        np.testing.assert_allclose(both.gains, alone.gains, rtol=1e-12)
+
+
+def test_both_directions_at_once_are_the_same_however_many_blocks_they_are_cut_into(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    released, known = hp.datasets.town(200, 12)
+    one = find_from_both_sides(released, known, WEIGHTS["l1"])
+    monkeypatch.setattr(blocks, "WORK", 300.0)
+    for few, many in zip(one, find_from_both_sides(released, known, WEIGHTS["l1"]), strict=True):
+        assert few.to_table().equals(many.to_table())
 
 
 def test_a_user_who_shares_no_place_is_a_guess_among_all() -> None:

@@ -6,6 +6,7 @@ counts are released. The auditor, who has the truth, goes further: he learns a w
 attacks the other half with it. The maximum counts.
 """
 
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,7 +21,7 @@ from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method
-from habitprint.matching.match import Asked, find_matching
+from habitprint.matching.match import Asked, find_from_both_sides, find_matching
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
@@ -264,7 +265,29 @@ def attack(
     epsilon = EPSILON if method == "approximate" else None
     asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
     # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
-    matching = find_matching(released, known, asked, progress)
+    return _counted(tables, find_matching(released, known, asked, progress))
+
+
+def attack_from_both_sides(
+    tables: TwoTables, weight: Weight, *, seed: int = 0, progress: Progress = silent
+) -> tuple[Attempt, Attempt]:
+    """Match one by one, from the released side and from the known side, in little more time than from one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> both = attack_from_both_sides(TwoTables(*hp.datasets.town(40, 20), truth="same-id"), hp.WEIGHTS["l1"])
+    >>> [attempt.fact.name for attempt in both]
+    ['one by one, l1', 'one by one, l1, from the known side']
+    """
+    there, back = find_from_both_sides(*tables.matched, weight, seed=seed, progress=progress)
+    return _counted(tables, there), _counted(tables, back)
+
+
+def _counted(tables: TwoTables, matching: Matching) -> Attempt:
+    """Count the people whom a matching identifies."""
+    released, known = tables.matched
+    method, direction = matching.method, matching.direction
     found = common_users(tables.truth, released.users, known.users)
     # Who is gone from the adversary's side counts, and is not found.
     of_row = np.zeros(released.n_users)
@@ -378,10 +401,21 @@ def attack_in_every_way(
 
 def _attack_each(wanted: Sequence[tuple[TwoTables, Way]], seed: int, progress: Progress) -> list[Attempt]:
     """Make several attacks at the same time."""
-    for tables, _ in wanted:
+    alike: dict[tuple[TwoTables, Way], list[Way]] = {}
+    for tables, way in wanted:
         tables.prepare()
-    jobs = [partial(way.attack, tables, seed) for tables, way in wanted]
-    return side_by_side(jobs, progress)
+        alike.setdefault((tables, replace(way, direction="released-to-known")), []).append(way)
+
+    def make(tables: TwoTables, ways: Sequence[Way], progress: Progress) -> dict[tuple[TwoTables, Way], Attempt]:
+        if len(ways) == 1:
+            made: tuple[Attempt, ...] = (ways[0].attack(tables, seed, progress),)
+        else:
+            made = attack_from_both_sides(tables, ways[0].weight, seed=seed, progress=progress)
+        return {(tables, Way.of(attempt)): attempt for attempt in made}
+
+    jobs = [partial(make, tables, ways) for (tables, _), ways in alike.items()]
+    found = dict(ChainMap(*side_by_side(jobs, progress)))
+    return [found[each] for each in wanted]
 
 
 def _high(attempt: Attempt) -> float:

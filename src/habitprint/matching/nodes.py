@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.ties import share_classes
 from habitprint.weighing import Weight, scaled_shares
@@ -32,6 +32,19 @@ class Nodes:
     def n_members(self) -> Indices:
         """Return the number of users in each node."""
         return np.diff(self.starts)
+
+    def only(self, is_kept: Booleans) -> "Nodes":
+        """Return some of the nodes, with their members.
+
+        Examples
+        --------
+        >>> from habitprint.weighing import find_weight
+        >>> nodes = equal_users(Histograms.from_strings({1: "ab", 2: "b", 3: "ab"}), find_weight("l1"))
+        >>> nodes.only(np.array([True, False])).members.tolist()
+        [0, 2]
+        """
+        starts = np.concatenate([[0], self.n_members[is_kept].cumsum()])
+        return Nodes(self.shares[np.flatnonzero(is_kept)], self.members[np.repeat(is_kept, self.n_members)], starts)
 
     def to_users(self, values: Floats) -> Floats:
         """Return a value per node as a value per user.

@@ -1,12 +1,13 @@
 """Each user matched on its own: to the nearest on the other side, whoever else is nearest to it too."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices
+from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
 from habitprint.blocks import run_blocks
-from habitprint.compiled import kernel
+from habitprint.compiled import inner, kernel
 from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
@@ -24,6 +25,37 @@ class Nearest:
     columns: Indices
     gains: Floats
     n_nearest: Indices
+
+    @classmethod
+    def empty(cls, n_users: int) -> "Nearest":
+        """Return room for so many users."""
+        return cls(np.empty(n_users, np.int64), np.empty(n_users), np.empty(n_users, np.int64))
+
+
+@dataclass(frozen=True)
+class Best:
+    """Hold, for each node of one side, the node of the other that gains most with it, and the two largest gains."""
+
+    gains: Floats
+    seconds: Floats
+    nodes: Indices
+
+    @classmethod
+    def empty(cls, n_nodes: int) -> "Best":
+        """Return that nobody gains anything with any of so many nodes."""
+        return cls(np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes, np.int64))
+
+    def or_else(self, other: "Best") -> "Best":
+        """Return the best of two parts of a side; of equal ones that of the first, which then are not alone."""
+        least = np.minimum(self.gains, other.gains)
+        seconds = np.maximum(np.maximum(self.seconds, other.seconds), least)
+        nodes = np.where(other.gains > self.gains, other.nodes, self.nodes)
+        return Best(np.maximum(self.gains, other.gains), seconds, nodes)
+
+    @property
+    def is_alone(self) -> Booleans:
+        """Return for which nodes the best one is the only one, by more than rounding."""
+        return self.seconds < self.gains * (1.0 - TIE)
 
 
 def find_nearest(
@@ -56,18 +88,104 @@ def find_nearest(
     >>> found.n_nearest.tolist(), found.gains.tolist()
     ([1, 2, 2], [2.0, 2.0, 2.0])
     """
-    rows, index = make_rows(seekers.shares), make_index(others.shares)
-    n_users = len(seekers.members)
-    found = Nearest(np.empty(n_users, np.int64), np.empty(n_users), np.empty(n_users, np.int64))
-    draws = random.random(n_users)
-    mine, theirs = (seekers.starts, seekers.members), (others.starts, others.members)
-
-    def run(first: int, last: int) -> None:
-        _nearest(first, last, rows, index, evidence, draws, *mine, *theirs, found.columns, found.gains, found.n_nearest)
-
-    for _ in run_blocks(run, work_of_rows(rows, index), "nearest", progress):
+    found = Nearest.empty(len(seekers.members))
+    for _ in _look_around(seekers, others, evidence, random.random(len(seekers.members)), found, progress, n_noted=0):
         pass
     return found
+
+
+def find_nearest_of_both(
+    mine: Nodes,
+    theirs: Nodes,
+    evidence: tuple[Evidence, Evidence],
+    randoms: tuple[np.random.Generator, np.random.Generator],
+    progress: Progress = silent,
+) -> tuple[Nearest, Nearest]:
+    """Find the nearest of them for each of mine, and of mine for each of them, from one pass over all gains.
+
+    While each of mine looks around, the best that anybody gains with each of them is noted, and the second best. Those
+    for whom the two are equal look around themselves, to draw among all who are equally near.
+
+    Parameters
+    ----------
+    mine, theirs
+        The users of both sides, over the same places.
+    evidence
+        What shared places are worth, seen from my side and from theirs.
+    randoms
+        To draw with, on my side and on theirs.
+
+    Examples
+    --------
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.matching.nodes import equal_users
+    >>> from habitprint.weighing import Sides, find_weight
+    >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b", 3: "b"}), find_weight("l1")
+    >>> nodes, sides = equal_users(habits, weight), Sides.of(habits, habits, weight)
+    >>> randoms = np.random.default_rng(0), np.random.default_rng(1)
+    >>> _, back = find_nearest_of_both(nodes, nodes, (sides.evidence, sides.evidence_back), randoms)
+    >>> back.n_nearest.tolist(), back.gains.tolist()
+    ([1, 2, 2], [2.0, 2.0, 2.0])
+    """
+    found, back = Nearest.empty(len(mine.members)), Nearest.empty(len(theirs.members))
+    draws = randoms[0].random(len(mine.members)), randoms[1].random(len(theirs.members))
+    n_theirs = theirs.shares.shape[0]
+    best = Best.empty(n_theirs)
+    for noted in _look_around(mine, theirs, evidence[0], draws[0], found, progress, n_noted=n_theirs):
+        best = best.or_else(noted)
+    is_alone = best.is_alone
+    seekers = np.flatnonzero(np.repeat(is_alone, theirs.n_members))
+    users, node = theirs.members[seekers], np.repeat(best.nodes, theirs.n_members)[seekers]
+    n_equal = mine.n_members[node]
+    back.columns[users] = mine.members[mine.starts[node] + (draws[1][users] * n_equal).astype(np.int64)]
+    back.gains[users] = np.repeat(best.gains, theirs.n_members)[seekers]
+    back.n_nearest[users] = n_equal
+    if not is_alone.all():
+        for _ in _look_around(theirs.only(~is_alone), mine, evidence[1], draws[1], back, progress, n_noted=0):
+            pass
+    return found, back
+
+
+def _look_around(
+    seekers: Nodes,
+    others: Nodes,
+    evidence: Evidence,
+    draws: Floats,
+    found: Nearest,
+    progress: Progress,
+    *,
+    n_noted: int,
+) -> Iterator[Best]:
+    """Write the nearest of the others for each seeker into `found`, block by block of seekers.
+
+    Yield for each block what its seekers gain at best with each of the first `n_noted` others.
+    """
+    rows, index = make_rows(seekers.shares), make_index(others.shares)
+    mine, theirs = (seekers.starts, seekers.members), (others.starts, others.members)
+
+    def run(first: int, last: int) -> Best:
+        best = Best.empty(n_noted)
+        noted = best.gains, best.seconds, best.nodes
+        to = found.columns, found.gains, found.n_nearest
+        _nearest(first, last, rows, index, evidence, draws, *mine, *theirs, *to, *noted)
+        return best
+
+    yield from run_blocks(run, work_of_rows(rows, index), "nearest", progress)
+
+
+@inner
+def _note_best(
+    i: int, n: int, touched: SmallIndices, sums: Floats, best: Floats, second: Floats, node: Indices
+) -> None:
+    """Note what node i gains with each of the n others that it touched, where that is the best or the second best."""
+    for k in range(n):
+        j = touched[k]
+        if sums[j] > best[j]:
+            second[j] = best[j]
+            best[j] = sums[j]
+            node[j] = i
+        elif sums[j] > second[j]:
+            second[j] = sums[j]
 
 
 @kernel
@@ -85,16 +203,21 @@ def _nearest(
     columns: Indices,
     gains: Floats,
     n_nearest: Indices,
+    best: Floats,
+    second: Floats,
+    best_node: Indices,
 ) -> None:
     """Write the nearest users of the members of nodes `first` to `last` − 1.
 
     Draws between 0 and 1, one for each user, decide among equals: first among all users who are equally near, in the
-    order of their nodes.
+    order of their nodes. If there is room for it, what the nodes gain at best with each of the others is noted.
     """
     sums, touched, by_share = make_scratch(index)
     ends = np.empty(index.n_users + 1, np.int64)  # how many users are in the first of the near nodes
     for i in range(first, last):
         n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        if len(best) > 0:
+            _note_best(i, n, touched, sums, best, second, best_node)
         largest = 0.0
         for k in range(n):
             largest = max(largest, sums[touched[k]])

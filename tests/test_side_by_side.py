@@ -1,0 +1,90 @@
+"""Several jobs at the same time: in order, watched by who called, and none goes on alone."""
+
+import threading
+import time
+from collections.abc import Callable
+
+import pytest
+
+from habitprint.errors import InputError
+from habitprint.progress import Progress, silent
+from habitprint.side_by_side import side_by_side
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_what_jobs_give_comes_in_the_order_of_the_jobs(n_threads: int) -> None:
+    def job(number: int) -> Callable[[Progress], int]:
+        def run(progress: Progress) -> int:
+            time.sleep(0.01 * (5 - number))  # the first one is the last to end
+            progress("demo", 1, 1)
+            return number
+
+        return run
+
+    assert side_by_side([job(number) for number in range(5)], n_threads=n_threads) == list(range(5))
+
+
+def test_no_jobs_give_nothing() -> None:
+    assert side_by_side([]) == []
+
+
+def test_jobs_run_at_the_same_time() -> None:
+    meeting = threading.Barrier(2, timeout=30)
+    assert sorted(side_by_side([lambda _: meeting.wait()] * 2, n_threads=2)) == [0, 1]
+
+
+def test_progress_is_told_by_the_thread_that_called() -> None:
+    told = []
+
+    def listen(stage: str, done: int, total: int, note: str = "") -> None:
+        told.append((threading.current_thread(), stage, done, total, note))
+
+    def job(progress: Progress) -> None:
+        progress("demo", 1, 2)
+        time.sleep(0.3)
+
+    side_by_side([job, job], listen, n_threads=2)
+    assert set(told) == {(threading.current_thread(), "demo", 1, 2, "")}
+
+
+def test_a_job_that_fails_stops_the_others() -> None:
+    ended = threading.Event()
+
+    def fail(_: Progress) -> None:
+        raise InputError("what", why="why", fix="fix")
+
+    def go_on(progress: Progress) -> None:
+        try:
+            while True:
+                progress("demo", 0, 1)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    with pytest.raises(InputError, match="what"):
+        side_by_side([go_on, fail, go_on], n_threads=2)
+    assert ended.is_set()
+
+
+def test_whoever_is_told_can_stop_all_jobs() -> None:
+    n_running = [0]
+
+    def job(progress: Progress) -> None:
+        n_running[0] += 1
+        try:
+            while True:
+                progress("demo", 0, 1)
+                time.sleep(0.01)
+        finally:
+            n_running[0] -= 1
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        side_by_side([job, job, job], stop, n_threads=2)
+    assert n_running == [0]
+
+
+def test_without_threads_jobs_tell_directly() -> None:
+    assert side_by_side([lambda progress: progress is silent], n_threads=1) == [True]
