@@ -78,8 +78,8 @@ def test_whoever_is_told_can_stop_all_jobs() -> None:
         finally:
             n_running[0] -= 1
 
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
+    def stop(stage: str, done: int, total: int, note: str = "") -> None:
+        raise KeyboardInterrupt((stage, done, total, note))
 
     with pytest.raises(KeyboardInterrupt):
         side_by_side([job, job, job], stop, n_threads=2)

@@ -402,15 +402,17 @@ def attack_in_every_way(
 def _attack_each(wanted: Sequence[tuple[TwoTables, Way]], seed: int, progress: Progress) -> list[Attempt]:
     """Make several attacks at the same time."""
     alike: dict[tuple[TwoTables, Way], list[Way]] = {}
-    for tables, way in wanted:
+    for tables, way in dict.fromkeys(wanted):  # two halves of the people may teach the same weight
         tables.prepare()
         alike.setdefault((tables, replace(way, direction="released-to-known")), []).append(way)
 
     def make(tables: TwoTables, ways: Sequence[Way], progress: Progress) -> dict[tuple[TwoTables, Way], Attempt]:
-        if len(ways) == 1:
-            made: tuple[Attempt, ...] = (ways[0].attack(tables, seed, progress),)
-        else:
-            made = attack_from_both_sides(tables, ways[0].weight, seed=seed, progress=progress)
+        first, *other = ways
+        made = (
+            attack_from_both_sides(tables, first.weight, seed=seed, progress=progress)
+            if other
+            else (first.attack(tables, seed, progress),)
+        )
         return {(tables, Way.of(attempt)): attempt for attempt in made}
 
     jobs = [partial(make, tables, ways) for (tables, _), ways in alike.items()]

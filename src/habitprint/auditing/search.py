@@ -18,13 +18,14 @@ from habitprint.auditing.attacks import (
     strongest_of,
     strongest_ways,
 )
-from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, list_candidates, why_no_noise
+from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, group_needed, list_candidates, why_no_noise
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Purpose, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
+from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.owner import Losses
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
@@ -697,6 +698,8 @@ class _Search:
         self.not_tried: list[NotTried] = []
         self._refused: set[Candidate] = set()
         self._open: dict[Candidate, _Open] = {}  # what may be attacked further, on all users
+        # Of tables, and of a protection before groups: the release, and who is near whom in it.
+        self._ungrouped: dict[tuple[TwoTables, Candidate | None], tuple[Release, Neighbours]] = {}
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         """Try all on a part of the users, and return what came of those that could be.
@@ -762,7 +765,8 @@ class _Search:
     def _try_one(self, base: Attacked, candidate: Candidate, progress: Progress) -> Trial:
         """Protect, and attack in the first ways; as it is, all attacks were made before."""
         goal = self.goal
-        release, tables = base.tables.protected_by(candidate.mechanism, progress)
+        release = self._protect(base.tables, candidate, progress)
+        tables = base.tables.with_release(release)
         if candidate == AS_IT_IS:
             return _trial(base.tables, candidate, release, base, goal)
         # With many users time matters: what is above the target is out, however far.
@@ -774,6 +778,22 @@ class _Search:
             tables.put_away()
             self._open[candidate] = _Open(release, attacked)
         return trial
+
+    def _protect(self, tables: TwoTables, candidate: Candidate, progress: Progress) -> Release:
+        """Protect; of groups, what comes before them and who is near whom is found once for all sizes."""
+        before = Release(tables.released, tables.steps)
+        if not candidate.is_cheaper_among_more:
+            return candidate.mechanism(before, progress=progress)
+        start = self._ungrouped.get((tables, candidate.base))
+        if start is None:
+            recipe = candidate.recipe
+            ungrouped = recipe.without_groups.mechanism(candidate.mapping)(before, progress=progress)
+            k = max(recipe.k or 1, group_needed(self.goal.target))
+            shares = ungrouped.histograms.in_order().shares
+            start = ungrouped, find_neighbours(shares, "l1", min(k, shares.shape[0]), progress)
+            self._ungrouped[tables, candidate.base] = start
+        ungrouped, neighbours = start
+        return candidate.recipe.groups(neighbours)(ungrouped, progress=progress)
 
     def _attack_further(self, candidate: Candidate) -> None:
         """Make all attacks on what may be the answer that were not made yet."""

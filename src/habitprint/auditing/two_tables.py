@@ -97,7 +97,11 @@ class TwoTables:
         3
         """
         release = mechanism(Release(self.released, self.steps), progress=progress)
-        return release, TwoTables(release.histograms, self.known, self.truth, release.steps)
+        return release, self.with_release(release)
+
+    def with_release(self, release: Release) -> "TwoTables":
+        """Return the tables with a release in the place of the original."""
+        return TwoTables(release.histograms, self.known, self.truth, release.steps)
 
     @cached_property
     def matched(self) -> tuple[Histograms, Histograms]:

@@ -1,11 +1,12 @@
 """What is done to a table before it is released, as a value: written down, read back, and applied elsewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms.coarsening import Coarsen
 from habitprint.mechanisms.counts import RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
+from habitprint.mechanisms.groups.neighbours import Neighbours
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.release import Mechanism, chain
@@ -70,6 +71,22 @@ class Recipe:
             ReleaseShares() if self.shares else None,
         )
         return chain(*(step for step in steps if step is not None))
+
+    @property
+    def without_groups(self) -> "Recipe":
+        """Return what is done before groups are made.
+
+        Examples
+        --------
+        >>> Recipe(top_places=10, k=5).without_groups.options
+        '--top-places 10'
+        """
+        return replace(self, k=None, mean_k=None)
+
+    def groups(self, neighbours: Neighbours) -> Mechanism:
+        """Return what makes the groups, of users whose neighbours were found before."""
+        assert self.k is not None  # noqa: S101  (whoever asks for groups)
+        return Microaggregate(self.k, mean_k=self.mean_k, neighbours=neighbours)
 
     @property
     def options(self) -> str:
