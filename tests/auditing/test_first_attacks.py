@@ -6,7 +6,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.auditing import attacks, search
-from habitprint.auditing.attacks import ALL_WEIGHTS, Attacked, attack_first, attack_in_every_way
+from habitprint.auditing.attacks import ALL_WEIGHTS, Attacked, Attempt, attack_first, attack_in_every_way
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.search import Decide, Goal, Protections, Trial, find_protection, run_trial
 from habitprint.auditing.two_tables import TwoTables
@@ -62,6 +62,22 @@ def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: int) -> None:
+    tables = TwoTables(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
+    whole, part = attack_in_every_way(tables), attack_in_every_way(tables.sample(120, seed))
+    goal = Goal(0.1, decide)
+    screened, all_of_them = (find_protection(whole, base, [], goal, noise=False) for base in (part, whole))
+    assert screened.protections.n_on_all < all_of_them.protections.n_on_all
+    costs = []
+    for found in (screened.protections, all_of_them.protections):
+        assert found.advised is not None
+        costs.append(found.advised.cost("patterns"))
+    assert costs[0] == costs[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("decide", DECIDE)
 def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_is_out(decide: Decide) -> None:
     goal = Goal(0.2, decide)
     found = found_on(TABLES, goal)
@@ -96,15 +112,14 @@ def test_the_first_attacks_find_no_more_than_all_do() -> None:
 
 def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = attack_in_every_way(TABLES)
-    make, made = attacks.attack, []
+    made, count = [], attacks.count_identified
 
-    def watched(
-        tables: TwoTables, weight: Any, method: Any, direction: Any = "released-to-known", **options: Any
-    ) -> Any:
-        made.append((tables.released, tables.attacked_with, weight, method, direction))  # kept: no id is used again
-        return make(tables, weight, method, direction, **options)
+    def watched(tables: TwoTables, matching: hp.Matching) -> Attempt:
+        way = matching.weight, matching.method, matching.direction
+        made.append((tables.released, tables.attacked_with, *way))  # kept: no id is used again
+        return count(tables, matching)
 
-    monkeypatch.setattr(attacks, "attack", watched)
+    monkeypatch.setattr(attacks, "count_identified", watched)
     found = find_protection(whole, whole, [], Goal(0.2), noise=False).protections
     assert sum(trial.in_every_way for trial in found.trials[1:]) > 0
     keys = [(id(released), id(known), *way) for released, known, *way in made]

@@ -265,7 +265,7 @@ def attack(
     epsilon = EPSILON if method == "approximate" else None
     asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
     # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
-    return _counted(tables, find_matching(released, known, asked, progress))
+    return count_identified(tables, find_matching(released, known, asked, progress))
 
 
 def attack_from_both_sides(
@@ -281,11 +281,19 @@ def attack_from_both_sides(
     ['one by one, l1', 'one by one, l1, from the known side']
     """
     there, back = find_from_both_sides(*tables.matched, weight, seed=seed, progress=progress)
-    return _counted(tables, there), _counted(tables, back)
+    return count_identified(tables, there), count_identified(tables, back)
 
 
-def _counted(tables: TwoTables, matching: Matching) -> Attempt:
-    """Count the people whom a matching identifies."""
+def count_identified(tables: TwoTables, matching: Matching) -> Attempt:
+    """Count the people whom a matching of two tables identifies, everybody once.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
+    >>> count_identified(tables, hp.match(*tables.matched)).rate.n
+    40
+    """
     released, known = tables.matched
     method, direction = matching.method, matching.direction
     found = common_users(tables.truth, released.users, known.users)

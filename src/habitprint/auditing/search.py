@@ -848,13 +848,13 @@ class _Search:
         return self._best("proven", keep), self._best("measured", keep)
 
     def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
-        """Return the cheapest that is enough; what is only measured to be is attacked in every way."""
+        """Return the cheapest that is enough, attacked in every way."""
         while True:
             met = [
                 each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
             ]
             best = self._cheapest(met, keep)
-            if best is None or by == "proven" or best not in self._open:
+            if best is None or best not in self._open:
                 return best
             self._attack_further(best)
 
