@@ -91,8 +91,8 @@ def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_lef
     part, whole = attack_in_every_way(TABLES.sample(60, seed=0)), attack_in_every_way(TABLES)
     screening = Screening.of({each: run_trial(part, each, goal) for each in tried}, goal)
     trials: dict[Candidate, Trial] = {}
-    while (candidate := screening.next(trials, [each for each in trials if trials[each].passes])) is not None:
-        trials[candidate] = run_trial(whole, candidate, goal)
+    while following := screening.next_few(trials, [each for each in trials if trials[each].passes], most=1):
+        trials[following[0]] = run_trial(whole, following[0], goal)
     groups = {int(each.strength or 0): trial.passes for each, trial in trials.items() if each.is_cheaper_among_more}
     assert len(groups) <= np.ceil(np.log2(7))
     on_all = {k: run_trial(whole, micro_aggregation(k), goal).passes for k in (2, 3, 5, 10, 20, 50)}

@@ -39,6 +39,7 @@ MOST_CONFIRMED = 12
 ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
 ROUNDING = 1e-9  # of a size of groups
 FAR_ABOVE = 1.5  # times the target
+TRIED_AT_ONCE = 2  # protections, on all users
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
 
@@ -592,8 +593,8 @@ class Screening:
         >>> part = attack_in_every_way(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
         >>> screening = Screening.of(tried, goal)
-        >>> screening.next({}, []).label
-        'groups of 5'
+        >>> [each.label for each in screening.next_few({}, [])]
+        ['groups of 5']
         """
         keep = goal.keep
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
@@ -622,15 +623,19 @@ class Screening:
         floors = {each: floor(each) for each in screened}
         return cls(keep, tuple(members for _, members in families), floors, unproven)
 
-    def next(
+    def next_few(
         self,
         trials: Mapping[Candidate, Trial],
         passing: Collection[Candidate],
         refused: Collection[Candidate] = (),
         *,
         by: Decide = "measured",
-    ) -> Candidate | None:
-        """Return what to try next on all users, after these trials with all of them; None if nothing can be cheaper.
+        most: int = TRIED_AT_ONCE,
+    ) -> list[Candidate]:
+        """Return what to try next on all users, after these trials with all of them; nothing if none can be cheaper.
+
+        Those of the first few families, one of each, so that they can be tried at the same time. How many does not
+        depend on the machine: it decides what is tried.
 
         Parameters
         ----------
@@ -642,19 +647,24 @@ class Screening:
             Protections that cannot be tried on all users.
         by
             Which are looked for: those that are proven to be enough, or also those that are measured to be.
+        most
+            How many at most. The more at once, the more of them are tried for nothing.
         """
         enough = min((cost for each in passing if (cost := trials[each].cost(self.keep)) is not None), default=None)
         too_dear = {each for each, floor in self.floors.items() if enough is not None and floor >= enough}
         skipped = too_dear | set(refused)
         failing = self.unproven if by == "proven" else frozenset[Candidate]()
+        found: list[Candidate] = []
         for members in self.families:
             if members[0].between is None:  # not a scale: one says nothing about the others
                 following = next((each for each in members if each not in trials and each not in skipped), None)
             else:
                 following = _halve(members, trials, passing, skipped, failing)
             if following is not None:
-                return following
-        return None
+                found.append(following)
+            if len(found) == most:
+                break
+        return found
 
 
 def _halve(
@@ -885,19 +895,25 @@ class _Search:
 
     def _try_next(self, screening: Screening, passing: Collection[Candidate], by: Decide) -> bool:
         """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
-        candidate = screening.next(self.trials, passing, self._refused, by=by)
-        if candidate is None:
-            return False
+        candidates = screening.next_few(self.trials, passing, self._refused, by=by)
         n_done = len(self.trials)
-        inner = nested(
-            self.progress, STAGE, n_done, max(len(screening.floors), n_done), f"all users: {candidate.label}"
-        )
-        try:
-            self.trials[candidate] = self._try_one(self.whole, candidate, inner)
-        except InputError as error:
-            self._refused.add(candidate)
-            self.not_tried.append(NotTried(candidate.label, f"with all users, {error.what}"))
-        return True
+        n_in_all = max(len(screening.floors), n_done)
+
+        def try_on_all(candidate: Candidate, progress: Progress) -> Trial | NotTried:
+            inner = nested(progress, STAGE, n_done, n_in_all, f"all users: {candidate.label}")
+            try:
+                return self._try_one(self.whole, candidate, inner)
+            except InputError as error:
+                return NotTried(candidate.label, f"with all users, {error.what}")
+
+        outcomes = side_by_side([partial(try_on_all, each) for each in candidates], self.progress)
+        for candidate, outcome in zip(candidates, outcomes, strict=True):
+            if isinstance(outcome, NotTried):
+                self._refused.add(candidate)
+                self.not_tried.append(outcome)
+            else:
+                self.trials[candidate] = outcome
+        return bool(candidates)
 
     def _cost(self, candidate: Candidate) -> Cost | None:
         return self.trials[candidate].cost(self.goal.keep)
