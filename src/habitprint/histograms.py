@@ -80,8 +80,8 @@ class Histograms(Shown, Framed):
         counts = self.counts
         if counts.data.dtype.kind == "f":
             # Rounded once, so that shares do not depend on the order of places.
-            rows = (counts.data[a:b] for a, b in pairwise(counts.indptr))
-            totals = np.array([math.fsum(row) for row in rows])
+            values, ends = counts.data.tolist(), counts.indptr.tolist()
+            totals = np.array([math.fsum(values[first:last]) for first, last in pairwise(ends)])
         else:
             totals = np.add.reduceat(counts.data, counts.indptr[:-1]).astype(np.float64)
         totals.setflags(write=False)
