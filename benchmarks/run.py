@@ -42,7 +42,7 @@ def measure(who: str, shape: str, n_users: int, *options: str) -> Result:
 
 
 def compile_times() -> tuple[float, float]:
-    """Return the seconds of the very first compilation of all kernels, and of loading those of the matching after it."""
+    """Return the seconds of the first compilation of all kernels, and of loading those of the matching after it."""
     for pattern in ("*.nbi", "*.nbc"):
         for file in (ROOT / "src").rglob(pattern):
             file.unlink()

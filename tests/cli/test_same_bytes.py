@@ -13,7 +13,9 @@ import habitprint as hp
 
 # All commands, one after the other, in one process; the day of an audit is fixed, since it stands in the report.
 PROGRAM = """
+import os
 import sys
+os.cpu_count = lambda: int(os.environ["OMP_NUM_THREADS"])
 from datetime import datetime as clock
 from habitprint.auditing import audit
 from habitprint.cli import main
