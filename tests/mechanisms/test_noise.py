@@ -153,7 +153,7 @@ def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:
         ({"epsilon": 1.0, "unit": "event", "delta": "0"}, "delta '0' is not"),
         ({"epsilon": 1.0, "unit": "event", "delta": False}, "delta False is not"),
         ({"epsilon": 1.0, "unit": "event", "delta": math.nan}, "delta nan is not"),
-        ({"epsilon": 1.0}, "limit = None for the unit 'user'"),
+        ({"epsilon": 1.0}, "no limit for the unit 'user'"),
         ({"epsilon": 1.0, "limit": 0}, "limit = 0"),
         ({"epsilon": 1.0, "unit": "event", "limit": 5}, "limit = 5 for the unit 'event'"),
         ({"epsilon": 1.0, "unit": "day"}, "no unit 'day'"),

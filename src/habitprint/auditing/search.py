@@ -759,6 +759,9 @@ class _Search:
                 n_refuted += self._is_refuted(trial)
                 if n_refuted == ENOUGH_REFUTED:
                     break
+            if weaker := chain[len(outcomes) :]:
+                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.tables.n_people:,} of the people"
+                outcomes.append(NotTried(", ".join(each.label for each in weaker), why))
             return outcomes
 
         n_before = accumulate(map(len, chains), initial=0)

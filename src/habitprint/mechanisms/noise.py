@@ -101,7 +101,7 @@ class AddNoise(OneStep):
             require_number("delta", self.delta, why=why, fix=fix, above=0, below=1)
         if self.unit == "user" and not (is_whole(self.limit) and self.limit >= 1):
             raise InputError(
-                f"limit = {self.limit!r} for the unit 'user'",
+                f"{'no limit' if self.limit is None else f'limit = {self.limit!r}'} for the unit 'user'",
                 why="the noise must hide everything that one user did, so that must be limited",
                 fix="give the most that one user may add, such as limit=20 (--limit-contribution 20)",
             )
