@@ -228,10 +228,12 @@ def curve_picture(
         base.mark_line(style="chance").encode(y="by_chance:Q"),
         line.mark_line(style="main-line"),
         line.mark_point(style="main", filled=True, size=50, opacity=1).encode(tooltip=tips),
-        line.transform_filter("datum.here")
-        .mark_point(style="main", filled=False, strokeWidth=2, size=170, opacity=1)
-        .encode(tooltip=tips),
     ]
+    if any(point.is_as_released for point in curve.points):  # of nothing, the extent would be infinite
+        ring = line.transform_filter("datum.here").mark_point(
+            style="main", filled=False, strokeWidth=2, size=170, opacity=1
+        )
+        layers.append(ring.encode(tooltip=tips))
     if len(fan) > 1:
         ahead = alt.Chart(alt.InlineData(values=[_flat_ahead(point) for point in fan])).encode(x=x)
         layers[1:1] = [ahead.mark_area(style="fan").encode(y=alt.Y("low:Q", scale=scale, axis=axis), y2="high:Q")]
