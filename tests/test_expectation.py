@@ -63,6 +63,7 @@ def pointed_out(matching: hp.Matching, random: np.random.Generator) -> int:
     return sum(rows[random.integers(len(rows))] == name for name, rows in rows_of.items())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_chances_are_what_drawing_gives(way: Way) -> None:
     """Draw ties by the seed, and one row for each name; in the mean, that is what the chances add up to."""

@@ -81,6 +81,7 @@ def test_where_the_curve_itself_is_not_foretold_the_interval_is_wider() -> None:
     assert hp.forecast(broken, 10_000).discrepancy > hp.forecast(smooth, 10_000).discrepancy
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [Law(0.5, 300.0), Law(2.0, 900.0), Law(0.9, 50.0)])
 @pytest.mark.parametrize("target", [0.5, 0.1])
 def test_the_people_needed_are_the_fewest_with_whom_the_share_is_within_the_target(law: Law, target: float) -> None:

@@ -57,6 +57,7 @@ def test_the_table_of_centres_says_what_each_centre_says() -> None:
         assert grid.centre(place) == pytest.approx((lat, lon), abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(positions=st.lists(INSIDE, min_size=1), side=SIDES, factor=st.integers(1, 20))
 def test_placing_on_a_coarser_grid_and_mapping_to_it_agree_to_the_last_position(

@@ -153,6 +153,7 @@ def test_the_repr_of_every_value_is_short() -> None:
         assert len(text) < MOST_LETTERS, name
 
 
+@pytest.mark.slow
 def test_the_html_of_every_value_is_well_formed_and_holds_no_markup_but_ours() -> None:
     for name, page in pages().items():
         for element in ET.fromstring(page).iter():  # noqa: S314  (our own text)
@@ -223,6 +224,7 @@ def test_what_has_a_picture_draws_it_with_colours_of_its_own(name: str) -> None:
     assert "var(--" not in chart.to_json()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("picture", ["answer", "attacks", "curves", "protections", "claims"])
 def test_every_picture_of_a_report_is_a_chart(picture: str) -> None:
     found = values()["audit"]

@@ -557,14 +557,24 @@ class Scaling:
             rate = Rate.of(n_right, rate.n, rate.by_chance, rate.level, rate.method)
         return rate.value, rate.low, rate.high
 
+    @cached_property
+    def _start(self) -> Floats:
+        """Return the logit of the share that each law has among as many people as were tested."""
+        return _logit(self.laws.shares(self.n_measured))
+
+    @cached_property
+    def _from(self) -> Floats:
+        """Return from where the share falls: laws say how; person by person, what was measured says from where."""
+        if self.impostors is None:
+            return self._start
+        seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # nobody and everybody have no logit
+        return self._start + (float(logit(seen)) - float(_quantiles(self._start, self.laws.weights)[0]))
+
     def _ends_ahead(self, n: int) -> Floats:
-        start = _logit(self.laws.shares(self.n_measured))
-        falls = _logit(self.laws.shares(n)) - start
-        if self.impostors is not None:  # the laws say how it falls, and what was measured says from where
-            seen = (self.measured.n_correct + 0.5) / (self.measured.n + 1)  # nobody and everybody have no logit
-            start = start + (float(logit(seen)) - _quantiles(start, self.laws.weights)[0])
-        shares = expit(start[:, None] + self._factors * falls[:, None]).ravel()
-        return _quantiles(shares, np.repeat(self.laws.weights, N_FACTORS))
+        falls = _logit(self.laws.shares(n)) - self._start
+        ahead = (self._from[:, None] + self._factors * falls[:, None]).ravel()
+        # A share rises with its logit, so only the three that are asked for are made shares.
+        return np.asarray(expit(_quantiles(ahead, np.repeat(self.laws.weights, N_FACTORS))), np.float64)
 
 
 def _quantiles(values: Floats, weights: Floats) -> Floats:

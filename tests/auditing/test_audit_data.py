@@ -136,6 +136,7 @@ def test_the_scope_survives_the_report() -> None:
     assert hp.Audit.from_json(found.to_json()).data.scope == found.data.scope
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n_again", "is_grave"), [(1, False), (6, False), (8, True), (500, True)], ids=["one", "few", "many", "most"]
 )

@@ -150,6 +150,7 @@ def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more
     assert told[1].headline.endswith("one who knows all other time in the file identifies no more.")
 
 
+@pytest.mark.slow
 def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) -> None:
     compared = hp.compare([found, with_settings(target=0.3)(with_share(found, 3))], ["before", HOSTILE])
     page = render_page(build_comparison(compared))

@@ -110,6 +110,7 @@ def test_the_first_attacks_find_no_more_than_all_do() -> None:
         assert [fact.name for fact in alone.facts] == [first.facts[0].name]
 
 
+@pytest.mark.slow
 def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = attack_in_every_way(TABLES)
     made, count = [], attacks.count_identified

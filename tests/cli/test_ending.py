@@ -40,6 +40,7 @@ def test_a_picture_is_not_drawn_over_an_input(
     assert Path(town[0]).read_text().startswith("user,place,count")
 
 
+@pytest.mark.slow
 def test_a_terminal_that_lacks_letters_is_no_reason_to_fail() -> None:
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     command = [sys.executable, "-m", "habitprint", "demo", "--users", "20"]
@@ -187,6 +188,7 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, 
         assert pl.read_csv(path).height == 4000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["path", "--help"], ["demo", "-h"], ["--version"]])
 def test_help_and_version_are_there(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", "habitprint", *words], capture_output=True, text=True, check=True)

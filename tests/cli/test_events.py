@@ -254,6 +254,7 @@ def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_pat
     assert split["n_used"] == data["events"]["n_used"]
 
 
+@pytest.mark.slow
 def test_spans_of_an_audit_have_short_names(calls: Path, tmp_path: Path) -> None:
     out = ["--out", tmp_path / "out", "--no-noise", "--json"]
     spans = ["--release", "2012-04-09..2012-04-15", "--known", "2012-04-16..2012-04-22"]

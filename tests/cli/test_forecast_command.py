@@ -23,6 +23,7 @@ def test_two_tables_are_followed_on_and_drawn(
     assert run(monkeypatch, *words) == 2  # the picture is there already
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["joint", "one-by-one"])
 def test_machines_get_the_same_facts_as_python(
     town: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], method: str

@@ -87,6 +87,7 @@ CASES: dict[str, tuple[EventsAsked, list[str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_one_step_makes_the_table_of_two(
     case: str, twin: pl.DataFrame, advise: Advise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def counted(events: hp.Events) -> hp.Histograms:
     return hp.Histograms.from_table(events.usable.group_by("user", "place").len("count").collect())
 
 
+@pytest.mark.slow
 def test_purchases_by_product_mapped_to_categories_are_purchases_by_category() -> None:
     with pytest.warns(UnknownPlaceWarning, match="counts of 7,045 in all"):
         mapped = complete_journey_categories().apply(counted(complete_journey()), unknown="leave-out")

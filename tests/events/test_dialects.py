@@ -196,6 +196,7 @@ def test_the_decimal_sign_is_seen_wherever_in_the_sample_it_first_comes(tmp_path
     assert events.count_rows() == {0: n_whole + 2000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_whole", [400, 4000])
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8", "cp1252"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])

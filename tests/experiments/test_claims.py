@@ -156,6 +156,7 @@ def drawn(random: np.random.Generator, n: int, *, has_ties: bool = False) -> Flo
     return found / random.integers(1, 4, n) if has_ties else found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_ties", [False, True])
 @pytest.mark.parametrize("n", [10, 154, 2000])
 def test_chance_alone_looks_like_a_clear_lead_as_rarely_as_it_says(n: int, *, has_ties: bool) -> None:
@@ -187,6 +188,7 @@ def test_repeats_of_the_same_users_do_not_make_chance_look_clear() -> None:
     assert verdicts.count("does not hold") / TRIALS <= RARELY
 
 
+@pytest.mark.slow
 def test_a_claim_of_several_comparisons_is_not_refuted_by_chance() -> None:
     random = np.random.default_rng(2)
     weights: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")

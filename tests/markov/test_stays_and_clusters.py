@@ -49,6 +49,7 @@ def test_compiled_clusters_are_those_of_the_reference(points: Floats, radius: in
     np.testing.assert_array_equal(kernel.find_clusters(points, radius, min_points), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("radius", [3, 10, 25])
 @pytest.mark.parametrize("min_points", [2, 5, 20])
 def test_compiled_clusters_are_those_of_the_reference_in_a_crowd(radius: int, min_points: int) -> None:

@@ -123,6 +123,7 @@ def test_dissolving_groups_never_raises_the_loss_and_leaves_none_too_small(loss:
     assert n_dissolved > 0
 
 
+@pytest.mark.slow
 @LOSSES
 @pytest.mark.parametrize(("k", "mean_k"), [(1, 4), (2, 10), (5, 5), (5, 40), (3, 300)])
 def test_groups_of_different_sizes_are_as_few_as_asked_and_cost_less_than_equal_ones(
@@ -167,6 +168,7 @@ def test_the_loss_is_never_above_that_of_successive_group_selection(
     assert reference_best.total_lost(rows.toarray(), grouped(rows, k, loss), loss) <= limit + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 5, 10, 20, 50])
 def test_the_loss_on_a_town_is_below_those_of_both_published_methods(k: int) -> None:
     shares = hp.datasets.town(600, 60, seed=3)[0].shares  # more than have a second start

@@ -88,6 +88,7 @@ def tail(least: int, scale: float) -> float:
     return math.exp(-least / scale) / (1 + math.exp(-1 / scale))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.2, 0.03, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0, 8.0])
 def test_delta_is_no_less_than_the_chance_that_one_event_shows_by_being_there(epsilon: float, delta: float) -> None:
@@ -97,6 +98,7 @@ def test_delta_is_no_less_than_the_chance_that_one_event_shows_by_being_there(ep
     assert noise.delta <= delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.2, 1e-3, 1e-9])
 @pytest.mark.parametrize("limit", [1, 2, 3, 5])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0, 16.0])
@@ -118,6 +120,7 @@ def partitions(total: int, largest: int | None = None) -> list[tuple[int, ...]]:
     return [(count, *rest) for count in first for rest in partitions(total - count, count)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("noise", "n_places"),
     [

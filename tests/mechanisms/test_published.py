@@ -63,6 +63,7 @@ def told(release: hp.Release) -> str:
     return json.dumps([steps, [[promise.to_json(), promise.words] for promise in shown.guarantees]])
 
 
+@pytest.mark.slow
 @given(chain=st.lists(st.sampled_from(STEPS), min_size=1, max_size=4))
 def test_originals_that_become_the_same_table_by_the_same_steps_tell_the_same(chain: list[hp.Mechanism]) -> None:
     told_beside: dict[str, set[str]] = defaultdict(set)
@@ -88,6 +89,7 @@ def test_no_user_and_no_place_is_named_that_the_table_does_not_show(
         assert name not in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 @pytest.mark.parametrize("chain", CHAINS, ids=str)
 def test_equal_tables_have_equal_sidecars_byte_for_byte(tmp_path: Path, chain: list[hp.Mechanism], ending: str) -> None:

@@ -220,6 +220,7 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
             assert cell.text == ("none" if number is None else found.protections.trials[number].label)
 
 
+@pytest.mark.slow
 def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     none = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False)
     record = Outline(render_record(none)).text
@@ -245,6 +246,7 @@ def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:
     assert "None" not in text.replace("None:", "").replace("None of", "")
 
 
+@pytest.mark.slow
 def test_what_only_events_tell_is_shown_for_events(found: hp.Audit) -> None:
     events = EventsFacts(
         n_rows=1000,
@@ -270,6 +272,7 @@ def test_what_only_events_tell_is_shown_for_events(found: hp.Audit) -> None:
     assert hp.render_report(hp.Audit.from_json(changed.to_json())) == hp.render_report(changed)
 
 
+@pytest.mark.slow
 def test_a_file_name_that_is_no_text_still_makes_a_page_and_a_file(tmp_path: Path) -> None:
     found = hp.audit(hp.datasets.town(30, 8), name="caf\udce9.csv", noise=False)
     hp.write_audit(found, tmp_path / "audit")
