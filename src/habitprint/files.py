@@ -300,7 +300,7 @@ def write_folder(
     ['a.txt']
     """
     check_folder(folder, overwrite=overwrite)
-    place = folder.resolve()
+    place = real_path(folder)
     stays = _must_stay(place)
     with telling_of(folder), _draft(place if stays else place.parent) as draft:
         made = draft / place.name
@@ -359,6 +359,17 @@ def _swap(new: Path, old: Path) -> None:
         raise
 
 
+def real_path(path: Path) -> Path:
+    """Return where a path leads, with all links followed; one that leads around leads to itself, and is no error.
+
+    Examples
+    --------
+    >>> real_path(Path("a") / ".." / "b") == Path.cwd().resolve() / "b"
+    True
+    """
+    return Path(os.path.realpath(path))
+
+
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Raise `InputError` unless a file could be written to `path`, whatever its format.
 
@@ -396,7 +407,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
                 why="the result is a folder of several files",
                 fix="choose another name",
             )
-        place = folder.resolve()
+        place = real_path(folder)
         if not place.parent.is_dir():
             raise _no_parent(folder, folder.absolute().parent)
         if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:
