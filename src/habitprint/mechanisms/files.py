@@ -27,6 +27,7 @@ from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
 from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the other files beside a release are named here)
 from habitprint.tables import check_writable, read_table, write_table
+from habitprint.words import printable_json
 
 STEPS: dict[str, type[Facts]] = {
     kind.name: kind
@@ -236,7 +237,7 @@ def _owner_to_json(
 
 
 def _write_json(value: dict[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+    path.write_text(printable_json(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)) + "\n", "utf-8")
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
