@@ -3,6 +3,7 @@
 This comes before anything else of habitprint, because loading takes a second, in which nothing is there to tidy up.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -22,6 +23,7 @@ TOO_LITTLE = b"""error: there is not enough memory
   fix: allow more, or take the limit away and limit memory itself if you must, as containers do; or use fewer users
 """
 LEAST = 1.8e9  # bytes of addresses: with fewer, libraries end or wait for ever while they are loaded
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 FAULTS = {getattr(signal, name, None) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")}
 
 
@@ -64,6 +66,17 @@ def _watch(child: int) -> NoReturn:
     os._exit(code if code >= 0 else 128 - code)
 
 
+def _end_with(watching: int) -> None:
+    """Let the system ask this process to end, as SIGTERM does, when the one that watches it is gone however it ended.
+
+    Nobody can pass on SIGKILL. Only Linux knows how to do that.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, int(signal.SIGTERM))
+        if os.getppid() != watching:  # gone before that was said
+            os._exit(128 + signal.SIGTERM)
+
+
 def _tell_too_little(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Say that there is no room for what cannot be loaded: what libraries raise then is of no use to anybody."""
     del kind, error, trace
@@ -86,9 +99,11 @@ if is_command_line() and sys.platform != "win32" and address_space() < float("in
     if address_space() < LEAST:
         os.write(2, TOO_LITTLE)
         os._exit(2)
+    watching = os.getpid()
     worker = os.fork()
     if worker:
         _watch(worker)
+    _end_with(watching)
     os.setpgid(0, 0)  # Ctrl-C reaches the watching process, which passes it on: once, and not twice
     sys.excepthook = _tell_too_little
 if is_command_line() and signal.SIGINT in signals_to_obey():

@@ -22,6 +22,7 @@ if sys.platform != "win32":
     import fcntl
 
 OWNER_ONLY = 0o600
+EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
 EXCHANGE = 2  # of two names at once: RENAME_EXCHANGE of Linux
@@ -72,6 +73,14 @@ class Drafts:
         if place not in self._of_place:
             self._of_place[place] = self._folders.enter_context(_draft(place))
         return self._of_place[place] / target.name
+
+    def make(self, output: Output) -> Path:
+        """Make a file, and return where it is; whatever goes wrong is told of its own name, not of the draft's."""
+        with telling_of(output.path):
+            target = self.of(output.path)
+            target.touch(mode=OWNER_ONLY if output.is_private else EVERYBODYS)
+            output.write(target)
+        return target
 
     def move(self, targets: Sequence[Path], *, overwrite: bool) -> None:
         """Give complete files their names, in this order; if one cannot have its name, all is as it was before.
@@ -228,10 +237,7 @@ def write_all(outputs: Sequence[Output], *, overwrite: bool) -> None:
     """
     with drafting() as drafts:
         for output in outputs:
-            with telling_of(output.path):
-                target = drafts.of(output.path)
-                target.touch(mode=OWNER_ONLY if output.is_private else 0o666)
-                output.write(target)
+            drafts.make(output)
         with telling_of(outputs[-1].path):
             drafts.move([output.path for output in outputs], overwrite=overwrite)
 
@@ -264,7 +270,7 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
     write_all([text_output(path, text)], overwrite=overwrite)
 
 
-def text_output(path: Path, text: str) -> Output:
+def text_output(path: Path, text: str, *, is_private: bool = False) -> Output:
     """Return what writes a text.
 
     Examples
@@ -272,7 +278,7 @@ def text_output(path: Path, text: str) -> Output:
     >>> text_output(Path("note.md"), "hello").path.name
     'note.md'
     """
-    return Output(path, lambda target: target.write_text(text, encoding="utf-8", newline="\n"))
+    return Output(path, lambda target: target.write_text(text, encoding="utf-8", newline="\n"), is_private)
 
 
 def write_folder(
@@ -300,7 +306,7 @@ def write_folder(
     ['a.txt']
     """
     check_folder(folder, overwrite=overwrite)
-    place = folder.resolve()
+    place = real_path(folder)
     stays = _must_stay(place)
     with telling_of(folder), _draft(place if stays else place.parent) as draft:
         made = draft / place.name
@@ -359,6 +365,17 @@ def _swap(new: Path, old: Path) -> None:
         raise
 
 
+def real_path(path: Path) -> Path:
+    """Return where a path leads, with all links followed; one that leads around leads to itself, and is no error.
+
+    Examples
+    --------
+    >>> real_path(Path("a") / ".." / "b") == Path.cwd().resolve() / "b"
+    True
+    """
+    return Path(os.path.realpath(path))
+
+
 def check_target(path: Path, *, overwrite: bool) -> None:
     """Raise `InputError` unless a file could be written to `path`, whatever its format.
 
@@ -396,7 +413,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
                 why="the result is a folder of several files",
                 fix="choose another name",
             )
-        place = folder.resolve()
+        place = real_path(folder)
         if not place.parent.is_dir():
             raise _no_parent(folder, folder.absolute().parent)
         if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:

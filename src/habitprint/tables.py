@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -206,9 +206,13 @@ def open_table(
             why="the format of a table is chosen by the ending of its name",
             fix=f"give it the ending that it should have, such as {kind.endings[0]}",
         )
-    why = f"its content is not that of a {ending} table, or it may not be opened"
-    with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
+    with _reading(path, ending):
         return READERS[ending](path, asked, expected or Expected())
+
+
+def _reading(path: Path, ending: str) -> AbstractContextManager[None]:
+    why = f"its content is not that of a {ending} table, or it may not be opened"
+    return reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE))
 
 
 def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | None = None) -> list[str]:
@@ -223,22 +227,24 @@ def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | Non
     ...     read_names(file)
     ['user', 'place', 'count']
     """
+    path = require_file(path, why=WHY)
     ending = known_ending(path, "read")
-    if ending == ".parquet":
-        return pl.scan_parquet(path, glob=False).collect_schema().names()
-    if ending not in TEXT:
+    if ending not in (*TEXT, ".parquet"):
         return open_table(path, asked=asked, expected=expected).frame.columns
-    dialect = find_dialect(path, asked, expected)
-    with nullcontext(path) if dialect.encoding == UTF_8 else as_utf8(path, dialect.encoding) as content:
-        header = pl.read_csv(
-            content,
-            separator=dialect.separator,
-            skip_lines=dialect.n_before,
-            infer_schema=False,
-            n_rows=0,
-            glob=False,
-        )
-    return header.columns
+    with _reading(path, ending):
+        if ending == ".parquet":
+            return pl.scan_parquet(path, glob=False).collect_schema().names()
+        dialect = find_dialect(path, asked, expected)
+        with nullcontext(path) if dialect.encoding == UTF_8 else as_utf8(path, dialect.encoding) as content:
+            header = pl.read_csv(
+                content,
+                separator=dialect.separator,
+                skip_lines=dialect.n_before,
+                infer_schema=False,
+                n_rows=0,
+                glob=False,
+            )
+        return header.columns
 
 
 def write_table(

@@ -1,6 +1,8 @@
 """Say numbers and times in words that a person can read."""
 
+import json
 import math
+import re
 import unicodedata
 from datetime import datetime
 
@@ -24,6 +26,22 @@ def printable(value: object, keep: str = "") -> str:
         repr(letter)[1:-1] if unicodedata.category(letter) in UNSEEN and letter not in keep else letter
         for letter in text
     )
+
+
+def printable_json(text: str) -> str:
+    r"""Return a text that is JSON, with what a terminal would obey escaped, which changes nothing of what it says.
+
+    Examples
+    --------
+    >>> printable_json('["a\x9b2J\u202e"]')
+    '["a\\u009b2J\\u202e"]'
+    """
+    return re.sub("[^ -~\n]", _escaped, text)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    letter = found[0]
+    return letter if printable(letter) == letter else json.dumps(letter)[1:-1].replace("\x7f", "\\u007f")
 
 
 def percent(rate: float) -> str:

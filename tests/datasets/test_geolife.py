@@ -242,6 +242,18 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     assert (tmp_path / CACHE).read_text() == "my notes"
 
 
+@pytest.mark.parametrize("content", [b"", b"damaged", b"PAR1 damaged PAR1"])
+def test_a_cache_of_ours_that_is_damaged_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    write_track(tmp_path / "data", "000", "20091011140430", map(line, [HOME]))
+    first = geolife(tmp_path / "data").usable.collect()
+    (kept,) = (tmp_path / "cache" / "habitprint").iterdir()
+    kept.write_bytes(content)
+    assert geolife(tmp_path / "data").usable.collect().equals(first)
+
+
 def test_without_the_data_it_is_said_what_they_are_and_where_they_go(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(hp.InputError, match=r"(?s)Microsoft Research.*Data/000/Trajectory/\*\.plt"):

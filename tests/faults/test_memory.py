@@ -3,9 +3,12 @@
 import resource
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from disturbed import PATIENCE
 
 import habitprint as hp
 
@@ -46,6 +49,42 @@ def test_a_limit_that_is_too_low_is_called_so_and_leaves_nothing_behind(
     assert "fix:" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def children_of(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def is_at_work(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with the one that started it")
+@pytest.mark.parametrize("is_writing", [False, True])
+def test_nothing_goes_on_where_the_process_that_watches_is_killed(tmp_path: Path, *, is_writing: bool) -> None:
+    command = [sys.executable, "-m", "habitprint", "datasets", "make", "cdr", "--out", str(tmp_path / "calls.csv")]
+    limit = 16_000 * MEGABYTE
+    watching = subprocess.Popen(
+        command,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),  # noqa: PLW1509 - no threads here
+    )
+    wait_until(lambda: any(tmp_path.glob(".habitprint-*/*")) if is_writing else bool(children_of(watching.pid)))
+    (worker,) = children_of(watching.pid)
+    watching.kill()
+    watching.wait()
+    wait_until(lambda: not is_at_work(worker))
+    assert list(tmp_path.iterdir()) == []
+
+
+def wait_until(happened: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_within_a_limit_that_suffices_nothing_is_different(tmp_path: Path, calls: Path) -> None:

@@ -149,6 +149,7 @@ OPTIONS = [
     "../x",
     "∞",
 ]
+SECRET = "s3cr3t-word"  # noqa: S105 - of an address that is nowhere: it is never shown
 KEYS = ["name", "steps", "sha256", "facts", "words", "copied", "k", "__class__", "", "\x1b[2J", "é"]
 
 
@@ -207,7 +208,16 @@ def good() -> dict[str, bytes]:
         feature = {"type": "Feature", "properties": {"coordTimes": [t for *_, t in fixes]}, "geometry": line}
         (folder / "t.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
         (folder / "wide.csv").write_text("user;p0;p1;p2;p3\n" + "".join(f"u{n};{n};1,5;;3\n" for n in range(6)))
+        plt = "".join(f"{y},{x},0,492,39744.12,2012-04-09,{t[11:19]}\n" for y, x, t in fixes)
+        (folder / "t.plt").write_text("Geolife trajectory\n" + 5 * "-\n" + plt)
         places = sorted({*released.places, *known.places})
+        (folder / "positions.csv").write_text(
+            "place,lat,lon\n" + "".join(f"{place},{40 + i},{8 + i}\n" for i, place in enumerate(places))
+        )
+        (folder / "visits.csv").write_text(
+            "".join(f"{{{n % 3}f}},{n},0,{n % 5},{1262304000000000 + n * 10**10},1,5,3\n" for n in range(120))
+        )
+        (folder / "places.csv").write_text("id,favicon_id\n" + "".join(f"{n},{n % 3}\n" for n in range(5)))
         (folder / "map.csv").write_text("place,to\n" + "".join(f"{place},d{i % 2}\n" for i, place in enumerate(places)))
         (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
         (folder / "users.csv").write_text("user\nu0\nu1\nu2\n")
@@ -215,17 +225,26 @@ def good() -> dict[str, bytes]:
             hp.microaggregate(hp.coarsen(released, hp.read_place_mapping(folder / "map.csv")), k=2),
             folder / "safer.csv",
         )
-        found = hp.audit((released, known), target=0.5, noise=False)
-        hp.write_audit(found, folder / "audit")
-        write_weight(WEIGHTS["l1"], folder / "weight.json")
+        hp.write_audit(hp.audit((released, known), target=0.5, noise=False), folder / "audit")
         (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
-        (folder / "report.json").write_bytes((folder / "audit" / "report.json").read_bytes())
+        hp.write_audit(hp.audit(hp.datasets.town(60, 8), noise=False), folder / "larger")
+        (folder / "report.json").write_bytes((folder / "larger" / "report.json").read_bytes())
+        _run(["audit", "e.csv", "--target", "50%", "--no-noise", "--out", "events"], folder)
+        (folder / "of-events.json").write_bytes((folder / "events" / "advice.json").read_bytes())
+        write_weight(WEIGHTS["l1"], folder / "weight.json")
+        write_weight(hp.rehearse(*hp.datasets.town(40, 10)).lesson.weight, folder / "learned.json")
         (folder / "mine.toml").write_text(
             'name = "mine"\ntitle = "Mine"\nweights = ["l1"]\nrepeats = 1\nclaims = ["falls"]\n[events]\n'
             'file = "e.csv"\nuser = "user"\n[periods]\nweeks = "2012-04-09"\n[vary]\nn_users = [3]\n'
             "[setting]\nn_top = 4\n"
         )
         return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def _run(words: list[str], folder: Path) -> None:
+    from in_process import run  # noqa: PLC0415 - the command line is loaded where a case needs a run before the run
+
+    run(words, folder)
 
 
 def damaged(rng: Random, content: bytes) -> bytes:
@@ -439,9 +458,7 @@ def _stored(rng: Random) -> Case:
     files = {"mine.toml": good()["mine.toml"], "e.csv": good()["e.csv"]}
 
     def spoil(folder: Path) -> None:
-        from in_process import run  # noqa: PLC0415 - only this kind needs a run before the run
-
-        run(["reproduce", "mine.toml", "--out", "out"], folder)
+        _run(["reproduce", "mine.toml", "--out", "out"], folder)
         for file in sorted((folder / "out").rglob("*.json")):
             content = file.read_bytes()
             if rng.random() < 0.3:
@@ -507,10 +524,35 @@ def _stored_table(rng: Random) -> Case:
     content = damaged(rng, good()[name]) if rng.random() < 0.6 else good()[name]
     queries = ["delete from calls", "select", "select * from 'x'", "\x1b[2J", "attach 'x' as y", "pragma x", "select 1"]
     asked = rng.choice([[], ["--sql", rng.choice(queries)], ["--sheet", rng.choice(["calls", "x", "\x1b[2J"])]])
-    bad = "bad" + name[1:]
+    bad = "bad" + rng.choice([name[1:], name[1:], name[1:], ".xls", ".ods", ".db", ".sqlite3"])
     split = ["split", bad, "--released", "r.csv", "--known", "k.csv"]
     words = rng.choice([["inspect", bad], split, ["match", bad, "b.csv"]])
     return Case("file of tables", [*words, *asked], {bad: content, "b.csv": good()["b.csv"]})
+
+
+def _address(rng: Random) -> Case:
+    """Return addresses of databases that are nowhere, or queries that somebody should not have written."""
+    hosts = ["127.0.0.1:1", "[::1]:1", "127.0.0.1:99999", "", "a b", "é:x"]
+    elsewhere = (
+        f"{rng.choice(['postgresql', 'mysql', 'mssql+pyodbc', 'xy', 'sqlite'])}://me:{SECRET}@{rng.choice(hosts)}/c"
+    )
+    address = rng.choice(["sqlite:///e.sqlite", "sqlite:///bad.sqlite", "sqlite:///nowhere", "duckdb:///x", elsewhere])
+    queries = [
+        "select * from calls",
+        "select user, time, place from calls; drop table calls",
+        "with x as (select 1) select * from x",
+        "select randomblob(9) as user, 1 as time, 2 as place",
+        "select 'a' as user, 9e999 as time, null as place",
+        "select * from calls order by",
+        "attach 'x.sqlite' as x",
+        "select load_extension('x')",
+        "\x1b[2J",
+        "",
+    ]
+    split = ["split", address, "--released", "r.csv", "--known", "k.csv"]
+    words = rng.choice([["inspect", address], ["inspect", address, "--json"], split])
+    files = {"e.sqlite": good()["e.sqlite"], "bad.sqlite": damaged(rng, good()["e.sqlite"])}
+    return Case("address", [*words, "--sql", rng.choice(queries)], files)
 
 
 ENTITIES = b'<!DOCTYPE gpx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
@@ -518,7 +560,7 @@ ENTITIES = b'<!DOCTYPE gpx [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&
 
 def _tracks(rng: Random) -> Case:
     """Return a folder of tracks of which one is damaged, mistaken or hostile."""
-    name = rng.choice(["t.gpx", "t.geojson"])
+    name = rng.choice(["t.gpx", "t.geojson", "t.plt"])
     content = good()[name]
     if name == "t.geojson" and rng.random() < 0.7:
         content = _json(rng, content)
@@ -527,6 +569,8 @@ def _tracks(rng: Random) -> Case:
     elif name == "t.gpx" and rng.random() < 0.3:
         depth = rng.choice([1000, 100_000])
         content = b"<gpx>" + b"<trk>" * depth + b"</trk>" * depth + b"</gpx>"
+    elif name == "t.plt" and rng.random() < 0.5:
+        content = _cells(rng, content.decode(), ",")
     else:
         content = damaged(rng, content)
 
@@ -536,7 +580,27 @@ def _tracks(rng: Random) -> Case:
         (folder / "tracks" / f"Ann{name[1:]}").write_bytes(good()[name])
 
     more = rng.choice([[], ["--json"], ["--stays", "100m,5min"]])
-    return Case("tracks", ["inspect", "tracks", *more], {}, [into_folder])
+    halves = ["--halves", "--released", "r.csv", "--known", "k.csv"]
+    words = rng.choice([["inspect", "tracks", *more], ["split", "tracks", "--stays", "100m,5min", *halves]])
+    return Case("tracks", words, {}, [into_folder])
+
+
+def _paper(rng: Random) -> Case:
+    """Return data of the paper, as they come, of which one file is damaged."""
+    data = rng.choice(["web-history", "geolife"])
+    files = {"web-history": ["visits.csv", "places.csv"], "geolife": ["Data/000/Trajectory/t.plt"]}[data]
+    bad = rng.choice(files)
+    contents = {file: good()[Path(file).name] for file in files}
+    good_one = contents[bad]
+    contents[bad] = _cells(rng, good_one.decode(), ",") if rng.random() < 0.5 else damaged(rng, good_one)
+
+    def into_folder(folder: Path) -> None:
+        for name, content in contents.items():
+            (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / "data" / name).write_bytes(content)
+
+    shows = {"web-history": "figure-popularity", "geolife": "figure-active-weeks"}[data]
+    return Case("data of the paper", ["reproduce", shows, f"--{data}", "data", "--out", "out"], {}, [into_folder])
 
 
 def _wide(rng: Random) -> Case:
@@ -614,9 +678,17 @@ def _table(rng: Random) -> Case:
             ["path", bad, "b.csv", "--out", "o.csv"],
             ["protect", bad, "--k", "2", "--out", "o.csv"],
             ["protect", bad, "--round-to", "2", "--out", "o.parquet", "--known", "b.csv"],
+            ["rehearse", bad, "b.csv", "--out", "w.json"],
+            ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", bad, "b.csv"],
+            ["forecast", bad, "b.csv", "--population", "1000"],
+            ["audit", bad, "b.csv", "--no-noise", "--out", "found"],
         ]
     )
-    return Case(f"table {name[1:]}", words, {bad: content, "b.csv": good()["b.csv"]})
+    return Case(f"table {name[1:]}", words, {bad: content, **_tables()})
+
+
+def _tables() -> dict[str, bytes]:
+    return {name: good()[name] for name in ("a.csv", "b.csv")}
 
 
 def _beside(rng: Random) -> Case:
@@ -627,6 +699,8 @@ def _beside(rng: Random) -> Case:
             ("map.csv", ["protect", "a.csv", "--coarsen", "bad.csv", "--out", "o.csv"]),
             ("users.csv", ["split", "e.csv", "--users", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
             ("map.csv", ["split", "e.csv", "--map", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
+            ("map.csv", ["audit", "a.csv", "b.csv", "--coarsen", "bad.csv", "--no-noise", "--out", "found"]),
+            ("positions.csv", ["audit", "a.csv", "b.csv", "--positions", "bad.csv", "--no-noise", "--out", "found"]),
         ]
     )
     content = good()[name]
@@ -646,12 +720,16 @@ def _sidecar(rng: Random) -> Case:
 
 
 def _advice(rng: Random) -> Case:
-    files = {"advice.json": _json(rng, good()["advice.json"]), "a.csv": good()["a.csv"]}
-    return Case("advice", ["protect", "a.csv", "--advice", "advice.json", "--out", "o.csv"], files)
+    told, data = rng.choice([("advice.json", "a.csv"), ("of-events.json", "e.csv")])
+    files = {told: _json(rng, good()[told]), data: good()[data]}
+    if rng.random() < 0.3:
+        files = {told: good()[told], data: _cells(rng, good()[data].decode(), ",")}
+    return Case("advice", ["protect", data, "--advice", told, "--out", "o.csv"], files)
 
 
 def _ids(rng: Random) -> Case:
     files = {name: _hostile_ids(rng, good()[name].decode()) for name in ("a.csv", "b.csv", "e.csv")}
+    files["of-events.json"] = good()["of-events.json"]
     words = rng.choice(
         [
             ["match", "a.csv", "b.csv"],
@@ -662,6 +740,10 @@ def _ids(rng: Random) -> Case:
             ["split", "e.csv", "--released", "r.csv", "--known", "k.csv"],
             ["protect", "a.csv", "--top-places", "2", "--out", "o.csv", "--keep-ids"],
             ["protect", "a.csv", "--merge-rare", "2", "--out", "o.csv", "--known", "b.csv", "--json"],
+            ["protect", "e.csv", "--advice", "of-events.json", "--out", "o.csv"],
+            ["rehearse", "a.csv", "b.csv", "--truth", "same-id"],
+            ["forecast", "a.csv", "b.csv", "--population", "100"],
+            ["audit", "e.csv", "--no-noise", "--out", "found", "--name", rng.choice(CONTROLS[:4])],
         ]
     )
     return Case("hostile ids", words, files)
@@ -739,6 +821,31 @@ def _options(rng: Random) -> Case:
             ),
             (["check", "safer.csv"], ["--json"]),
             (["reproduce", "mine.toml", "--out", "out"], ["--seed", "--events", "--user", "--lat", "--max-memory"]),
+            (["rehearse", "a.csv", "b.csv"], ["--seed", "--weight", "--truth", "--out", "--user", "--count"]),
+            (
+                ["forecast", "a.csv", "b.csv"],
+                ["--population", "--seed", "--weight", "--target", "--method", "--plot", "--truth"],
+            ),
+            (
+                ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"],
+                [
+                    "--target",
+                    "--fail-above",
+                    "--surest-target",
+                    "--person-target",
+                    "--overlap",
+                    "--decide",
+                    "--keep",
+                    "--population",
+                    "--positions",
+                    "--coarsen",
+                    "--seed",
+                    "--name",
+                    "--truth",
+                    "--counts",
+                ],
+            ),
+            (["compare", "safer.csv.json"], ["--out"]),
             (["datasets", "make", "cdr", "--out", "o.csv", "--users", "20"], ["--seed", "--antennas"]),
         ]
     )
@@ -748,44 +855,81 @@ def _options(rng: Random) -> Case:
     return Case("option", words, files)
 
 
+SPLIT = ["--released", "r.csv", "--known", "k.csv"]
+AUDIT = ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"]
+# Every way in which a command is given the name of a file, and what it is called there.
+READ: list[tuple[str, list[str]]] = [
+    ("a.csv", ["match", "a.csv", "b.csv"]),
+    ("b.csv", ["match", "a.csv", "b.csv"]),
+    ("truth.csv", ["match", "a.csv", "b.csv", "--truth", "truth.csv"]),
+    ("weight.json", ["match", "a.csv", "b.csv", "--weight", "weight.json"]),
+    ("other.csv", ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", "other.csv", "b.csv"]),
+    ("other.csv", ["path", "a.csv", "b.csv", "--truth", "other.csv"]),
+    ("a.csv", ["rehearse", "a.csv", "b.csv", "--out", "w.json"]),
+    ("a.csv", ["forecast", "a.csv", "b.csv", "--population", "100"]),
+    ("report.json", ["forecast", "report.json", "--population", "100"]),
+    ("other.json", ["compare", "other.json", "report.json"]),
+    ("e.csv", ["inspect", "e.csv"]),
+    ("e.csv.gz", ["inspect", "e.csv.gz"]),
+    ("e.ndjson", ["inspect", "e.ndjson"]),
+    ("e.xlsx", ["inspect", "e.xlsx"]),
+    ("e.sqlite", ["inspect", "e.sqlite"]),
+    ("e.duckdb", ["inspect", "e.duckdb"]),
+    ("e.sqlite", ["inspect", "sqlite:///e.sqlite", "--sql", "select * from calls"]),
+    ("t.gpx", ["inspect", "t.gpx"]),
+    ("tracks/Jo.gpx", ["inspect", "tracks"]),
+    ("tracks/Jo.geojson", ["inspect", "tracks"]),
+    ("Data/000/Trajectory/Jo.plt", ["inspect", "."]),
+    ("Data/000/Trajectory/Jo.plt", ["reproduce", "figure-active-weeks", "--geolife", ".", "--out", "out"]),
+    ("e.parquet", ["split", "e.parquet", *SPLIT]),
+    ("users.csv", ["split", "e.csv", "--users", "users.csv", *SPLIT]),
+    ("map.csv", ["split", "e.csv", "--map", "map.csv", *SPLIT]),
+    ("mine.toml", ["reproduce", "mine.toml", "--out", "out"]),
+    ("e.csv", ["reproduce", "mine.toml", "--out", "out"]),
+    ("safer.csv", ["check", "safer.csv"]),
+    ("safer.csv.json", ["check", "safer.csv"]),
+    ("safer.csv.json", ["match", "safer.csv", "b.csv"]),
+    ("safer.csv.owner.json", ["match", "safer.csv", "b.csv"]),
+    ("advice.json", ["protect", "a.csv", "--advice", "advice.json", "--out", "o.csv"]),
+    ("e.csv", ["protect", "e.csv", "--advice", "of-events.json", "--out", "o.csv"]),
+    ("b.csv", ["protect", "a.csv", "--k", "2", "--known", "b.csv", "--out", "o.csv"]),
+    ("map.csv", ["protect", "a.csv", "--coarsen", "map.csv", "--out", "o.csv"]),
+    ("a.csv", AUDIT),
+    ("truth.csv", [*AUDIT, "--truth", "truth.csv"]),
+    ("map.csv", [*AUDIT, "--coarsen", "map.csv"]),
+    ("positions.csv", [*AUDIT, "--positions", "positions.csv"]),
+    ("other.csv", [*AUDIT, "--rehearse", "other.csv", "b.csv"]),
+    ("map.csv", ["audit", "e.csv", "--map", "map.csv", "--no-noise", "--out", "found"]),
+]
+
+
+def _loop(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+def _dangling(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def _device(path: Path) -> None:
+    path.symlink_to("/dev/zero")
+
+
+NO_FILES: list[Callable[[Path], object]] = [os.mkfifo, _loop, _dangling, _device, Path.mkdir]
+
+
+def no_file(name: str, words: list[str], make: Callable[[Path], object]) -> Case:
+    """Return a command, and something else where one of its files should be: a pipe, a link, a folder, a device."""
+
+    def put(folder: Path) -> None:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        make(folder / name)
+
+    return Case("no regular file", words, {file: content for file, content in good().items() if file != name}, [put])
+
+
 def _places(rng: Random) -> Case:
-    """Return names of files that are something else: pipes, links that lead nowhere or around, folders, devices."""
-    target = rng.choice(
-        [
-            "a.csv",
-            "e.csv",
-            "e.csv.gz",
-            "e.parquet",
-            "mine.toml",
-            "safer.csv.json",
-            "advice.json",
-            "safer.csv.owner.json",
-        ]
-    )
-
-    def loop(path: Path) -> None:
-        path.symlink_to(path.name)
-
-    def dangling(path: Path) -> None:
-        path.symlink_to("nowhere")
-
-    def device(path: Path) -> None:
-        path.symlink_to("/dev/zero")
-
-    makers: list[Callable[[Path], object]] = [os.mkfifo, loop, dangling, device, Path.mkdir]
-    make = rng.choice(makers)
-    words = {
-        "a.csv": ["match", "a.csv", "b.csv"],
-        "e.csv": ["inspect", "e.csv"],
-        "e.csv.gz": ["inspect", "e.csv.gz"],
-        "e.parquet": ["split", "e.parquet", "--released", "r.csv", "--known", "k.csv"],
-        "mine.toml": ["reproduce", "mine.toml", "--out", "out"],
-        "safer.csv.json": rng.choice([["check", "safer.csv"], ["match", "safer.csv", "b.csv"]]),
-        "safer.csv.owner.json": ["match", "safer.csv", "b.csv"],
-        "advice.json": ["protect", "a.csv", "--advice", "advice.json"],
-    }[target]
-    files = {name: content for name, content in good().items() if name != target}
-    return Case("no regular file", words, files, [lambda folder: make(folder / target)])
+    return no_file(*rng.choice(READ), rng.choice(NO_FILES))
 
 
 def _outputs(rng: Random) -> Case:
@@ -815,7 +959,7 @@ def _outputs(rng: Random) -> Case:
 
 
 def _weight(rng: Random) -> Case:
-    files = {"weight.json": _json(rng, good()["weight.json"]), "a.csv": good()["a.csv"], "b.csv": good()["b.csv"]}
+    files = {"weight.json": _json(rng, good()[rng.choice(["weight.json", "learned.json"])]), **_tables()}
     words = rng.choice([["match", "a.csv", "b.csv"], ["path", "a.csv", "b.csv", "--out", "o.csv"]])
     return Case("weight", [*words, "--weight", "weight.json"], files)
 
@@ -823,7 +967,8 @@ def _weight(rng: Random) -> Case:
 def _report(rng: Random) -> Case:
     more = rng.choice([[], ["--json"], ["--out", "page.html"]])
     files = {"bad.json": _json(rng, good()["report.json"]), "report.json": good()["report.json"]}
-    return Case("stored audit", ["compare", "report.json", "bad.json", *more], files)
+    forecast = ["forecast", "bad.json", "--population", "1000", *rng.choice([[], ["--json"]])]
+    return Case("stored audit", rng.choice([["compare", "report.json", "bad.json", *more], forecast]), files)
 
 
 KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
@@ -831,7 +976,9 @@ KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
     "table": (_table, 20),
     "dialect": (_dialect, 12),
     "file of tables": (_stored_table, 10),
+    "address": (_address, 5),
     "tracks": (_tracks, 8),
+    "data of the paper": (_paper, 1),
     "wide table": (_wide, 5),
     "odd parquet": (_odd_parquet, 12),
     "beside": (_beside, 10),

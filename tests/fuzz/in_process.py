@@ -1,5 +1,6 @@
 """Run the command line within the test, and see all that a person would see, whoever writes it."""
 
+import functools
 import io
 import os
 import signal
@@ -12,8 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+import typer.main
+
 from habitprint.cli import main
 
+# What the options of all commands are is found out once, and not before every one of thousands of runs.
+typer.main.get_command = functools.cache(typer.main.get_command)
 PATIENCE = 20.0  # seconds
 
 

@@ -7,7 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 
-from hostile import Case
+from hostile import SECRET, Case
 from in_process import PATIENCE, Outcome, run
 
 GATE = 1
@@ -24,7 +24,14 @@ def faults_of(case: Case, folder: Path) -> list[str]:
     before = _state(folder)
     outcome = run(case.words, folder)
     after = _state(folder)
-    return [*_ending(outcome, case), *_terminal(outcome), *_files(before, after, outcome), *_result(case, outcome)]
+    new = {name: content for name, content in after.items() if name not in before}
+    return [
+        *_ending(outcome, case),
+        *_terminal(outcome),
+        *_files(before, after, outcome),
+        *_texts(new),
+        *_result(case, outcome),
+    ]
 
 
 def _ending(outcome: Outcome, case: Case) -> list[str]:
@@ -42,7 +49,19 @@ def _ending(outcome: Outcome, case: Case) -> list[str]:
 def _terminal(outcome: Outcome) -> list[str]:
     text = outcome.out + outcome.err
     obeyed = {letter for letter in text if unicodedata.category(letter) in UNSEEN and letter != "\n"}
-    return [f"a terminal would obey {sorted(obeyed)!r}"] if obeyed else []
+    faults = [f"a terminal would obey {sorted(obeyed)!r}"] if obeyed else []
+    return [*faults, *(["it shows a secret"] if SECRET in text else [])]
+
+
+def _texts(new: dict[str, object]) -> list[str]:
+    """Return what is wrong with files for people, who may look at them on a terminal, or in a browser."""
+    faults = []
+    for name, content in new.items():
+        if isinstance(content, bytes) and name.endswith((".html", ".md", ".svg", ".json")):
+            text = content.decode()
+            obeyed = {letter for letter in text if unicodedata.category(letter) in UNSEEN and letter not in "\n\t"}
+            faults += [f"{name} holds {sorted(obeyed)!r}"] if obeyed else []
+    return faults
 
 
 def _state(folder: Path) -> dict[str, object]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hostile import KINDS, case_of
+from hostile import KINDS, NO_FILES, READ, case_of, no_file
 from laws import faults_of
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
@@ -31,6 +31,15 @@ def test_no_input_surprises(first: int) -> None:
     assert not bad, f"seed {SEED}:\n" + "\n".join(bad)
 
 
+@pytest.mark.parametrize(("name", "words"), READ, ids=[" ".join(words) for _, words in READ])
+def test_nothing_but_a_regular_file_is_read(tmp_path: Path, name: str, words: list[str]) -> None:
+    bad: list[str] = []
+    for number, make in enumerate(NO_FILES):
+        (tmp_path / str(number)).mkdir()
+        bad += [f"{make.__name__}: {fault}" for fault in faults_of(no_file(name, words, make), tmp_path / str(number))]
+    assert bad == []
+
+
 def test_every_kind_of_input_is_tried() -> None:
-    tried = Counter(case_of(1, number).kind.split()[0] for number in range(300))
+    tried = Counter(case_of(1, number).kind.split()[0] for number in range(500))
     assert {name.split()[0] for name in KINDS} == set(tried) - {""}

@@ -10,6 +10,7 @@ import pytest
 import habitprint as hp
 from habitprint.mechanisms.files import STEPS, read_sidecar, sidecar
 from habitprint.mechanisms.release import Facts
+from habitprint.mechanisms.top_places import KeepPlaces
 
 
 def told_of(name: str, facts: dict[str, Any]) -> str:
@@ -175,6 +176,16 @@ def test_the_sidecar_is_the_same_for_two_originals_that_give_the_same_release(tm
     # The second original has more users, places and counts; whoever reads the sidecar cannot tell.
     assert [step.findings for step in releases[0].steps] != [step.findings for step in releases[1].steps]
     assert (tmp_path / "x.csv.json").read_text() == (tmp_path / "y.csv.json").read_text()
+
+
+def test_no_sign_that_a_terminal_obeys_is_written_beside_a_release_and_all_of_it_comes_back(tmp_path: Path) -> None:
+    habits = hp.Histograms.from_strings({"Jill": ["a\x9b2J", "a\x9b2J", "b\u202e"], "Mike": ["a\x9b2J", "b\u202e"]})
+    hp.write_release(hp.keep_top_places(habits, 1), tmp_path / "safer.csv")
+    for name in ("safer.csv.json", "safer.csv.owner.json"):
+        text = (tmp_path / name).read_text()
+        assert "\\u009b" in text
+        assert not {"\x9b", "\u202e"} & set(text)
+    assert hp.read_release(tmp_path / "safer.csv").steps[0].copied == KeepPlaces(("a\x9b2J",))
 
 
 def test_no_finding_is_written(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The report says what was found, in one file, and nothing in the data can change its markup."""
 
 import re
+import unicodedata
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +14,11 @@ from habitprint.auditing.data import EventsFacts, Unused
 from habitprint.auditing.search import Goal, Promise, Protections, Trial
 from habitprint.auditing.verdict import reach_verdict
 from habitprint.losses import SCALES
+from habitprint.report.compare import build_comparison
 from habitprint.report.page import Table
 from habitprint.report.protections import protections_section
-from habitprint.report.render import render_record
+from habitprint.report.record import build_record, to_markdown
+from habitprint.report.render import render_page, render_record
 from outline import Outline, text_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -88,6 +91,15 @@ def test_hostile_text_changes_neither_scripts_nor_policy(harmless: str, hostile:
         expected = re.findall(part, harmless, re.DOTALL)
         assert expected
         assert re.findall(part, hostile, re.DOTALL) == expected
+
+
+def test_no_sign_that_a_terminal_obeys_is_in_a_page_a_record_or_the_facts(found: hp.Audit) -> None:
+    told = replace(found, settings=replace(found.settings, source="a\x1b[2J\u202eb\x9b", command="habitprint \x1b[2J"))
+    compared = hp.compare([told, found], ["a\x1b[2J", "b\u202e"])
+    texts = [hp.render_report(told), render_record(told), to_markdown(build_record(told)), told.to_text()]
+    for text in (*texts, render_page(build_comparison(compared)), compared.to_text()):
+        assert {letter for letter in text if unicodedata.category(letter) in {"Cc", "Cf", "Zl"}} <= set("\n\t")
+    assert hp.Audit.from_json(told.to_json()).settings.source == told.settings.source
 
 
 def test_hostile_names_in_a_file_change_no_markup_and_nobody_is_named(tmp_path: Path, harmless: str) -> None:

@@ -20,6 +20,7 @@ from habitprint.mechanisms import Mechanism, ProvenShare, Recipe
 from habitprint.mechanisms.owner import Losses
 from habitprint.rates import Rate
 from habitprint.showing import Shown, abbreviated
+from habitprint.words import printable_json
 
 FILE = "advice.json"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
@@ -106,7 +107,7 @@ class Advice(Shown):
 
     def to_text(self) -> str:
         """Return it as the text of a file."""
-        return msgspec.json.format(msgspec.json.encode(self), indent=1).decode() + "\n"
+        return printable_json(msgspec.json.format(msgspec.json.encode(self), indent=1).decode()) + "\n"
 
 
 def read_advice(path: str | os.PathLike[str]) -> Advice:

@@ -58,7 +58,7 @@ from habitprint.sources import AnyTable, as_events, as_histograms, is_table, sid
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
-from habitprint.words import counted
+from habitprint.words import counted, printable_json
 
 if TYPE_CHECKING:
     import altair as alt
@@ -344,7 +344,7 @@ class Audit(Shown):
     def to_text(self) -> str:
         """Return the same as the text of ``report.json``."""
         facts = {name: getattr(self, name) for name in IN_JSON}
-        return msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode()
+        return printable_json(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode())
 
     @classmethod
     def from_json(cls, facts: Mapping[str, object]) -> "Audit":

@@ -18,7 +18,7 @@ from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
 from habitprint.rates import Difference, Rate, rates_frame
 from habitprint.showing import LONGEST_LINE, Drawn, abbreviated, cut
-from habitprint.words import at_most, counted, percent, whole
+from habitprint.words import at_most, counted, percent, printable_json, whole
 
 SCHEMA = "habitprint-comparison/1"
 FEWEST = 2
@@ -313,7 +313,8 @@ class Comparison(Drawn):
 
     def to_text(self) -> str:
         """Return it as JSON."""
-        return msgspec.json.format(msgspec.json.encode(_Told(SCHEMA, self.answer, self)), indent=1).decode()
+        told = msgspec.json.encode(_Told(SCHEMA, self.answer, self))
+        return printable_json(msgspec.json.format(told, indent=1).decode())
 
 
 INDEPENDENT = (

@@ -49,7 +49,7 @@ from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import Events
-from habitprint.files import check_folder
+from habitprint.files import check_folder, real_path
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.limits import require_charts
@@ -476,7 +476,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
     if found.advice is None:
         return []
     # Named after the audit, so that two of them in one folder are not mistaken for each other.
-    released, known, safer = (f"{out.resolve().name}-{name}.parquet" for name in ("released", "known", "safer"))
+    released, known, safer = (f"{real_path(out).name}-{name}.parquet" for name in ("released", "known", "safer"))
     result, folder = map(shlex.quote, (safer, str(out)))
     if len(files) > 1:
         table, other = map(shlex.quote, files)
@@ -491,7 +491,7 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         periods = found.data.events.periods_command if found.data.events else None
         read, words = "", [file, *(option.words for option in given), *([periods] if periods else [])]
         split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
-    key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{out.resolve().name}-again")
+    key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{real_path(out).name}-again")
     settings = found.settings
     asked = [
         f"--target {settings.target:g}",

@@ -14,7 +14,7 @@ from habitprint.auditing.compare import Compared, Comparison
 from habitprint.auditing.compare import compare as compare_audits
 from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.say import Screen, print_json_text
-from habitprint.files import check_target
+from habitprint.files import check_target, real_path
 from habitprint.words import at_most, counted, percent
 
 
@@ -81,7 +81,7 @@ def compare(
 
 def _name(path: Path) -> str:
     """Return what an audit is called: its folder, or its file, without where that is."""
-    place = path.resolve()
+    place = real_path(path)
     if place.is_dir():
         return place.name
     return place.parent.name if place.name == FACTS else place.stem

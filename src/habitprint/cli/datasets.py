@@ -13,7 +13,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.datasets import calls_twin, web_twin
 from habitprint.errors import InputError
-from habitprint.files import write_all
+from habitprint.files import real_path, write_all
 from habitprint.tables import check_writable, table_output
 
 Twin = Literal["cdr", "web"]
@@ -67,7 +67,7 @@ def make(
     targets = [path for path in (out, antennas) if path is not None]
     if antennas is not None and twin == "web":
         raise InputError("--antennas with web", why="web histories have none", fix="leave it away, or make cdr")
-    if antennas is not None and antennas.resolve() == out.resolve():
+    if antennas is not None and real_path(antennas) == real_path(out):
         raise InputError("--out and --antennas name the same file", why="they are two tables", fix="choose two names")
     for path in targets:
         check_writable(path, overwrite=force)

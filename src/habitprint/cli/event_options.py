@@ -15,6 +15,7 @@ from habitprint.datasets.tracks import find_tracks, is_tracks, read_tracks
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
 from habitprint.events.read import find_files
+from habitprint.files import real_path
 from habitprint.grids import Box, Grid
 from habitprint.mappings import read_place_mapping
 from habitprint.markov import to_stays
@@ -470,7 +471,7 @@ class EventSource:
         records = (self.ids, self.events, self.written, self.rows, self.periods, self.counts, self.places)
         given = {field.name: getattr(record, field.name) for record in records for field in fields(record)}
         mapping = self.places.mapping
-        return replace(EventsAsked(**given), box=box, mapping=None if mapping is None else str(mapping.resolve()))
+        return replace(EventsAsked(**given), box=box, mapping=None if mapping is None else str(real_path(mapping)))
 
     def open(self, files: str) -> Placed:
         """Open the files, and give the events the places that are asked for."""

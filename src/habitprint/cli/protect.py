@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
@@ -34,6 +33,7 @@ from habitprint.cli.say import Screen, facts, print_json, print_note
 from habitprint.counts import COLUMNS
 from habitprint.dialects import AS_FOUND, Expected, Format
 from habitprint.errors import InputError
+from habitprint.files import real_path
 from habitprint.histograms import Histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.mappings import Unknown
@@ -421,7 +421,7 @@ def _is_table(files: Sequence[Path], asked: EventsAsked, columns: TableColumns, 
     wanted = (columns.user, columns.place, columns.count)
     try:
         names = set(read_names(files[0], asked=written, expected=Expected(columns=wanted)))
-    except (OSError, pl.exceptions.PolarsError, InputError):  # whoever reads it says what is wrong
+    except InputError:  # whoever reads it says what is wrong
         return False
     return (set(wanted) <= names or set(COLUMNS) <= names) and asked.time not in names
 
@@ -472,15 +472,15 @@ def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force
         return
     outputs = [out, sidecar(out), owner_file(out), *([] if key is None else [key])]
     check_release_target(out, key=key, overwrite=force)
-    taken = {path.resolve() for path in inputs if path is not None}
+    taken = {real_path(path) for path in inputs if path is not None}
     for path in outputs:
-        if path.resolve() in taken:
+        if real_path(path) in taken:
             raise InputError(
                 f"{path} is used twice",
                 why="one of the two files would be lost",
                 fix="choose another name",
             )
-        taken.add(path.resolve())
+        taken.add(real_path(path))
 
 
 def _tell(done: Protected, screen: Console) -> None:

@@ -1,7 +1,6 @@
 """Say what was found in words and tables for people."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import gap_and_share
 from habitprint.overlap import Overlap
-from habitprint.words import counted, number, printable
+from habitprint.words import counted, number, printable, printable_json
 
 FIRST = 10  # pairs shown
 
@@ -71,12 +70,7 @@ def print_json_text(text: str) -> None:
     >>> print_json_text('["\u202e"]')
     ["\u202e"]
     """
-    typer.echo(re.sub("[^ -~\n]", _escaped, text))
-
-
-def _escaped(found: re.Match[str]) -> str:
-    letter = found[0]
-    return letter if printable(letter) == letter else json.dumps(letter)[1:-1].replace("\x7f", "\\u007f")
+    typer.echo(printable_json(text))
 
 
 def facts(rows: list[tuple[str, str]]) -> Table:

@@ -24,7 +24,7 @@ from habitprint.cli.options import INPUT, OUTPUT, FileOptions, ForceOption, Json
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
-from habitprint.files import write_all
+from habitprint.files import real_path, write_all
 from habitprint.periods import BusiestWeeks, Split
 from habitprint.periods import split as split_events
 from habitprint.periods.split import SIDES, Sides
@@ -74,7 +74,7 @@ def split(
     for out in (released_out, known_out):
         check_writable(out, overwrite=force)
         refuse_inputs(out, *inputs, places.mapping, users)
-    if released_out.resolve() == known_out.resolve():
+    if real_path(released_out) == real_path(known_out):
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
     period = periods.period_or(BusiestWeeks(periods.first_day))
     chosen = _to_users(users)

@@ -9,7 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError
-from habitprint.files import OWNERS_FOLDER, write_whole
+from habitprint.files import OWNERS_FOLDER, real_path, write_whole
+from habitprint.inputs import reading, require_file
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class TrackFile:
     @classmethod
     def of(cls, user: str, path: Path) -> "TrackFile":
         """Return what a file is now."""
-        now = path.stat()
+        now = require_file(path, why="tracks are files", fix="take it away, or put the file there").stat()
         return cls(user, path, now.st_size, now.st_mtime_ns)
 
 
@@ -78,7 +79,7 @@ def cache_file(kind: str, source: Path) -> Path:
     """
     folder = user_cache()
     folder.mkdir(mode=OWNERS_FOLDER, parents=True, exist_ok=True)
-    name = hashlib.sha256(os.fsencode(source.resolve())).hexdigest()[:16]
+    name = hashlib.sha256(os.fsencode(real_path(source))).hexdigest()[:16]
     return folder / f"{kind}-{name}.parquet"
 
 
@@ -92,6 +93,21 @@ def fingerprint_of(folder: Path, files: Sequence[TrackFile], layout: str) -> str
     """
     listing = "\n".join(f"{file.path.relative_to(folder)} {file.size} {file.changed}" for file in files)
     return hashlib.sha256(f"{layout}\n{listing}".encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def metadata_of(path: Path) -> dict[str, str]:
+    """Return what a file that is kept says about itself; nothing where it is not there, damaged, or something else.
+
+    Examples
+    --------
+    >>> metadata_of(Path("/nowhere/points.parquet")), metadata_of(Path(__file__))
+    ({}, {})
+    """
+    try:
+        with reading(path, why="it is kept as a Parquet file", fix="remove it"):
+            return pl.read_parquet_metadata(path) if path.is_file() else {}
+    except InputError:
+        return {}
 
 
 def keep(points: pl.DataFrame, path: Path, metadata: dict[str, str], *, is_private: bool) -> pl.LazyFrame:

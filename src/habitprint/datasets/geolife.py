@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from habitprint.blocks import run_blocks
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep
+from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep, metadata_of
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
 from habitprint.events.frame import Reading, to_events
 from habitprint.grids import Box
+from habitprint.inputs import reading
 from habitprint.progress import Progress, silent
 
 # Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
@@ -176,28 +177,18 @@ def _points_and_shared(
         points, shared = _read_all(files, progress)
         return points.lazy(), shared
     fingerprint = fingerprint_of(folder, files, LAYOUT)
-    if path.exists():
-        own = _own_metadata(path)
-        if own[FINGERPRINT] == fingerprint:
-            return pl.scan_parquet(path, glob=False), json.loads(own[SHARED])
-    points, shared = _read_all(files, progress)
-    metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
-    return keep(points, path, metadata, is_private=cache is None), shared
-
-
-def _own_metadata(path: Path) -> dict[str, str]:
-    """Return what a cache says about itself, refusing a file that is none: it is not ours to replace."""
-    try:
-        metadata = pl.read_parquet_metadata(path)
-    except (OSError, pl.exceptions.PolarsError):
-        metadata = {}
-    if FINGERPRINT not in metadata or SHARED not in metadata:
+    own = metadata_of(path)
+    if cache is not None and os.path.lexists(path) and not {FINGERPRINT, SHARED} <= own.keys():
         raise InputError(
             f"{path} was not written by habitprint",
             why="the points are kept under this name, and nothing else is overwritten",
             fix="move the file away, or name another folder: cache='…'",
         )
-    return metadata
+    if own.get(FINGERPRINT) == fingerprint:
+        return pl.scan_parquet(path, glob=False), json.loads(own[SHARED])
+    points, shared = _read_all(files, progress)
+    metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
+    return keep(points, path, metadata, is_private=cache is None), shared
 
 
 def find_plt_files(folder: Path) -> list[TrackFile]:
@@ -213,14 +204,14 @@ def find_plt_files(folder: Path) -> list[TrackFile]:
     """
     data = folder / "Data" if (folder / "Data").is_dir() else folder
     found = [
-        TrackFile(user.name, Path(entry.path), entry.stat().st_size, entry.stat().st_mtime_ns)
+        TrackFile.of(user.name, file)
         for user in (sorted(data.iterdir()) if data.is_dir() else ())
         if (user / "Trajectory").is_dir()
-        for entry in os.scandir(user / "Trajectory")
-        if entry.name.lower().endswith(".plt")
+        for file in (user / "Trajectory").iterdir()
+        if file.name.lower().endswith(".plt")
     ]
     if not found and data.is_dir():
-        files = (file for file in data.rglob("*") if file.suffix.lower() == ".plt" and file.is_file())
+        files = (file for file in data.rglob("*") if file.suffix.lower() == ".plt" and not file.is_dir())
         found = [TrackFile.of(file.relative_to(data).parts[0].removesuffix(file.suffix), file) for file in files]
     if not found:
         raise InputError(
@@ -281,16 +272,19 @@ def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[byt
         bodies.append(body.rstrip() + b"\n")
     # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
     complete = b"," * (len(COLUMNS) - 1) + b"\n"
-    read = pl.read_csv(
-        complete + b"".join(bodies),
-        has_header=False,
-        schema=COLUMNS,
-        columns=WANTED,
-        quote_char=None,
-        encoding="utf8-lossy",
-        ignore_errors=True,  # what is no number becomes null, and is counted as a fault
-        truncate_ragged_lines=True,
-    )
+    with reading(
+        files[0].path.parent, why="its files hold lines of numbers", fix="unpack GeoLife again, or take them away"
+    ):
+        read = pl.read_csv(
+            complete + b"".join(bodies),
+            has_header=False,
+            schema=COLUMNS,
+            columns=WANTED,
+            quote_char=None,
+            encoding="utf8-lossy",
+            ignore_errors=True,  # what is no number becomes null, and is counted as a fault
+            truncate_ragged_lines=True,
+        )
     moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
     text = pl.col("lat").str.strip_chars()
     lat, has_nothing_else = text.cast(pl.Float64, strict=False), pl.all_horizontal(pl.exclude("lat").is_null())

@@ -10,12 +10,12 @@ from xml.parsers import expat
 
 import polars as pl
 
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep
+from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep, metadata_of
 from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.frame import Reading, to_events
-from habitprint.inputs import read_text, reading, require_file
+from habitprint.inputs import read_text, reading
 from habitprint.progress import Progress, silent
 
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"
@@ -60,9 +60,9 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
     """
     path = Path(path)
     if not path.is_dir():
-        file = require_file(path, why="tracks are in a file, or in a folder of such files")
-        return [TrackFile.of(file.stem, file)]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and file.is_file())
+        return [TrackFile.of(path.stem, path)]
+    # What is no regular file is refused when it is looked at: a person must not be missing without a word.
+    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and not file.is_dir())
     kinds = Counter(file.suffix.lower() for file in found)
     if not kinds:
         raise InputError(
@@ -166,12 +166,8 @@ def _kept(folder: Path, files: Sequence[TrackFile], names: _Names, progress: Pro
         path = cache_file("tracks", folder)
     except OSError:  # nowhere to keep it: then it is read each time
         return _read_all(files, names, progress).lazy()
-    if path.exists():
-        try:
-            if pl.read_parquet_metadata(path).get(FINGERPRINT) == fingerprint:
-                return pl.scan_parquet(path, glob=False)
-        except (OSError, pl.exceptions.PolarsError):
-            pass  # broken: it is made again
+    if metadata_of(path).get(FINGERPRINT) == fingerprint:
+        return pl.scan_parquet(path, glob=False)
     return keep(_read_all(files, names, progress), path, {FINGERPRINT: fingerprint}, is_private=True)
 
 

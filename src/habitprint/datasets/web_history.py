@@ -11,6 +11,7 @@ import polars as pl
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, read_events
 from habitprint.events.read import find_files
+from habitprint.inputs import reading
 from habitprint.tables import read_table, require_columns, to_frame
 
 User = Literal["guid", "number"]
@@ -120,15 +121,13 @@ def _read(places: Any, columns: Sequence[str] | None) -> pl.DataFrame:
         return to_frame(places)
     if columns is None or not Path(places).is_file():
         return read_table(places)
-    try:
+    with reading(
+        places,
+        why=f"it should be a CSV file without a header and with the columns {', '.join(columns)}",
+        fix="look at its first lines, and name all its columns in order",
+    ):
         schema = dict.fromkeys(columns, pl.String)
         return pl.read_csv(Path(places), has_header=False, schema=schema, truncate_ragged_lines=True, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(
-            f"cannot read {places}: {str(error).splitlines()[0]}",
-            why=f"it should be a CSV file without a header and with the columns {', '.join(columns)}",
-            fix="look at its first lines, and name all its columns in order",
-        ) from error
 
 
 def _require_there(visits: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> None:

@@ -19,6 +19,7 @@ from habitprint.files import Output, text_output, write_all
 from habitprint.inputs import read_text
 from habitprint.tables import table_output
 from habitprint.versions import versions, versions_in_words
+from habitprint.words import printable_json
 
 INDEX = "index.json"
 MADE_BY = "habitprint reproduce"
@@ -225,7 +226,7 @@ def write_index(made: Reproduction, out: Path) -> None:
     new = {report.name for report in made.reports}
     earlier = (report for report in read_index(out) if report.name not in new)
     every = Reproduction((*made.reports, *earlier), made.seconds)
-    facts = json.dumps(every.to_json(), ensure_ascii=False, indent=2) + "\n"
+    facts = printable_json(json.dumps(every.to_json(), ensure_ascii=False, indent=2)) + "\n"
     page = "\n".join(_index_page(every.reports, made))
     write_all([text_output(out / INDEX, facts), text_output(out / "index.md", page)], overwrite=True)
 

@@ -12,7 +12,7 @@ import msgspec
 import polars as pl
 
 from habitprint.errors import InputError, is_whole
-from habitprint.files import OWNER_ONLY, check_target, drafting, telling_of
+from habitprint.files import check_target, drafting, telling_of, text_output
 from habitprint.histograms import read_histograms
 from habitprint.inputs import read_text, reading, require_file
 from habitprint.mechanisms.coarsening import Coarsen, Coarsened
@@ -26,7 +26,8 @@ from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, chec
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
 from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the other files beside a release are named here)
-from habitprint.tables import check_writable, read_table, write_table
+from habitprint.tables import check_writable, read_table, table_output, write_table
+from habitprint.words import printable_json
 
 STEPS: dict[str, type[Facts]] = {
     kind.name: kind
@@ -193,16 +194,14 @@ def write_checked(
     for key in keys:
         check_writable(key, overwrite=overwrite)
     with drafting() as drafts, telling_of(path):
-        made = drafts.of(path)
-        write_table(release.histograms.to_table(), made)
+        made = drafts.make(table_output(release.histograms.to_table(), path))
         # What is told follows from the file, as anybody reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
-        _write_json(_sidecar_to_json(told, made), sidecar(made))
         record = _owner_to_json(release, made, keys, losses, inputs)
-        owner_file(made).touch(mode=OWNER_ONLY)
-        _write_json(record, owner_file(made))
+        drafts.make(text_output(sidecar(path), _to_text(_sidecar_to_json(told, made))))
+        drafts.make(text_output(owner_file(path), _to_text(record), is_private=True))
         for key, table in keys.items():
-            write_table(table, drafts.of(key), is_private=True)
+            drafts.make(table_output(table, key, is_private=True))
         checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
             raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
@@ -235,8 +234,8 @@ def _owner_to_json(
     }
 
 
-def _write_json(value: dict[str, Any], path: Path) -> None:
-    path.write_text(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n", "utf-8")
+def _to_text(value: dict[str, Any]) -> str:
+    return printable_json(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from habitprint.inputs import require_file
 from habitprint.mechanisms.release import Step
 from habitprint.showing import Shown, abbreviated
 
@@ -91,7 +92,7 @@ class InputFile:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "InputFile":
         """Return what a file is now."""
-        path = Path(path)
+        path = require_file(path, why="what was made from a file is told with the hash of that file")
         return cls(path.name, sha256_of(path), path.stat().st_size)
 
     @classmethod

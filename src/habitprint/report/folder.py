@@ -6,7 +6,7 @@ from pathlib import Path
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.files import OWNER_ONLY, Writer, write_folder
 from habitprint.report.record import build_record, to_markdown
-from habitprint.report.render import render_record, write_report
+from habitprint.report.render import render_record, render_report
 
 
 def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
@@ -39,7 +39,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     """
     internal = found.require_internal()
     writers: dict[str, Writer] = {
-        REPORT: lambda path: write_report(found, path),
+        REPORT: lambda path: path.write_text(render_report(found), encoding="utf-8"),
         RECORD_HTML: lambda path: path.write_text(render_record(found), encoding="utf-8"),
         RECORD_MD: lambda path: path.write_text(to_markdown(build_record(found)), encoding="utf-8"),
         FACTS: lambda path: path.write_text(found.to_text() + "\n", encoding="utf-8"),

@@ -22,7 +22,7 @@ from habitprint.report.texts import (
     PARAGRAPH,
     stanzas,
 )
-from habitprint.words import at_most, counted, headed, percent, sentence, whole
+from habitprint.words import at_most, counted, headed, percent, printable, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
 MOST_INPUTS = 4  # that fit on the page
@@ -92,12 +92,12 @@ def _rows(block: Table) -> str:
 
 def _plain(text: str) -> str:
     """Return text in which nothing is markup."""
-    return re.sub(r"([\\`*_\[\]<>#|~$&!])", r"\\\1", " ".join(text.split()))
+    return re.sub(r"([\\`*_\[\]<>#|~$&!])", r"\\\1", printable(" ".join(text.split())))
 
 
 def _code(text: str) -> str:
     """Return text as typed: between more backticks than it holds in a row."""
-    line = " ".join(text.split())
+    line = printable(" ".join(text.split()))
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     return f"{fence} {line} {fence}" if line.startswith("`") or line.endswith("`") else f"{fence}{line}{fence}"
 

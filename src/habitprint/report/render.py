@@ -10,6 +10,7 @@ from pathlib import Path
 import vl_convert
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from jinja2.utils import htmlsafe_json_dumps
+from markupsafe import Markup
 
 from habitprint.auditing.audit import Audit
 from habitprint.files import check_target, write_text
@@ -31,7 +32,7 @@ from habitprint.report.sections import (
     time_section,
 )
 from habitprint.report.texts import INTERNAL
-from habitprint.words import at_most, percent, sentence, whole
+from habitprint.words import at_most, percent, printable, sentence, whole
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -229,15 +230,24 @@ def asset(name: str) -> str:
 
 @cache
 def environment() -> Environment:
-    """Return what makes markup of templates: text from the data is escaped wherever it stands.
+    r"""Return what makes markup of templates: text from the data is escaped wherever it stands, and only shown.
 
     Examples
     --------
-    >>> environment().from_string("{{ name }}").render(name="<b>")
-    '&lt;b&gt;'
+    >>> environment().from_string("{{ name }}").render(name="<b>\u202e")
+    '&lt;b&gt;\\u202e'
     """
     environment = Environment(
-        autoescape=True, loader=FunctionLoader(asset), undefined=StrictUndefined, trim_blocks=False
+        autoescape=True,
+        loader=FunctionLoader(asset),
+        undefined=StrictUndefined,
+        trim_blocks=False,
+        finalize=_shown,
     )
     environment.filters["as_json"] = htmlsafe_json_dumps
     return environment
+
+
+def _shown(value: object) -> object:
+    """Return text without signs that a browser or a terminal would obey; markup is ours, and stays."""
+    return printable(value, keep="\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value

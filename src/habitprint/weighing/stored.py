@@ -10,6 +10,7 @@ from habitprint.errors import InputError
 from habitprint.files import write_text
 from habitprint.inputs import read_text
 from habitprint.weighing.definitions import WEIGHTS, Term, Weight
+from habitprint.words import printable_json
 
 SCHEMA = "habitprint-weight/1"
 WHY = "a weight says which evidence counts when two users are compared"
@@ -41,7 +42,7 @@ def write_weight(weight: Weight, path: str | os.PathLike[str], *, overwrite: boo
     """
     floor = weight.floor if math.isfinite(weight.floor) else None
     stored = _Stored(SCHEMA, weight.name, weight.terms, weight.ceiling, floor, weight.unit_length)
-    text = msgspec.json.format(msgspec.json.encode(stored), indent=1).decode() + "\n"
+    text = printable_json(msgspec.json.format(msgspec.json.encode(stored), indent=1).decode()) + "\n"
     write_text(Path(path), text, overwrite=overwrite)
 
 
