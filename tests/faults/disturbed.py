@@ -56,6 +56,9 @@ COMMANDS = {
     "protect": ["protect", "a.csv", "--k", "4", "--out", "safer.csv"],
     "audit": ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"],
     "reproduce": ["reproduce", "mine.toml", "--out", "paper"],
+    "path": ["path", "a.csv", "b.csv", "--plot", "path.svg", "--out", "path.csv"],
+    "rehearse": ["rehearse", "a.csv", "b.csv", "--out", "weight.json"],
+    "datasets": ["datasets", "make", "cdr", "--users", "300", "--out", "calls.csv", "--antennas", "antennas.csv"],
 }
 # What belongs together, in the order in which it appears: whoever sees the last sees all.
 TOGETHER = {
@@ -64,6 +67,9 @@ TOGETHER = {
     "protect": ["safer.csv.key.csv", "safer.csv.owner.json", "safer.csv.json", "safer.csv"],
     "audit": ["found/report.html", "found/record.html", "found/record.md", "found/report.json", "found/users.parquet"],
     "reproduce": ["paper/mine.csv", "paper/mine.svg", "paper/mine.png", "paper/mine.md"],
+    "path": ["path.svg", "path.csv"],
+    "rehearse": ["weight.json"],
+    "datasets": ["calls.csv", "antennas.csv"],
 }
 
 

@@ -33,7 +33,8 @@ def moment(number: int) -> tuple[str, signal.Signals, float]:
     """Return which command is ended, how and when: the same for the same seed and number."""
     rng = random.Random(f"{SEED}-{number}")  # noqa: S311 - no secret
     names = list(COMMANDS)
-    return names[number % len(names)], SIGNALS[number // len(names) % len(SIGNALS)], rng.uniform(0.05, LONGEST)
+    # The two have no common divisor, so that every command meets every signal.
+    return names[number % len(names)], SIGNALS[number % len(SIGNALS)], rng.uniform(0.05, LONGEST)
 
 
 def faults_of(name: str, folder: Path, ended: Ended, inputs: dict[str, bytes]) -> list[str]:
