@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from disturbed import (
     COMMANDS,
+    INTERRUPTED_AT_IMPORT,
     KILLED_BETWEEN_MOVES,
     TOGETHER,
     Ended,
@@ -57,6 +58,12 @@ def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, numb
     if how != signal.SIGKILL:
         faults += [f"{draft} is left behind" for draft in drafts_in(tmp_path)]
     assert not faults, f"{name}, {how.name} after {when:.2f} s: {faults}"
+
+
+@pytest.mark.parametrize("n_imports", [1, 5, 50, 200, 500, 900])
+def test_ctrl_c_while_anything_is_loaded_ends_with_a_word(tmp_path: Path, n_imports: int) -> None:
+    ended = run(["--version"], tmp_path, "-c", INTERRUPTED_AT_IMPORT, str(n_imports))
+    assert (ended.code, ended.err) == (130, "stopped before it began\n")
 
 
 @pytest.mark.parametrize("n_moves", range(1, 5))
