@@ -40,6 +40,11 @@ SAMPLE = 1000  # lines that show which fields there are
 DEGREES = ("lat", "lon")  # which numbers are never thousands
 ZONE_FAULT = "unable to parse time zone"  # of polars: a Parquet file whose times have an offset, such as +05:30
 ANY_ZONE = "POLARS_IGNORE_TIMEZONE_PARSE_ERROR"
+COPY = "copy it again from where it came"
+LOOK = (
+    "look at its first lines: CSV and TSV have a header unless columns are named; how text is written is found, or "
+    "told: --separator, --decimal, --encoding"
+)
 EMPTY = Reason("the line is empty", is_fault=False)
 TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
 
@@ -208,10 +213,7 @@ def _opened(files: list[Path], kind: str, asked: Asked) -> tuple[Opened, str | N
     with reading(
         first_few(map(str, files), 1),
         why=f"its content is not that of a {kind} file, or it may not be opened",
-        fix="copy it again from where it came"
-        if kind not in TEXT
-        else "look at its first lines: CSV and TSV have a header unless columns are named; how text is written is "
-        "found, or told: --separator, --decimal, --encoding",
+        fix="; or ".join([COPY] * (kind not in TEXT or files[0].suffix.lower() == ".gz") + [LOOK] * (kind in TEXT)),
     ):
         return OPENERS[kind](files, asked), find_label(files)
 
@@ -387,7 +389,7 @@ def _is_simple(name: str) -> bool:
 def _open_parquet(files: list[Path], asked: Asked) -> Opened:
     _refuse_columns(asked.columns, "Parquet")
     try:
-        with reading(files[0], why="its columns cannot be told", fix="copy it again from where it came"):
+        with reading(files[0], why="its columns cannot be told", fix=COPY):
             return _scan_parquet(files)
     except InputError as error:
         if ZONE_FAULT not in str(error.__cause__):
