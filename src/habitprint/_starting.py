@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from habitprint._interrupting import is_command_line, signals_to_obey
 from habitprint.limits import address_space
+from habitprint.watched import begin_to_tell, remove_what_is_left
 
 TOO_LITTLE = b"""error: there is not enough memory
   why: the limit of this process (ulimit -v, prlimit --as) counts addresses, of which libraries take over a gigabyte
@@ -25,6 +26,8 @@ def _watch(child: int) -> NoReturn:
     for number in signals_to_obey():
         signal.signal(number, lambda number, _: os.kill(child, number))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        remove_what_is_left()
     if -code in FAULTS:
         os.write(2, TOO_LITTLE)
         code = 2
@@ -65,6 +68,7 @@ if is_command_line() and sys.platform != "win32" and address_space() < float("in
         os.write(2, TOO_LITTLE)
         os._exit(2)
     watching = os.getpid()
+    begin_to_tell()
     worker = os.fork()
     if worker:
         _watch(worker)
