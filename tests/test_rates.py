@@ -1,8 +1,10 @@
 """Intervals of shares and of their differences are the published ones, where there are any, and hold."""
 
 import math
+from dataclasses import asdict
 from random import Random
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -210,3 +212,14 @@ def test_intervals_hold_what_is_expected_of_other_people_where_wilsons_do_not() 
     assert share_held(wilsons) < 0.93  # so this can fail
     n_groups = [Rate.of(rate.n_correct, rate.n, rate.by_chance) for rate in made["in groups"]]
     assert sum(map(width, made["in groups"])) < 0.5 * sum(map(width, n_groups))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"value": -0.1}, {"variance": -1.0}, {"n": 0}, {"n_correct": 61}, {"level": 2.0}, {"high": math.nan}, {"low": -1}],
+)
+def test_what_is_no_share_is_no_rate_wherever_it_was_read(changed: dict[str, float]) -> None:
+    told = asdict(hp.Rate.of(6, 60, by_chance=1 / 60))
+    assert msgspec.convert(told, hp.Rate) == hp.Rate.of(6, 60, by_chance=1 / 60)
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.convert(told | changed, hp.Rate)

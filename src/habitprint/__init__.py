@@ -7,14 +7,12 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
+from habitprint import _interrupting, _starting  # noqa: F401, I001 - before all that takes time to load
+
 import importlib as _importlib
 import typing as _typing
 
-from habitprint import (
-    _starting,  # noqa: F401 - before all that takes time to load
-    datasets,
-    markov,
-)
+from habitprint import datasets, markov
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare

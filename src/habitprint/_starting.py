@@ -1,23 +1,17 @@
-"""What happens before the command line is loaded: Ctrl-C ends it, and a process that is short of memory is watched.
-
-This comes before anything else of habitprint, because loading takes a second, in which nothing is there to tidy up.
-"""
+"""What happens before the command line is loaded: a process that is short of memory is watched by another."""
 
 import ctypes
 import os
 import signal
 import sys
-from itertools import pairwise
 from multiprocessing import parent_process
-from pathlib import Path
-from types import FrameType, TracebackType
+from types import TracebackType
 from typing import NoReturn
 
+from habitprint._interrupting import is_command_line, signals_to_obey
 from habitprint.limits import address_space
+from habitprint.watched import begin_to_tell, remove_what_is_left
 
-# Told once, before anybody else changes what the process was started with.
-IS_COMMAND_LINE = ("-m", "habitprint") in pairwise(sys.orig_argv) or Path(next(iter(sys.argv), "")).stem == "habitprint"
-MESSAGE = b"stopped before it began\n"
 TOO_LITTLE = b"""error: there is not enough memory
   why: the limit of this process (ulimit -v, prlimit --as) counts addresses, of which libraries take over a gigabyte
   fix: allow more, or take the limit away and limit memory itself if you must, as containers do; or use fewer users
@@ -27,39 +21,13 @@ PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 FAULTS = {getattr(signal, name, None) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")}
 
 
-def is_command_line() -> bool:
-    """Return whether this process is the command ``habitprint``, and not a program that uses the library.
-
-    Examples
-    --------
-    >>> is_command_line()
-    False
-    """
-    return IS_COMMAND_LINE
-
-
-def signals_to_obey() -> list[signal.Signals]:
-    """Return the requests to end that are not ignored already, as ``nohup`` and a shell in the background have it.
-
-    Examples
-    --------
-    >>> signal.SIGTERM in signals_to_obey()
-    True
-    """
-    return [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is not signal.SIG_IGN]
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
-    del frame
-    os.write(2, MESSAGE)
-    os._exit(128 + number)
-
-
 def _watch(child: int) -> NoReturn:
     """Wait for a process that does the work, pass on what it is told, and end as it does, or say what ended it."""
     for number in signals_to_obey():
         signal.signal(number, lambda number, _: os.kill(child, number))
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if code < 0:
+        remove_what_is_left()
     if -code in FAULTS:
         os.write(2, TOO_LITTLE)
         code = 2
@@ -100,11 +68,10 @@ if is_command_line() and sys.platform != "win32" and address_space() < float("in
         os.write(2, TOO_LITTLE)
         os._exit(2)
     watching = os.getpid()
+    begin_to_tell()
     worker = os.fork()
     if worker:
         _watch(worker)
     _end_with(watching)
     os.setpgid(0, 0)  # Ctrl-C reaches the watching process, which passes it on: once, and not twice
     sys.excepthook = _tell_too_little
-if is_command_line() and signal.SIGINT in signals_to_obey():
-    signal.signal(signal.SIGINT, _leave)

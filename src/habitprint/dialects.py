@@ -24,6 +24,7 @@ BIG_ENDIAN = {"utf-16": codecs.BOM_UTF16_BE, "utf-32": codecs.BOM_UTF32_BE}
 WIDEST = 4  # bytes of a unit of text: pieces begin at a multiple of it
 HEAD = 2 << 20  # bytes at the beginning of a file that are looked at,
 N_PIECES, PIECE = 32, 128 << 10  # and of a longer one so many pieces from all over it
+MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look at
 LINES_OF_HEAD = 1000  # that show the separator, and where both decimal signs are always asked about
 FEW_SIGNS = 0.01  # of the numbers with a sign, if they have the other one, are bad rows
 MANY_ZEROS = 0.3  # of the bytes in one half of UTF-16 text
@@ -189,10 +190,26 @@ def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None
     n_before = int(told is not None and told[1] in SEPARATORS)
     body = rest if n_before else head
     separator = asked.separator or (told[1] if told and n_before else _separator(body, expected))
+    refuse_wide(body.lstrip().partition("\n")[0].count(separator) + 1, path)
     decimal = asked.decimal
     if decimal is None and expected.numbers:
         decimal = _decimal(body, others, separator, expected, path)
     return Dialect(separator, decimal or ".", encoding, n_before)
+
+
+def refuse_wide(n_columns: int, path: Path) -> None:
+    """Raise `InputError` if a text file has more columns than any table has, of which not even names are looked at.
+
+    Examples
+    --------
+    >>> refuse_wide(3, Path("week1.csv"))
+    """
+    if n_columns > MOST_COLUMNS:
+        raise InputError(
+            f"cannot read {path}: its first line has {n_columns:,} columns or more",
+            why=f"it should be a header, and none has more than {MOST_COLUMNS:,}",
+            fix="look at its first lines; in a table of counts, every user and place has a row of its own",
+        )
 
 
 def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:

@@ -8,6 +8,7 @@ from habitprint.errors import InputError, first_few
 from habitprint.inputs import distinct_names
 
 ENDINGS = (".xlsx", ".xls", ".ods")
+INEXACT = 2.0**53  # from here on numbers of Excel are not exact
 INSTALL = "pip install 'habitprint[excel]'; or save the sheet as CSV"
 
 
@@ -60,15 +61,17 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
 def _whole_where_all_are(values: pl.Series) -> pl.Series:
     """Return numbers as integers, if all of them are whole: Excel has no integers.
 
+    From 2^53 on, one stands for several whole numbers, and nobody knows for which: it stays as it is, and is no id.
+
     Examples
     --------
     >>> _whole_where_all_are(pl.Series([1.0, None])).to_list(), _whole_where_all_are(pl.Series([1.5])).to_list()
     ([1, None], [1.5])
+    >>> _whole_where_all_are(pl.Series([2.0**53])).dtype
+    Float64
     """
     if not values.dtype.is_float():
         return values
     whole = values.cast(pl.Int64, strict=False)
-    is_whole = (whole.cast(pl.Float64) == values).fill_null(
-        value=True
-    ).all() and whole.null_count() == values.null_count()
-    return whole if is_whole else values
+    is_same = (whole.cast(pl.Float64) == values) & (values.abs() < INEXACT)
+    return whole if is_same.fill_null(value=True).all() and whole.null_count() == values.null_count() else values

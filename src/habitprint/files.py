@@ -17,6 +17,7 @@ from pathlib import Path
 from polars.exceptions import PanicException, PolarsError
 
 from habitprint.errors import InputError, first_line
+from habitprint.watched import tell_of_folders
 
 if sys.platform != "win32":
     import fcntl
@@ -139,6 +140,7 @@ def _draft(place: Path) -> Iterator[Path]:
             # The name is chosen before anything is there, so that at no moment something could be left behind.
             name = place / f".habitprint-{secrets.token_hex(8)}"
             _in_use.add(name)
+            tell_of_folders(list(_in_use))
             cleaning.callback(_remove, name)
             name.mkdir(mode=OWNERS_FOLDER)
             try:
@@ -154,6 +156,7 @@ def _draft(place: Path) -> Iterator[Path]:
 def _remove(name: Path) -> None:
     shutil.rmtree(name, ignore_errors=True)
     _in_use.discard(name)
+    tell_of_folders(list(_in_use))
 
 
 def remove_drafts() -> None:

@@ -21,6 +21,7 @@ from habitprint.words import at_most, percent
 LEVEL = 0.95  # of every interval that decides something
 NEWCOMBE = "Newcombe's hybrid score interval"
 MOST = 0.25  # the variance of a share at most
+ROUNDING = 1e-12
 
 Interval = tuple[float, float]
 
@@ -100,6 +101,17 @@ class Rate:
     level: float = LEVEL
     method: IntervalMethod = IntervalMethod.INDEPENDENT
     variance: float = MOST
+
+    def __post_init__(self) -> None:
+        """Raise `InputError` unless it is a share at all: rates are also read from files of others."""
+        _require_rate(self.n_correct, self.n)
+        shares = (self.value, self.low, self.high, self.by_chance, self.level, self.variance / MOST)
+        if not all(-ROUNDING <= share <= 1 + ROUNDING for share in shares):
+            raise InputError(
+                f"a rate of {self.value} from {self.low} to {self.high}, by chance {self.by_chance}",
+                why="shares, the ends of their intervals and their variance are within limits",
+                fix="make it with Rate.of, or use the file as it was written",
+            )
 
     @classmethod
     def of(
@@ -337,7 +349,7 @@ def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:
 
 
 def _require_rate(correct: float, n: int) -> None:
-    if n < 1 or not 0 <= correct <= n * (1 + 1e-12):
+    if n < 1 or not 0 <= correct <= n * (1 + ROUNDING):
         raise InputError(
             f"{correct} correct of {n}",
             why="a rate has at least one trial, and no more successes than trials",

@@ -25,15 +25,14 @@ from habitprint.dialects import (
     as_utf8,
     find_dialect,
 )
-from habitprint.errors import InputError, MissingColumnsError, first_line
+from habitprint.errors import InputError, MissingColumnsError, first_few, first_line
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.excel import read_sheet
 from habitprint.files import Output, check_target, write_all
 from habitprint.inputs import content_kind, reading, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
-MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look at
-FIRST_BYTES = 1 << 20
+SHOWN = 50  # names of columns in a message
 # A spreadsheet takes text that begins so for a formula, and runs it; plain numbers are none.
 FORMULA, NUMBER, ESCAPED = r"^'*[=+\-@\t\r]", r"^[+-]?\d+(?:\.\d+)?$", r"^'('*[=+\-@\t\r])"
 OF_TEXT = (
@@ -70,8 +69,6 @@ class ReadTable:
 
 def _read_text(path: Path, asked: Format, expected: Expected) -> ReadTable:
     dialect = find_dialect(path, asked, expected)
-    with path.open("rb") as file:
-        refuse_wide(file.readline(FIRST_BYTES), dialect.separator, path)
     is_utf8 = dialect.encoding == UTF_8
     with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
         # Everything in a text file is text until somebody asks for a number: '007' stays '007'.
@@ -113,22 +110,6 @@ def without_escape(text: pl.Expr) -> pl.Expr:
     ['=1+1', "'tis", 'Jo']
     """
     return pl.when(text.str.starts_with("'")).then(text.str.replace(ESCAPED, "${1}")).otherwise(text)
-
-
-def refuse_wide(header: bytes, separator: str, path: Path) -> None:
-    """Raise `InputError` if the first line of a text file has more columns than any table has.
-
-    Examples
-    --------
-    >>> refuse_wide(b"user,place,count", ",", Path("week1.csv"))
-    """
-    n_columns = header.count(separator.encode()) + 1
-    if n_columns > MOST_COLUMNS:
-        raise InputError(
-            f"cannot read {path}: its first line has {n_columns:,} columns or more",
-            why=f"it should be a header, and none has more than {MOST_COLUMNS:,}",
-            fix="look at its first lines; in a table of counts, every user and place has a row of its own",
-        )
 
 
 def with_point(text: pl.Expr, decimal: str) -> pl.Expr:
@@ -443,7 +424,7 @@ def require_columns(
         meant[column] = _nearest(column, [name for name in names if name not in {*columns, *meant.values()}])
     raise MissingColumnsError(
         f"{source} has no column {' and no column '.join(map(repr, missing))}",
-        why=f"it needs the columns {', '.join(columns)}; it has {', '.join(map(repr, names)) or 'none'}",
+        why=f"it needs the columns {', '.join(columns)}; it has {first_few(names, SHOWN) or 'none'}",
         fix=(advise or _rename)(meant),
         meant=meant,
     )

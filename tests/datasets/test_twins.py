@@ -112,7 +112,7 @@ def test_the_source_says_that_nobody_in_it_exists(kind: str) -> None:
 
 
 @each_twin
-@pytest.mark.parametrize("n_users", [0, -3, 2.5, True, "many"])
+@pytest.mark.parametrize("n_users", [0, -3, 2.5, True, "many", 10**9, 10**400])
 def test_a_number_of_users_that_is_none_is_refused(kind: str, n_users: int) -> None:
     with pytest.raises(hp.InputError, match="a twin of"):
         make(kind, n_users)

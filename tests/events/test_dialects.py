@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,7 @@ import habitprint as hp
 from habitprint import dialects
 from habitprint.cli.app import app
 from habitprint.dialects import Dialect, Expected, Format, find_dialect
+from habitprint.tables import read_names
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 # What each encoding can write; ids of other letters are not tried in it.
@@ -322,3 +324,29 @@ def test_what_is_looked_at_leaves_the_settings_of_others_alone(tmp_path: Path) -
         assert csv.field_size_limit() == 100_000
     finally:
         csv.field_size_limit(before)
+
+
+@pytest.mark.parametrize("before", ["", "\n", "sep=,\n", "\ufeff"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize("read", [hp.read_histograms, hp.read_events, read_names])
+def test_a_header_of_too_many_columns_is_refused_at_once_wherever_it_stands(
+    tmp_path: Path, before: str, encoding: str, read: Callable[[Path], object]
+) -> None:
+    header = ",".join(f"c{number}" for number in range(10_001))
+    (tmp_path / "wide.csv").write_bytes(f"{before}{header}\n".encode(encoding))
+    with pytest.raises(hp.InputError, match="10,001 columns or more"):
+        read(tmp_path / "wide.csv")
+
+
+def test_lines_of_too_many_fields_are_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "wide.ndjson").write_text(json.dumps({f"c{number}": 1 for number in range(10_001)}) + "\n")
+    with pytest.raises(hp.InputError, match="10,001 columns or more"):
+        hp.read_events(tmp_path / "wide.ndjson")
+
+
+def test_a_message_names_some_columns_and_not_thousands(tmp_path: Path) -> None:
+    pl.DataFrame({f"c{number}": [1] for number in range(1000)}).write_parquet(tmp_path / "wide.parquet")
+    for read in (hp.read_histograms, hp.read_events):
+        with pytest.raises(hp.InputError, match=r"\(1000 in all\)") as caught:
+            read(tmp_path / "wide.parquet")
+        assert len(str(caught.value)) < 2000

@@ -290,3 +290,10 @@ def test_a_duration_of_ages_is_a_fault() -> None:
     table = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7], "s": [1e300, 1.0]}
     found = hp.check_events(hp.events_from_frame(table, seconds="s"))
     assert found.unused == {"the duration is over 300 years (wrong unit?)": 1}
+
+
+def test_a_compressed_file_that_breaks_off_is_to_be_copied_again(tmp_path: Path) -> None:
+    (tmp_path / "calls.csv.gz").write_bytes(gzip.compress(b"user,time,place\n" * 100)[:30])
+    with pytest.raises(hp.InputError, match="ended before") as caught:
+        hp.read_events(tmp_path / "calls.csv.gz")
+    assert "copy it again" in caught.value.fix

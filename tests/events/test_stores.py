@@ -387,3 +387,13 @@ def test_of_two_columns_of_one_name_none_is_taken(tmp_path: Path) -> None:
         hp.read_histograms(tmp_path / "counts.xlsx")
     twice = query_file(tmp_path / "counts.duckdb", 'select "user", place, count, n as count from t')
     assert twice.columns == ["user", "place", "count", "count_duplicated_0"]
+
+
+def test_a_number_of_a_sheet_that_may_have_been_rounded_is_no_id_and_no_count(tmp_path: Path) -> None:
+    ids = [2**53, 2**53 + 1]  # Excel has one number for both
+    pl.DataFrame({"user": ids, "place": ["x", "y"], "count": [1, 2]}).write_excel(tmp_path / "users.xlsx")
+    pl.DataFrame({"user": ["a", "b"], "place": ["x", "y"], "count": ids}).write_excel(tmp_path / "counts.xlsx")
+    with pytest.raises(hp.InputError, match="'user' holds Float64 values"):
+        hp.read_histograms(tmp_path / "users.xlsx")
+    with pytest.raises(hp.InputError, match=r"above 2\^53"):
+        hp.read_histograms(tmp_path / "counts.xlsx")

@@ -27,6 +27,32 @@ main()
 """
 
 
+# A process that interrupts itself at the n-th import after those that it takes to be ready for that.
+INTERRUPTED_AT_IMPORT = """
+import os, signal, sys
+moment, done, begun = int(sys.argv.pop(1)), 0, False
+sys.argv[0] = "habitprint"
+def look(event, arguments):
+    global done, begun
+    if event == "import":
+        begun = begun or arguments[0] == "habitprint._starting"
+        done += begun
+        if done == moment:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.addaudithook(look)
+from habitprint.cli import main
+main()
+"""
+# A command that says when Python itself is ready: before, Ctrl-C is an affair of Python's, and none of ours.
+BEGUN = """
+import os, sys
+os.write(1, b"!")
+sys.argv[0] = "habitprint"
+from habitprint.cli import main
+main()
+"""
+
+
 @dataclass(frozen=True)
 class Ended:
     """Hold how a process ended: by its exit code, or by a signal as a negative one; and what it said."""
@@ -56,6 +82,9 @@ COMMANDS = {
     "protect": ["protect", "a.csv", "--k", "4", "--out", "safer.csv"],
     "audit": ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"],
     "reproduce": ["reproduce", "mine.toml", "--out", "paper"],
+    "path": ["path", "a.csv", "b.csv", "--plot", "path.svg", "--out", "path.csv"],
+    "rehearse": ["rehearse", "a.csv", "b.csv", "--out", "weight.json"],
+    "datasets": ["datasets", "make", "cdr", "--users", "300", "--out", "calls.csv", "--antennas", "antennas.csv"],
 }
 # What belongs together, in the order in which it appears: whoever sees the last sees all.
 TOGETHER = {
@@ -64,13 +93,16 @@ TOGETHER = {
     "protect": ["safer.csv.key.csv", "safer.csv.owner.json", "safer.csv.json", "safer.csv"],
     "audit": ["found/report.html", "found/record.html", "found/record.md", "found/report.json", "found/users.parquet"],
     "reproduce": ["paper/mine.csv", "paper/mine.svg", "paper/mine.png", "paper/mine.md"],
+    "path": ["path.svg", "path.csv"],
+    "rehearse": ["weight.json"],
+    "datasets": ["calls.csv", "antennas.csv"],
 }
 
 
 def start(words: list[str], folder: Path, *program: str) -> "subprocess.Popen[str]":
     """Start ``habitprint`` with these words."""
-    command = [sys.executable, *(program or ("-m", "habitprint")), *words]
-    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, *(program or ("-c", BEGUN)), *words]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def end(process: "subprocess.Popen[str]", began: float) -> Ended:
@@ -86,9 +118,11 @@ def run(words: list[str], folder: Path, *program: str) -> Ended:
 
 
 def run_and_signal(words: list[str], folder: Path, number: signal.Signals, moment: float) -> Ended:
-    """Run a command, and send it a signal after some seconds."""
-    began = time.perf_counter()
+    """Run a command, and send it a signal some seconds after it began."""
     process = start(words, folder)
+    assert process.stdout is not None
+    assert process.stdout.read(1) == "!"
+    began = time.perf_counter()
     time.sleep(moment)
     os.kill(process.pid, number)
     return end(process, began)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from disturbed import (
     COMMANDS,
+    INTERRUPTED_AT_IMPORT,
     KILLED_BETWEEN_MOVES,
     TOGETHER,
     Ended,
@@ -33,7 +34,8 @@ def moment(number: int) -> tuple[str, signal.Signals, float]:
     """Return which command is ended, how and when: the same for the same seed and number."""
     rng = random.Random(f"{SEED}-{number}")  # noqa: S311 - no secret
     names = list(COMMANDS)
-    return names[number % len(names)], SIGNALS[number // len(names) % len(SIGNALS)], rng.uniform(0.05, LONGEST)
+    # The two have no common divisor, so that every command meets every signal.
+    return names[number % len(names)], SIGNALS[number % len(SIGNALS)], rng.uniform(0.05, LONGEST)
 
 
 def faults_of(name: str, folder: Path, ended: Ended, inputs: dict[str, bytes]) -> list[str]:
@@ -56,6 +58,12 @@ def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, numb
     if how != signal.SIGKILL:
         faults += [f"{draft} is left behind" for draft in drafts_in(tmp_path)]
     assert not faults, f"{name}, {how.name} after {when:.2f} s: {faults}"
+
+
+@pytest.mark.parametrize("n_imports", [1, 5, 50, 200, 500, 900])
+def test_ctrl_c_while_anything_is_loaded_ends_with_a_word(tmp_path: Path, n_imports: int) -> None:
+    ended = run(["--version"], tmp_path, "-c", INTERRUPTED_AT_IMPORT, str(n_imports))
+    assert (ended.code, ended.err) == (130, "stopped before it began\n")
 
 
 @pytest.mark.parametrize("n_moves", range(1, 5))

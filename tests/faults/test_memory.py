@@ -1,6 +1,7 @@
 """Too little memory: a message, whatever it is that does not get any."""
 
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -8,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from disturbed import PATIENCE
+from disturbed import KILLED_BETWEEN_MOVES, PATIENCE
 
 import habitprint as hp
 
@@ -49,6 +50,24 @@ def test_a_limit_that_is_too_low_is_called_so_and_leaves_nothing_behind(
     assert "fix:" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", [signal.SIGABRT, signal.SIGSEGV, signal.SIGKILL])
+def test_of_a_process_that_dies_while_it_writes_nothing_is_left_where_it_is_watched(
+    tmp_path: Path, how: signal.Signals
+) -> None:
+    for name, side in zip("ab", hp.datasets.town(40, 12, seed=1), strict=True):
+        hp.tables.write_table(side.to_table(), tmp_path / f"{name}.csv")
+    program = KILLED_BETWEEN_MOVES.replace("signal.SIGKILL", f"signal.{how.name}")
+    command = [sys.executable, "-c", f"import sys; sys.argv[0] = 'habitprint'\n{program}", "2"]
+    done = subprocess.run(
+        [*command, "protect", str(tmp_path / "a.csv"), "--k", "4", "--out", str(tmp_path / "safer.csv")],
+        capture_output=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (16_000 * MEGABYTE,) * 2),
+    )
+    assert done.returncode == (128 + how if how == signal.SIGKILL else 2)
+    assert not any(path.name.startswith(".habitprint-") for path in tmp_path.iterdir())
 
 
 def children_of(process: int) -> list[int]:

@@ -12,6 +12,7 @@ from habitprint.errors import InputError, is_whole, require_seed
 DAY = 86_400_000_000  # microseconds
 # Draws stay below one by more than the rounding of a row number plus a draw.
 BELOW_ONE = 1 - 1e-9
+MOST_USERS = 1_000_000  # of one twin, twenty times those of the paper: they are made in memory
 
 
 def require_within(model: object, bounds: dict[str, tuple[float, float]]) -> None:
@@ -63,6 +64,12 @@ def require_users(n_users: object, seed: object) -> None:
             f"a twin of {n_users!r} users",
             why="somebody has to be in it",
             fix="use a positive whole number, such as 1000",
+        )
+    if n_users > MOST_USERS:
+        raise InputError(
+            f"a twin of {n_users!r} users",
+            why=f"it is made in memory, and more than {MOST_USERS:,} would take hours",
+            fix="make several smaller ones, with other seeds",
         )
     require_seed(seed)
 

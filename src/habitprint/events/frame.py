@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from habitprint.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
-from habitprint.errors import InputError, MissingColumnsError
+from habitprint.errors import InputError, MissingColumnsError, first_few
 from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
 from habitprint.events.times import (
     FIRST_TIME,
@@ -19,7 +19,7 @@ from habitprint.events.times import (
     to_instants,
 )
 from habitprint.inputs import reading as reading_from
-from habitprint.tables import has_other_sign, require_columns, to_frame, with_point
+from habitprint.tables import SHOWN, has_other_sign, require_columns, to_frame, with_point
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so
@@ -180,7 +180,7 @@ def _require_columns(frame: pl.LazyFrame, wanted: Mapping[str, str], source: str
     if lat and lon and [part for part, column in wanted.items() if column not in names] == ["place"]:
         raise MissingColumnsError(
             f"{source} has no column {wanted['place']!r}, but positions",
-            why=f"it has the columns {', '.join(map(repr, names))}",
+            why=f"it has the columns {first_few(names, SHOWN)}",
             fix=f"name them: lat={lat!r}, lon={lon!r} "
             f"(on the command line: --lat {shlex.quote(lat)} --lon {shlex.quote(lon)} --side METRES)",
             meant={"lat": lat, "lon": lon},

@@ -1,7 +1,6 @@
 """Which files hold events, how a file of each format is opened without reading it, and what may be wrong with lines."""
 
 import glob
-import gzip
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from habitprint.dialects import (
     as_utf8,
     find_dialect,
     find_mark,
+    refuse_wide,
     require_alike,
 )
 from habitprint.errors import InputError, first_few
@@ -33,13 +33,18 @@ from habitprint.events.events import Events, OnBadRows, Reason
 from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, Reading, to_events
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.inputs import content_kind, reading, require_file
-from habitprint.tables import FIRST_BYTES, collect, find_label, open_table, refuse_wide, without_escape
+from habitprint.tables import SHOWN, collect, find_label, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
 DEGREES = ("lat", "lon")  # which numbers are never thousands
 ZONE_FAULT = "unable to parse time zone"  # of polars: a Parquet file whose times have an offset, such as +05:30
 ANY_ZONE = "POLARS_IGNORE_TIMEZONE_PARSE_ERROR"
+COPY = "copy it again from where it came"
+LOOK = (
+    "look at its first lines: CSV and TSV have a header unless columns are named; how text is written is found, or "
+    "told: --separator, --decimal, --encoding"
+)
 EMPTY = Reason("the line is empty", is_fault=False)
 TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
 
@@ -208,19 +213,9 @@ def _opened(files: list[Path], kind: str, asked: Asked) -> tuple[Opened, str | N
     with reading(
         first_few(map(str, files), 1),
         why=f"its content is not that of a {kind} file, or it may not be opened",
-        fix="copy it again from where it came"
-        if kind not in TEXT
-        else "look at its first lines: CSV and TSV have a header unless columns are named; how text is written is "
-        "found, or told: --separator, --decimal, --encoding",
+        fix="; or ".join([COPY] * (kind not in TEXT or files[0].suffix.lower() == ".gz") + [LOOK] * (kind in TEXT)),
     ):
         return OPENERS[kind](files, asked), find_label(files)
-
-
-def _refuse_long_headers(files: list[Path], separator: str) -> None:
-    """Raise `InputError` if a text file has more columns than any table has."""
-    for file in files:
-        with (gzip.open if file.suffix.lower() == ".gz" else open)(file, "rb") as content:
-            refuse_wide(content.readline(FIRST_BYTES), separator, file)
 
 
 @contextmanager
@@ -249,7 +244,6 @@ def _separated(usual: str) -> Opener:
         dialects = _dialects(files, usual, asked)
         # Of files without any fraction nobody can tell the sign, and it does not matter.
         dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
-        _refuse_long_headers(files, dialect.separator)
         encodings = [one.encoding for one in dialects]
         with _sources(files, encodings) as sources:
             if columns is None:
@@ -323,7 +317,7 @@ def _refuse_other_headers(scans: Mapping[Path, pl.LazyFrame], wanted: Mapping[st
         if lacking:
             raise InputError(
                 f"{file} has no column {first_few(lacking)}, which {first} has",
-                why=f"its first line, which should be its header, is {', '.join(map(repr, names))}",
+                why=f"its first line, which should be its header, is {first_few(names, SHOWN)}",
                 fix="give every file the same header; or none, and name the columns: columns=… (--columns)",
             )
 
@@ -350,6 +344,7 @@ def _open_lines(files: list[Path], asked: Asked) -> Opened:
     # Only fields that occur can be asked for; the names of the others help to suggest one that was meant.
     (sample,) = collect([lines.filter(~is_blank).head(SAMPLE)], source)
     names = {name for line in sample.to_series() for name in _names(line)}
+    refuse_wide(len(names), files[0])
     rare = sorted({name for name in wanted.values() if name not in names and _is_simple(name)})
     if rare and sample.height == SAMPLE:
         (found,) = collect([lines.select(_field(name).is_not_null().any() for name in rare)], source)
@@ -394,7 +389,7 @@ def _is_simple(name: str) -> bool:
 def _open_parquet(files: list[Path], asked: Asked) -> Opened:
     _refuse_columns(asked.columns, "Parquet")
     try:
-        with reading(files[0], why="its columns cannot be told", fix="copy it again from where it came"):
+        with reading(files[0], why="its columns cannot be told", fix=COPY):
             return _scan_parquet(files)
     except InputError as error:
         if ZONE_FAULT not in str(error.__cause__):
