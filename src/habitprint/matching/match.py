@@ -200,7 +200,8 @@ def _jointly(
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
     size = size or min(released.n_users, known.n_users)
-    solution = solve_joint(*nodes, sides.evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+    evidence = sides.evidence, sides.evidence_back
+    solution = solve_joint(*nodes, evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
     rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)
