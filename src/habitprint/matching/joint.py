@@ -6,7 +6,7 @@ import numpy as np
 
 from habitprint.arrays import Indices
 from habitprint.matching.nodes import Nodes
-from habitprint.matching.solver import Solution, solve, solve_all
+from habitprint.matching.solver import Solution, Start, solve, solve_all
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 
@@ -18,6 +18,7 @@ def solve_joint(
     size: int,
     *,
     epsilon: float | None = None,
+    start: Start | None = None,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> Solution:
@@ -44,6 +45,8 @@ def solve_joint(
     epsilon
         The share of the gain that may be missing; None for the optimum. The `step_prices` and `step_flows` of the
         solution are then those of the run that was stopped.
+    start
+        What to start from, if all users of one side are to be matched exactly; otherwise it is not used.
     max_memory
         Bytes that the solver may use.
 
@@ -59,7 +62,7 @@ def solve_joint(
     [3, 3]
     """
     if epsilon is None and size == min(len(released.members), len(known.members)):
-        return solve_all(released, known, evidence, max_memory=max_memory, progress=progress)
+        return solve_all(released, known, evidence, start=start, max_memory=max_memory, progress=progress)
     least = epsilon or 0.0
     solution = solve(released, known, evidence[0], size, epsilon=least, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())

@@ -8,7 +8,7 @@ from scipy import sparse
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.matching.nodes import Nodes
 
-LARGEST = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.07, 0.05)  # how much of all a part may be: the last that will do
+LARGEST = (0.6, 0.4, 0.3, 0.2, 0.15, 0.1, 0.07, 0.05)  # how much of all a part may be: the last that will do
 LEAST = 2000  # nodes of the released side that are worth a part of their own
 MOST_ABROAD = 0.0004  # of the users' shares, at places of another part: with more, joining the parts takes too long
 SAMPLE = 50_000  # nodes that say which places belong together

@@ -20,7 +20,7 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
-RESERVE = 256  # pairs to make lists from before all are computed again
+RESERVE = 512  # pairs to make lists from before all are computed again
 LEAST_RESERVE = 64
 MOST_RESERVED = 125_000_000  # pairs in all reserves: 1.5 GB
 PAUSE = 15_000_000  # work between two looks at the clock: a fraction of a second

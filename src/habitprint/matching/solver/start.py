@@ -41,13 +41,25 @@ class Start:
     rows, columns, flows
         So many pairs between the users of two nodes, of each node no more than it has; there may be none.
     column_potential
-        v ≥ 0 of each node of the known side.
+        v ≥ 0 of each node of the known side: those of a solution of nearly the same problem, say.
     """
 
     rows: Indices
     columns: Indices
     flows: Indices
     column_potential: Floats
+
+    @classmethod
+    def at(cls, column_potential: Floats) -> "Start":
+        """Return a start without pairs: tight ones are found again in no time.
+
+        Examples
+        --------
+        >>> len(Start.at(np.zeros(3)).flows)
+        0
+        """
+        none = np.zeros(0, np.int64)
+        return cls(none, none, none, column_potential)
 
 
 def solve_all(
@@ -80,8 +92,7 @@ def solve_all(
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
     >>> sides = Sides.of(habits, habits, weight)
-    >>> nothing = Start(*(np.zeros(0, np.int64) for _ in range(3)), np.zeros(2))
-    >>> solution = solve_all(nodes, nodes, (sides.evidence, sides.evidence_back), start=nothing)
+    >>> solution = solve_all(nodes, nodes, (sides.evidence, sides.evidence_back), start=Start.at(np.ones(2)))
     >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
     ([1, 1], 4.0)
     """
@@ -97,19 +108,20 @@ def solve_all(
         state = _join_parts(state, problem)
     else:
         pairs = _Pairs(start.rows, start.columns, start.flows)
-    row_potential, column_potential = state.rows["potential"], state.columns["potential"]
     gains = pair_gains(pairs.rows, pairs.columns, problem.released, make_rows(parts.known.shares), evidence[0])
-    slack = row_potential[pairs.rows] + column_potential[pairs.columns] - gains
-    pairs = pairs.only(slack <= TIGHT * row_potential.max(initial=0.0))
+    slack = state.rows["potential"][pairs.rows] + state.columns["potential"][pairs.columns] - gains
+    pairs = pairs.only(slack <= TIGHT * state.rows["potential"].max(initial=0.0))
     n_members = parts.released.n_members, parts.known.n_members
     pairs = _settle(state, problem, pairs, n_members, max_memory, progress)
+    row_potential, column_potential = state.rows["potential"].copy(), state.columns["potential"].copy()
+    del state  # its lists are of no use from the other side
     if (pairs.n_left(n_members[1], 1)[column_potential > 0] > 0).any():
         back = st.Problem(make_rows(parts.known.shares), make_index(parts.released.shares), evidence[1])
-        used = run.memory_of(problem, back)
-        state = run.empty_state(*n_members[::-1], max_memory, used)
+        state = run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back))
         state.rows["potential"], state.columns["potential"] = column_potential, row_potential
         pairs = _settle(state, back, pairs.turned(), n_members[::-1], max_memory, progress).turned()
-        column_potential = state.rows["potential"]
+        column_potential = state.rows["potential"].copy()
+        del state
     column_potential = np.maximum(column_potential, 0.0)
     row_potential = run.prove(problem, column_potential, 0.0, progress)
     return run.Solution(
