@@ -219,9 +219,12 @@ def large_rows() -> list[str]:
 
 
 def largest_rows() -> list[str]:
-    """Measure the largest instance, and return its line."""
-    million = measure("ours", "proportional", 1_000_000, "--epsilon", "0.01", "--max-memory", "12e9")
-    return [row("1,000,000 users, 25,774 places, ε = 0.01", million)]
+    """Measure the largest instance, and return its lines."""
+    million = "ours", "proportional", 1_000_000, "--max-memory", "12e9"
+    return [
+        row("1,000,000 users, 25,774 places", measure(*million)),
+        row("the same, ε = 0.01", measure(*million, "--epsilon", "0.01")),
+    ]
 
 
 def write_page(started: float) -> None:

@@ -154,7 +154,7 @@ def test_memory_does_not_decide_who_is_paired_with_whom() -> None:
         for _ in range(2)
     )
     partners = []
-    for max_memory in (5.5e6, 6e6, 6.5e6, 8e6, 4e9):
+    for max_memory in (6e6, 8e6, 9e6, 1e7, 1.1e7, 1.3e7, 4e9):
         try:
             matching = hp.match(released, known, max_memory=max_memory)
         except hp.InputError:

@@ -11,9 +11,10 @@ from habitprint.histograms import align
 from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT
 from habitprint.matching.solver import lists, run
+from habitprint.matching.solver.divide import Parts
 from habitprint.matching.solver.state import Problem, State
 from habitprint.weighing import PlaceFacts, Sides, find_weight, positive_gains
-from habitprint.weighing.index import make_index, make_rows, work_of_rows
+from habitprint.weighing.index import make_index, make_rows
 from instances import random_histograms
 
 WEIGHT = find_weight("jensen-shannon")
@@ -21,7 +22,7 @@ WEIGHT = find_weight("jensen-shannon")
 
 def state_at_first(released: Nodes, known: Nodes) -> State:
     problem = Problem(make_rows(released.shares), make_index(known.shares), sides_of(released, known).evidence)
-    return run.first_state(problem, released, known, 1, 1e9, work_of_rows(problem.released, problem.known))
+    return run.first_state(problem, Parts.one(released, known), 1e9)
 
 
 def sides_of(released: Nodes, known: Nodes) -> Sides:

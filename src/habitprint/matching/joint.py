@@ -6,7 +6,7 @@ import numpy as np
 
 from habitprint.arrays import Indices
 from habitprint.matching.nodes import Nodes
-from habitprint.matching.solver import Solution, solve
+from habitprint.matching.solver import Solution, Start, solve, solve_all
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 
@@ -14,10 +14,11 @@ from habitprint.weighing.evidence import Evidence
 def solve_joint(
     released: Nodes,
     known: Nodes,
-    evidence: Evidence,
+    evidence: tuple[Evidence, Evidence],
     size: int,
     *,
     epsilon: float | None = None,
+    start: Start | None = None,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> Solution:
@@ -38,12 +39,14 @@ def solve_joint(
     released, known
         The nodes of both sides.
     evidence
-        What shared places are worth, seen from the released side.
+        What shared places are worth, seen from the released side, and from the known one.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′). There may be fewer, where no more users share a place.
     epsilon
         The share of the gain that may be missing; None for the optimum. The `step_prices` and `step_flows` of the
         solution are then those of the run that was stopped.
+    start
+        What to start from, if all users of one side are to be matched exactly; otherwise it is not used.
     max_memory
         Bytes that the solver may use.
 
@@ -53,20 +56,21 @@ def solve_joint(
     >>> from habitprint.matching.nodes import make_nodes
     >>> from habitprint.weighing import Sides, find_weight
     >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b", 3: "abb"}), find_weight("l1")
-    >>> evidence = Sides.of(habits, habits, weight).evidence
-    >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
+    >>> sides, nodes = Sides.of(habits, habits, weight), make_nodes(habits, weight, np.random.default_rng(0))
+    >>> evidence = sides.evidence, sides.evidence_back
     >>> [int(solve_joint(nodes, nodes, evidence, 3, epsilon=epsilon).flows.sum()) for epsilon in (None, 0.5)]
     [3, 3]
     """
-    if epsilon is None:
-        return solve(released, known, evidence, size, max_memory=max_memory, progress=progress)
-    solution = solve(released, known, evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+    if epsilon is None and size == min(len(released.members), len(known.members)):
+        return solve_all(released, known, evidence, start=start, max_memory=max_memory, progress=progress)
+    least = epsilon or 0.0
+    solution = solve(released, known, evidence[0], size, epsilon=least, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())
-    if n_missing == 0:
+    if epsilon is None or n_missing == 0:
         return solution
     rows, left_released = _left_over(released, solution.rows, solution.flows)
     columns, left_known = _left_over(known, solution.columns, solution.flows)
-    rest = solve(left_released, left_known, evidence, n_missing, max_memory=max_memory, progress=progress)
+    rest = solve(left_released, left_known, evidence[0], n_missing, max_memory=max_memory, progress=progress)
     return replace(
         solution,
         rows=np.concatenate([solution.rows, rows[rest.rows]]),

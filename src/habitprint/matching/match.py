@@ -14,6 +14,7 @@ from habitprint.matching.matching import Direction, Matching, Method
 from habitprint.matching.nodes import equal_users, make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest, find_nearest_of_both
 from habitprint.matching.proof import Proof
+from habitprint.matching.solver import Start
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
@@ -103,10 +104,25 @@ class Asked:
     max_memory: float = 4e9
 
 
-def find_matching(released: Histograms, known: Histograms, asked: Asked, progress: Progress = silent) -> Matching:
+def find_matching(
+    released: Histograms,
+    known: Histograms,
+    asked: Asked,
+    progress: Progress = silent,
+    *,
+    start: Proof | None = None,
+) -> Matching:
     """Find out which released user is which known user, without a word where they share no place.
 
     So several may be found at the same time: what is done to warnings is done to all threads.
+
+    Parameters
+    ----------
+    released, known, asked, progress
+        As for `match`.
+    start
+        The proof of a matching of a like release with the same known users, by the same weight: from its potentials
+        the search is two to four times as fast. Which of equally good matchings is found may depend on it.
 
     Examples
     --------
@@ -123,7 +139,7 @@ def find_matching(released: Histograms, known: Histograms, asked: Asked, progres
     if method == "one-by-one":
         found = _one_by_one(released, known, asked.weight, direction, streams[2], progress)
     else:
-        found = _jointly(released, known, asked.weight, asked.size, epsilon, streams, max_memory, progress)
+        found = _jointly(released, known, asked, streams, max_memory, start, progress)
     return _matching(released, known, found, asked)
 
 
@@ -190,17 +206,25 @@ class _Found:
 def _jointly(
     released: Histograms,
     known: Histograms,
-    weight: Weight,
-    size: int | None,
-    epsilon: float | None,
+    asked: Asked,
     streams: list[np.random.Generator],
     max_memory: float,
+    start: Proof | None,
     progress: Progress,
 ) -> _Found:
+    weight = asked.weight
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
-    size = size or min(released.n_users, known.n_users)
-    solution = solve_joint(*nodes, sides.evidence, size, epsilon=epsilon, max_memory=max_memory, progress=progress)
+    size = asked.size or min(released.n_users, known.n_users)
+    solution = solve_joint(
+        *nodes,
+        (sides.evidence, sides.evidence_back),
+        size,
+        epsilon=asked.epsilon,
+        start=None if start is None else Start.at(start.known_potential[nodes[1].members[nodes[1].starts[:-1]]]),
+        max_memory=max_memory,
+        progress=progress,
+    )
     rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)

@@ -27,6 +27,8 @@ What makes it fast is that v never falls: what a pair offers, g − v, noted onc
 are never looked at, and none is missed.
 
 =======  ==================================================================================
+start    the best pairs of all users, from parts or from an older solution
+divide   parts of users who hardly ever share a place with those of another
 run      the first state, the calls of the kernel until it is done, memory, progress, proof
 kernel   the loop above, and why it is right
 queue    which row or column is due next
@@ -39,5 +41,6 @@ state    all of it as plain arrays, so that compiled code can pause and go on
 """
 
 from habitprint.matching.solver.run import Solution, solve
+from habitprint.matching.solver.start import Start, solve_all
 
-__all__ = ["Solution", "solve"]
+__all__ = ["Solution", "Start", "solve", "solve_all"]

@@ -56,19 +56,22 @@ def _take(s: State, a: int, flow: int) -> None:
 
 
 @inner
-def augment(s: State, row: int, column: int) -> int:
-    """Pair as many more units as the path from the root over `row` to the free `column` allows; return the root."""
-    rows, ends, arcs, counters, clock = s.rows, s.ends, s.arcs, s.counters, s.clock
-    flow = min(ends[column].n_free, counters[N_WANTED])
+def _room(s: State, row: int) -> tuple[int, int]:
+    """Return the root of the tree of a row, and how many units the path from there to the row can pass on."""
+    rows, ends, arcs = s.rows, s.ends, s.arcs
+    flow = s.counters[N_WANTED]
     root = row
     while rows[root].parent != NONE:
         arc = arcs[rows[root].parent]
         flow = min(flow, arc.flow)
         root = ends[arc.column].parent
-    flow = min(flow, rows[root].n_free)
+    return int(root), int(min(flow, rows[root].n_free))
 
-    ends[column].n_free -= flow
-    rows[root].n_free -= flow
+
+@inner
+def _flip(s: State, row: int, column: int, flow: int) -> None:
+    """Pair units of a row and a column, and so on up to the root: each row on the way gives up its old partner."""
+    rows, ends, arcs = s.rows, s.ends, s.arcs
     while True:
         _add(s, row, column, flow)
         a = rows[row].parent
@@ -77,6 +80,17 @@ def augment(s: State, row: int, column: int) -> int:
         column = arcs[a].column
         _take(s, a, flow)
         row = ends[column].parent
+
+
+@inner
+def augment(s: State, row: int, column: int) -> int:
+    """Pair as many more units as the path from the root over `row` to the free `column` allows; return the root."""
+    rows, ends, counters, clock = s.rows, s.ends, s.counters, s.clock
+    root, flow = _room(s, row)
+    flow = min(flow, ends[column].n_free)
+    ends[column].n_free -= flow
+    rows[root].n_free -= flow
+    _flip(s, row, column, flow)
     counters[N_FREE] -= flow
     counters[N_WANTED] -= flow
     price = clock[HIGHEST] - clock[CLOCK]
@@ -84,4 +98,18 @@ def augment(s: State, row: int, column: int) -> int:
     s.step_price[counters[N_STEPS]] = price
     s.step_flow[counters[N_STEPS]] = flow
     counters[N_STEPS] += 1
+    return int(root)
+
+
+@inner
+def release(s: State, row: int) -> int:
+    """Let the root of a tree have what units of `row` the path between them allows; return the root."""
+    rows, arcs = s.rows, s.arcs
+    root, flow = _room(s, row)
+    rows[row].n_free += flow
+    rows[root].n_free -= flow
+    a = rows[row].parent
+    column = arcs[a].column
+    _take(s, a, flow)
+    _flip(s, s.ends[column].parent, column, flow)
     return int(root)

@@ -14,6 +14,10 @@ falls to zero. Written U = u + price:
 
 So one run passes the optimum of every size, each with its price: the gain that the last pair added.
 
+A row without a partner need not be in a tree before the price has come down to what it is offered at best: until then
+it waits in the queue, to be planted. In a run that does not start from the empty matching (`start`) a row may also have
+less than the price: where it comes down to zero within a tree, it is released, and the root has its partner.
+
 The clock counts how far the price has fallen. A row that joined a tree at time t has the constant *key* t + U,
 and its pair with column j becomes tight at time key + v − g. Potentials v never fall, which `scan` makes use of.
 """
@@ -21,15 +25,17 @@ and its pair with column j becomes tight at time key + v − g. Potentials v nev
 import numpy as np
 
 from habitprint.compiled import inner, kernel
-from habitprint.matching.solver.flow import augment
+from habitprint.matching.solver.flow import augment, release
 from habitprint.matching.solver.queue import NONE, drop_first, schedule
 from habitprint.matching.solver.scan import free_long_list, look_ahead, refill
 from habitprint.matching.solver.state import (
     CLOCK,
     EPSILON,
+    FIRST_ROW,
     FREE_WAITER,
     HIGHEST,
     IS_PLANTED,
+    LAST_ROW,
     N_FREE,
     N_WANTED,
     TOTAL_GAIN,
@@ -70,6 +76,14 @@ def _plant(s: State, row: int) -> None:
 
 
 @inner
+def _schedule_planting(s: State, row: int) -> None:
+    """Let a row with free units that is in no tree wait until the price has fallen to its potential."""
+    clock = s.clock
+    time = clock[HIGHEST] - s.rows[row].potential
+    schedule(s.queue, row, max(time, clock[CLOCK]) if time < clock[HIGHEST] else np.inf)
+
+
+@inner
 def _dissolve(s: State, tree: int) -> None:
     """Fix the potentials of a tree, and schedule its columns for those who wait for them."""
     rows, columns, ends = s.rows, s.columns, s.ends
@@ -81,6 +95,8 @@ def _dissolve(s: State, tree: int) -> None:
         r.tree = NONE
         r.version += 1
         free_long_list(s, row)
+        if r.n_free > 0:
+            _schedule_planting(s, row)
         row = r.next
         s.counters[WORK] += 1
     column = rows[tree].first_column
@@ -123,6 +139,19 @@ def _join_other_trees(s: State, tree: int) -> None:
 
 
 @inner
+def _start_again(s: State, root: int) -> None:
+    """Dissolve a tree, and plant its root again if it still has free units."""
+    r = s.rows[root]
+    _dissolve(s, root)
+    if r.n_free > 0:
+        r.tree = root  # stays a root: it must not join another tree meanwhile
+        _join_other_trees(s, root)
+        _plant(s, root)
+    else:
+        _join_other_trees(s, root)
+
+
+@inner
 def _tighten(s: State, row: int, column: int) -> bool:
     """Handle a pair that has become tight: the tree of `row` reaches `column`, which is in no tree.
 
@@ -134,14 +163,7 @@ def _tighten(s: State, row: int, column: int) -> bool:
     rows, arcs = s.rows, s.arcs
     end = s.ends[column]
     if end.n_free > 0:
-        root = augment(s, row, column)
-        _dissolve(s, root)
-        if rows[root].n_free > 0:
-            rows[root].tree = root  # stays a root: it must not join another tree meanwhile
-            _join_other_trees(s, root)
-            _plant(s, root)
-        else:
-            _join_other_trees(s, root)
+        _start_again(s, augment(s, row, column))
         return False
     tree = rows[row].tree
     c = s.columns[column]
@@ -210,8 +232,9 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
     counters[WORK] = 0
     if not counters[IS_PLANTED]:
         counters[IS_PLANTED] = 1
-        for row in range(n_rows):
-            _plant(s, row)
+        for row in range(counters[FIRST_ROW], counters[LAST_ROW]):
+            if rows[row].n_free > 0:
+                _schedule_planting(s, row)
     while counters[N_FREE] > 0 and counters[N_WANTED] > 0:
         to_come = counters[N_WANTED] * (clock[HIGHEST] - clock[CLOCK])  # no pair more adds more than the price
         if to_come <= clock[EPSILON] * (clock[TOTAL_GAIN] + to_come):
@@ -226,10 +249,17 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
         counters[WORK] += 1
         node = queue.node[0]
         column = node - n_rows
-        if (rows[node].tree == NONE) if column < 0 else (s.columns[column].tree != NONE):
+        is_planted = column >= 0 or rows[node].tree != NONE
+        if (s.columns[column].tree != NONE) if column >= 0 else (not is_planted and rows[node].n_free == 0):
             drop_first(queue)  # has left or joined a tree since
             continue
         clock[CLOCK] = max(clock[CLOCK], queue.time[0])
+        if not is_planted:
+            _plant(s, node)
+            continue
+        if column < 0 and rows[node].parent != NONE and clock[CLOCK] >= rows[node].key:
+            _start_again(s, release(s, node))
+            continue
         if column >= 0:
             row = _tight_row(s, column)
             goes_on = False
@@ -246,7 +276,7 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
             goes_on &= _tighten(s, row, column)
         if goes_on:
             look_ahead(s, row)
-    for row in range(n_rows):
+    for row in range(counters[FIRST_ROW], counters[LAST_ROW]):
         if rows[row].tree == row:
             _dissolve(s, row)
     return DONE

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from habitprint.arrays import Floats, SmallIndices
+from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.matching.solver.queue import FIRST
-from habitprint.matching.solver.state import Problem, Records, Scratch
+from habitprint.matching.solver.queue import FIRST, NONE
+from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, State
 from habitprint.weighing.kernel import row_gains
 
 FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many
@@ -18,6 +18,13 @@ def all_gains(row: int, problem: Problem, scratch: Scratch) -> int:
         row, problem.released, problem.known, problem.evidence, scratch.sums, scratch.touched, scratch.by_share
     )
     return n
+
+
+@inner
+def column_potential(columns: Records, clock: Floats, column: int) -> float:
+    """Return v of a column now."""
+    v: float = columns[column].potential
+    return v if columns[column].tree == NONE else v + clock[CLOCK]
 
 
 @inner
@@ -153,19 +160,44 @@ def in_blocks(values: Floats, names: SmallIndices, n_values: int, n: int, bounds
     return n, rest
 
 
+@inner
+def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
+    """Compute all pairs of a row with their offers of now, and make the best of them its reserve.
+
+    Returns
+    -------
+    int
+        How many pairs with columns of its part there are. They are in the scratch, block after block.
+    """
+    reserve_columns, reserve_gains = s.reserve_columns, s.reserve_gains
+    r = s.rows[row]
+    first, last = s.edges[r.part], s.edges[r.part + 1]
+    n, beyond = 0, -np.inf
+    for k in range(all_gains(row, problem, scratch)):
+        j = np.int64(scratch.touched[k])
+        gain = scratch.sums[j]
+        if first <= j < last:
+            scratch.columns[n] = j
+            scratch.offers[n] = gain - column_potential(s.columns, s.clock, j)
+            n += 1
+        else:
+            beyond = max(beyond, gain)
+            scratch.sums[j] = 0.0
+    n_reserve, cut = in_blocks(scratch.offers, scratch.columns, n, reserve_columns.shape[1], s.reserve_bounds[row])
+    for k in range(n):
+        j = scratch.columns[k]
+        scratch.gains[k] = scratch.sums[j]
+        scratch.sums[j] = 0.0
+    for k in range(n_reserve):
+        reserve_columns[row, k] = scratch.columns[k]
+        reserve_gains[row, k] = scratch.gains[k]
+    r.n_reserve, r.reserve_cut, r.beyond = n_reserve, cut, beyond
+    return n
+
+
 @kernel
-def first_lists(
-    first: int,
-    last: int,
-    problem: Problem,
-    rows: Records,
-    short: Records,
-    reserve_columns: SmallIndices,
-    reserve_gains: Floats,
-    reserve_bounds: Floats,
-    scratch: Scratch,
-) -> int:
-    """Fill the lists of the rows `first` to `last` − 1, while no column has a potential: offers are gains.
+def first_lists(first: int, last: int, which: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
+    """Fill the lists of the rows ``which[first:last]``, while no row is in a tree, and set their potentials.
 
     Returns
     -------
@@ -173,26 +205,21 @@ def first_lists(
         The number of pairs that share a place.
     """
     n_pairs = 0
-    for i in range(first, last):
-        n = all_gains(i, problem, scratch)
-        n_pairs += n
-        for k in range(n):
-            scratch.offers[k] = scratch.sums[scratch.touched[k]]
-            scratch.sums[scratch.touched[k]] = 0.0
-        n, reserve_cut = in_blocks(scratch.offers, scratch.touched, n, reserve_columns.shape[1], reserve_bounds[i])
-        for k in range(n):
-            reserve_columns[i, k] = scratch.touched[k]
-            reserve_gains[i, k] = scratch.offers[k]
-        rows[i].n_reserve = n
-        rows[i].reserve_cut = reserve_cut
-        behind = reserve_cut
+    for i in which[first:last]:
+        r, short = s.rows[i], s.short[i]
+        n_pairs += fill_reserve(s, problem, scratch, i)
+        n, behind = r.n_reserve, r.reserve_cut
         if n > FIRST_BLOCK:
-            n, behind = FIRST_BLOCK, reserve_bounds[i, 1]
-        n, cut = best_of(scratch.offers, scratch.touched, n, short[i])
+            n, behind = FIRST_BLOCK, s.reserve_bounds[i, 1]
         for k in range(n):
-            short[i, k].gain = short[i, k].offer
-        rows[i].n_short = n
-        rows[i].cut = max(cut, behind)
+            scratch.picks[k] = k
+        r.n_short, cut = best_of(scratch.offers, scratch.picks, n, short)
+        for k in range(r.n_short):
+            pick = short[k].column
+            short[k].gain = scratch.gains[pick]
+            short[k].column = scratch.columns[pick]
+        r.cut = max(cut, behind)
+        r.potential = max(0.0, short[0].offer) if r.n_short > 0 else 0.0
     return n_pairs
 
 

@@ -1,6 +1,8 @@
 """From nodes to the best pairs of nodes: the first state, the kernel until it is done, and the proof."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,14 +12,15 @@ from habitprint.errors import InputError
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import kernel, lists
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.queue import NONE, make_queue
+from habitprint.matching.solver.divide import Parts
+from habitprint.matching.solver.queue import NONE, Queue, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
-RESERVE = 256  # pairs to make lists from before all are computed again
+RESERVE = 512  # pairs to make lists from before all are computed again
 LEAST_RESERVE = 64
 MOST_RESERVED = 125_000_000  # pairs in all reserves: 1.5 GB
 PAUSE = 15_000_000  # work between two looks at the clock: a fraction of a second
@@ -90,10 +93,14 @@ def solve(
     ([1, 1], 4.0)
     """
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
-    work = work_of_rows(problem.released, problem.known)
-    state = first_state(problem, released, known, size, max_memory, work, progress)
-    state.clock[st.EPSILON] = epsilon
-    state = _run(state, problem, size, max_memory, progress)
+    state = first_state(problem, Parts.one(released, known), max_memory, progress=progress)
+    state.counters[st.N_WANTED], state.clock[st.EPSILON] = size, epsilon
+
+    def tell(now: st.State) -> None:
+        n_missing = int(now.counters[st.N_WANTED])
+        progress("matching", size - n_missing, size, f"gap {_gap_so_far(now, n_missing):.1g}")
+
+    state = run(state, problem, max_memory, tell)
 
     price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
     column_potential = np.maximum(state.columns["potential"], 0.0)
@@ -103,7 +110,7 @@ def solve(
         if state.counters[st.N_FREE] > 0:
             column_potential += price
         price = 0.0
-    row_potential = _prove(problem, column_potential, price, work, progress)
+    row_potential = prove(problem, column_potential, price, progress)
     used = state.arcs[state.arcs["flow"] > 0]
     n_steps = int(state.counters[st.N_STEPS])
     return Solution(
@@ -120,14 +127,19 @@ def solve(
 
 def first_state(
     problem: st.Problem,
-    released: Nodes,
-    known: Nodes,
-    size: int,
+    parts: Parts,
     max_memory: float,
-    work: Floats,
+    column_potential: Floats | None = None,
     progress: Progress = silent,
 ) -> st.State:
     """Return the empty matching, with the lists of all rows filled.
+
+    Parameters
+    ----------
+    parts
+        The nodes of both sides; each looks for partners in its own part.
+    column_potential
+        v of each column; None for zero.
 
     Examples
     --------
@@ -138,60 +150,76 @@ def first_state(
     >>> evidence = Sides.of(habits, habits, weight).evidence
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
     >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), evidence)
-    >>> first_state(problem, nodes, nodes, 2, 1e9, np.ones(2)).short["gain"][:, 0].tolist()
+    >>> first_state(problem, Parts.one(nodes, nodes), 1e9).short["gain"][:, 0].tolist()
     [2.0, 2.0]
     """
-    n_rows, n_columns = released.shares.shape[0], known.shares.shape[0]
-    n_units = min(len(released.members), len(known.members))
-    n_waiters = FIRST_WAITERS
-    state = st.State(
-        rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
-        columns=st.records(n_columns, st.COLUMN, tree=NONE),
-        ends=st.records(n_columns, st.END, n_free=known.n_members, parent=NONE, first_arc=NONE, waiting=NONE),
-        arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
-        waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
-        short=np.zeros((n_rows, SHORT), st.OFFER),
-        long=np.zeros(FIRST_LONG, st.OFFER),
-        long_free=np.full(64, NONE),
-        reserve_columns=np.zeros((0, 0), np.int32),
-        reserve_gains=np.zeros((0, 0)),
-        reserve_bounds=np.zeros((0, 0)),
-        queue=make_queue(n_rows + n_columns),
-        step_price=np.empty(n_units + 1),
-        step_flow=np.empty(n_units + 1, np.int64),
-        counters=np.zeros(10, np.int64),
-        clock=np.zeros(4),
-    )
+    state = empty_state(parts.released.n_members, parts.known.n_members, max_memory, memory_of(problem))
+    state = state._replace(edges=parts.column_edges)
+    state.rows["part"] = np.repeat(np.arange(parts.n_parts), np.diff(parts.row_edges))
+    if column_potential is not None:
+        state.columns["potential"] = column_potential
+    fill_lists(state, problem, np.arange(len(state.rows)), progress)
+    state.clock[st.HIGHEST] = state.rows["potential"].max(initial=0.0)
+    return state
+
+
+def empty_state(n_of_rows: Indices, n_of_columns: Indices, max_memory: float, memory_used: float = 0.0) -> st.State:
+    """Return the empty matching of nodes with so many users, where no list is filled: each is when it is needed."""
+    n_rows, n_columns = len(n_of_rows), len(n_of_columns)
+    n_units = int(min(n_of_rows.sum(), n_of_columns.sum()))
     n_reserve = _length_of_reserve(n_rows, n_columns)
-    _check_memory(1.5 * memory_of(state, problem) + 12 * n_rows * n_reserve, max_memory)
+    state = st.State(
+        rows=st.records(
+            n_rows, st.ROW, n_free=n_of_rows, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE,
+            cut=np.inf, reserve_cut=np.inf,
+        ),
+        columns=st.records(n_columns, st.COLUMN, tree=NONE),
+        ends=st.records(n_columns, st.END, n_free=n_of_columns, parent=NONE, first_arc=NONE, waiting=NONE),
+        short=np.zeros((n_rows, SHORT), st.OFFER),
+        reserve_columns=np.empty((n_rows, 0), np.int32),
+        reserve_gains=np.empty((n_rows, 0)),
+        reserve_bounds=np.empty((n_rows, 0)),
+        edges=np.array([0, n_columns]),
+        **own_arrays(0, n_rows, make_queue(n_rows + n_columns), n_units),
+    )  # fmt: skip
+    _check_memory(1.5 * memory_of(state) + memory_used + 12 * n_rows * n_reserve, max_memory)
     state = state._replace(
         reserve_columns=np.empty((n_rows, n_reserve), np.int32),
         reserve_gains=np.empty((n_rows, n_reserve)),
         reserve_bounds=np.empty((n_rows, lists.n_blocks(n_reserve))),
     )
-    state.counters[st.N_FREE] = len(released.members)
-    state.counters[st.N_WANTED] = size
+    state.counters[st.N_FREE] = n_of_rows.sum()
+    state.counters[st.N_WANTED] = n_units
+    return state
+
+
+def own_arrays(first_row: int, last_row: int, queue: Queue, n_units: int) -> dict[str, Any]:
+    """Return those arrays of a state that are of no use after a run: for some rows, and at most so many pairs."""
+    counters = np.zeros(st.N_COUNTERS, np.int64)
+    counters[st.FIRST_ROW], counters[st.LAST_ROW] = first_row, last_row
+    return {
+        "arcs": st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
+        "waiters": st.records(FIRST_WAITERS, st.WAITER, sibling=st.linked(FIRST_WAITERS)),
+        "long": np.zeros(FIRST_LONG, st.OFFER),
+        "long_free": np.full(64, NONE),
+        "queue": queue,
+        "step_price": np.empty(n_units + 1),
+        "step_flow": np.empty(n_units + 1, np.int64),
+        "counters": counters,
+        "clock": np.zeros(4),
+    }
+
+
+def fill_lists(state: st.State, problem: st.Problem, which: Indices, progress: Progress = silent) -> None:
+    """Fill the lists of some rows, and set their potentials to the best that they are offered."""
+    work = work_of_rows(problem.released, problem.known)[which]
 
     def fill(first: int, last: int) -> int:
-        scratch = st.make_scratch(problem.known)
-        n: int = lists.first_lists(
-            first,
-            last,
-            problem,
-            state.rows,
-            state.short,
-            state.reserve_columns,
-            state.reserve_gains,
-            state.reserve_bounds,
-            scratch,
-        )
+        n: int = lists.first_lists(first, last, which, state, problem, st.make_scratch(problem.known))
         return n
 
     for _ in run_blocks(fill, work, "gains", progress):
         pass
-    has_pairs = state.rows["n_short"] > 0
-    state.clock[st.HIGHEST] = state.short["offer"][has_pairs, 0].max(initial=0.0)
-    return state
 
 
 def memory_of(*arrays: object) -> int:
@@ -226,7 +254,8 @@ def _check_memory(needed: float, max_memory: float) -> None:
         )
 
 
-def _run(state: st.State, problem: st.Problem, size: int, max_memory: float, progress: Progress) -> st.State:
+def run(state: st.State, problem: st.Problem, max_memory: float, tell: Callable[[st.State], None]) -> st.State:
+    """Run the kernel until it is done; between its calls give it more room, and tell how far it has come."""
     scratch = st.make_scratch(problem.known)
     outcome = kernel.PAUSED
     while outcome != kernel.DONE:
@@ -238,8 +267,7 @@ def _run(state: st.State, problem: st.Problem, size: int, max_memory: float, pro
         elif outcome == kernel.LONGER_LISTS:
             state = st.with_longer_lists(state)
         _check_memory(memory_of(state, problem, scratch), max_memory)
-        n_matched = size - int(state.counters[st.N_WANTED])
-        progress("matching", n_matched, size, f"gap {_gap_so_far(state, size - n_matched):.1g}")
+        tell(state)
     return state
 
 
@@ -250,8 +278,9 @@ def _gap_so_far(state: st.State, n_missing: int) -> float:
     return to_come / (total + to_come) if to_come > 0 else 0.0
 
 
-def _prove(problem: st.Problem, column_potential: Floats, price: float, work: Floats, progress: Progress) -> Floats:
+def prove(problem: st.Problem, column_potential: Floats, price: float, progress: Progress) -> Floats:
     """Return the least row potentials that cover every pair, computed from all pairs once more."""
+    work = work_of_rows(problem.released, problem.known)
     row_potential = np.empty(len(work))
 
     def cover(first: int, last: int) -> int:

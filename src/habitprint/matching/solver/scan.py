@@ -10,7 +10,7 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.compiled import inner
-from habitprint.matching.solver.lists import all_gains, best_of, block_end, in_blocks
+from habitprint.matching.solver.lists import best_of, block_end, column_potential, fill_reserve
 from habitprint.matching.solver.queue import NONE, Queue, schedule
 from habitprint.matching.solver.state import (
     CLOCK,
@@ -30,14 +30,9 @@ ROUNDING = 1e-13  # offers this close to the potential of a row, relative to the
 
 
 @inner
-def column_potential(columns: Records, clock: Floats, column: int) -> float:
-    """Return v of a column now."""
-    v: float = columns[column].potential
-    return v if columns[column].tree == NONE else v + clock[CLOCK]
-
-
-@inner
-def _schedule_at(queue: Queue, clock: Floats, row: int, time: float) -> None:
+def _schedule_at(queue: Queue, clock: Floats, row: int, key: float, time: float) -> None:
+    if time >= key and key < clock[HIGHEST] - ROUNDING * clock[HIGHEST]:
+        time = key  # its potential is zero before the price is
     # A pair that is due after the price has reached zero never matters.
     schedule(queue, row, max(time, clock[CLOCK]) if time < clock[HIGHEST] else np.inf)
 
@@ -71,10 +66,10 @@ def look_ahead(s: State, row: int) -> None:
             s.counters[WORK] += k - at
             continue
         r.cursor = at
-        _schedule_at(queue, clock, row, r.key - offer)
+        _schedule_at(queue, clock, row, r.key, r.key - offer)
         return
     r.cursor = n
-    _schedule_at(queue, clock, row, r.key - cut)
+    _schedule_at(queue, clock, row, r.key, r.key - cut)
 
 
 @inner
@@ -86,29 +81,6 @@ def free_long_list(s: State, row: int) -> None:
         s.long[r.long_start].column = long_free[r.long_class]  # unused parts are linked through their first entry
         long_free[r.long_class] = r.long_start
         r.n_long = NONE
-
-
-@inner
-def _recompute(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
-    """Compute all pairs of a row with their offers of now, and make the best of them its reserve."""
-    rows, reserve_columns = s.rows, s.reserve_columns
-    n = all_gains(row, problem, scratch)
-    s.counters[WORK] += 8 * n
-    for k in range(n):
-        j = np.int64(scratch.touched[k])
-        scratch.columns[k] = j
-        scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
-    n_reserve, cut = in_blocks(scratch.offers, scratch.columns, n, reserve_columns.shape[1], s.reserve_bounds[row])
-    for k in range(n):
-        j = scratch.columns[k]
-        scratch.gains[k] = scratch.sums[j]
-        scratch.sums[j] = 0.0
-    for k in range(n_reserve):
-        reserve_columns[row, k] = scratch.columns[k]
-        s.reserve_gains[row, k] = scratch.gains[k]
-    rows[row].n_reserve = n_reserve
-    rows[row].reserve_cut = cut
-    return int(n)
 
 
 @inner
@@ -198,7 +170,8 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     short = s.short[row]
     n_all = NONE
     if r.reserve_cut >= least:
-        n_all = _recompute(s, problem, scratch, row)
+        n_all = fill_reserve(s, problem, scratch, row)
+        counters[WORK] += 8 * n_all
         r.n_short, r.cut = _from_all(s, scratch, n_all, ANY, short)
     elif r.n_refills == 0:
         r.n_short, r.cut = _from_reserve(s, row, ANY, short)

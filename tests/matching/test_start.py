@@ -1,0 +1,150 @@
+"""Whatever a matching starts from, parts matched by themselves or any potentials and pairs, it ends with the best."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+import habitprint as hp
+from habitprint import side_by_side
+from habitprint.histograms import align
+from habitprint.matching.match import Asked, find_matching
+from habitprint.matching.nodes import Nodes, make_nodes
+from habitprint.matching.proof import EXACT, Proof
+from habitprint.matching.solver import Solution, Start, divide, run, solve_all, start
+from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
+from instances import CASES, Case, tables
+
+ALL = [case for case in CASES if case.size is None]
+
+
+class Instance:
+    """Two tables, arranged for the solver; and what an outside judge says of them."""
+
+    def __init__(self, released: hp.Histograms, known: hp.Histograms, weight: WeightName = "jensen-shannon") -> None:
+        released, known = align(released, known)
+        chosen = find_weight(weight)
+        self.sides = Sides.of(released, known, chosen)
+        self.nodes: tuple[Nodes, Nodes] = (
+            make_nodes(released, chosen, np.random.default_rng(1)),
+            make_nodes(known, chosen, np.random.default_rng(2)),
+        )
+        self.gains = positive_gains(self.sides).toarray()
+
+    @property
+    def best_total(self) -> float:
+        rows, columns = linear_sum_assignment(self.gains, maximize=True)
+        return float(self.gains[rows, columns].sum())
+
+    def solve(self, start: Start | None = None) -> Solution:
+        return solve_all(*self.nodes, (self.sides.evidence, self.sides.evidence_back), start=start)
+
+    def judge(self, solution: Solution) -> None:
+        """Check the pairs against an outside solver, and the proof against every pair."""
+        for numbers, nodes in ((solution.rows, self.nodes[0]), (solution.columns, self.nodes[1])):
+            used = np.bincount(numbers, solution.flows, minlength=len(nodes.n_members))
+            assert np.all(used <= nodes.n_members)
+        first = [nodes.members[nodes.starts[:-1]] for nodes in self.nodes]
+        total = float(self.gains[first[0][solution.rows], first[1][solution.columns]] @ solution.flows)
+        assert total == pytest.approx(self.best_total, rel=1e-11, abs=1e-300)
+        mine, theirs = self.nodes
+        potentials = mine.to_users(solution.row_potential), theirs.to_users(solution.column_potential)
+        proof = Proof(*potentials, solution.price)
+        size = min(self.gains.shape)
+        assert proof.raised_to_cover(self.sides).gap(total, size) <= EXACT
+
+    def random_start(self, random: np.random.Generator, scale: float, n_pairs: int) -> Start:
+        """Draw pairs and potentials without a look at the gains."""
+        units = [np.repeat(np.arange(len(nodes.n_members)), nodes.n_members) for nodes in self.nodes]
+        n = min(n_pairs, *map(len, units))
+        rows, columns = (random.permutation(of)[:n] for of in units)
+        pairs, flows = np.unique(np.stack([rows, columns]), axis=1, return_counts=True)
+        return Start(pairs[0], pairs[1], flows, random.random(len(self.nodes[1].n_members)) * scale)
+
+
+@pytest.fixture(params=["long lists", "shortest lists"], autouse=True)
+def lists(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "shortest lists":
+        for name, value in {"SHORT": 1, "RESERVE": 2, "LEAST_RESERVE": 1, "PAUSE": 3}.items():
+            monkeypatch.setattr(run, name, value)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-3, 0.3, 2.0, 1e6])
+@pytest.mark.parametrize("n_pairs", [0, 10, 1000])
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_any_potentials_and_pairs_end_with_the_best(case: Case, n_pairs: int, scale: float) -> None:
+    instance, random = Instance(*case.make(seed=3)), np.random.default_rng(n_pairs)
+    instance.judge(instance.solve(instance.random_start(random, scale, n_pairs)))
+
+
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_a_solution_that_is_a_little_wrong_ends_with_the_best(case: Case, weight: WeightName) -> None:
+    instance, random = Instance(*case.make(seed=8), weight), np.random.default_rng(5)
+    right = instance.solve()
+    noise = 0.2 * random.random(len(right.column_potential)) * (random.random(len(right.column_potential)) < 0.3)
+    for wrong in (0.0, noise, -noise):
+        start = Start(right.rows, right.columns, right.flows, np.maximum(right.column_potential + wrong, 0.0))
+        instance.judge(instance.solve(start))
+
+
+@given(released=tables(), known=tables(), seed=st.integers(0, 1000), scale=st.sampled_from([0.0, 0.5, 5.0]))
+def test_ties_do_not_keep_any_start_from_the_best(
+    released: hp.Histograms, known: hp.Histograms, seed: int, scale: float
+) -> None:
+    instance = Instance(released, known)
+    instance.judge(instance.solve(instance.random_start(np.random.default_rng(seed), scale, seed % 6)))
+
+
+@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_proof_of_another_release_is_a_start(case: Case) -> None:
+    (before, known), (released, _) = case.make(seed=1), case.make(seed=6)
+    asked = Asked(find_weight("jensen-shannon"), size=case.size)
+    alone = find_matching(released, known, asked)
+    after = find_matching(released, known, asked, start=find_matching(before, known, asked).proof)
+    assert after.total_gain == pytest.approx(alone.total_gain, rel=1e-12)
+    assert after.verify(released, known) <= EXACT
+
+
+@pytest.mark.parametrize("n_parts", [2, 3, 30])
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_any_division_ends_with_the_best(case: Case, n_parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(n_parts)
+
+    def at_random(released: Nodes, known: Nodes) -> divide.Parts:
+        parts = (random.integers(0, n_parts, len(nodes.n_members)) for nodes in (released, known))
+        return divide.Parts.of(released, known, *parts)
+
+    monkeypatch.setattr(start, "divide", at_random)
+    instance = Instance(*case.make(seed=9))
+    instance.judge(instance.solve())
+
+
+@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+@pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
+def test_the_division_does_not_depend_on_rows_or_threads(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divide, "LEAST", 1)
+    monkeypatch.setattr(divide, "MOST_ABROAD", 1.0)
+    released, known = case.make(seed=2)
+    instance = Instance(released, known)
+    instance.judge(instance.solve())
+    once = hp.match(released, known)
+    monkeypatch.setattr(side_by_side, "MOST_AT_ONCE", 1)
+    assert hp.match(released, known).to_table().equals(once.to_table())
+
+
+def test_places_that_nobody_visits_both_of_are_in_different_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(divide, "LEAST", 1)
+    towns = [
+        {f"{town}{user}": [f"{town}{place}" for place in (user, user + 1)] for user in range(9)} for town in "abcd"
+    ]
+    habits = hp.Histograms.from_strings({user: places for town in towns for user, places in town.items()})
+    nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
+    parts = divide.divide(nodes, nodes)
+    users = [
+        {habits.users[int(user)][0] for user in nodes.in_order(rows).members}
+        for rows in np.split(parts.rows, parts.row_edges[1:-1])
+    ]
+    assert sorted(town for of_part in users for town in of_part) == ["a", "b", "c", "d"]
