@@ -135,7 +135,7 @@ def require_number(name: str, value: object, *, why: str, fix: str, above: float
         try:
             number = float(value)
         except OverflowError:
-            number = math.inf if value > 0 else -math.inf
+            number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
     # `not number > above` rather than `number <= above`, because NaN is neither.
     if not number > above or (below is not None and not number < below):
         limits = f"above {above:g}" + ("" if below is None else f" and below {below:g}")
