@@ -60,10 +60,13 @@ FUZZ_SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
 fuzz: export FUZZ_SEED := $(FUZZ_SEED)
 fuzz: export FUZZ_INPUTS ?= 10000
 fuzz: export FUZZ_KILLS ?= 200
+fuzz: export FUZZ_TALLY := $(VENV)/fuzz-tally
 fuzz: $(READY)
+	@rm -f $(FUZZ_TALLY)
 	@echo "seed $(FUZZ_SEED): $(FUZZ_INPUTS) inputs, $(FUZZ_KILLS) kills"
 	$(BIN)/python -m pytest --numprocesses 2 -m hypothesis --hypothesis-profile fuzz
 	$(BIN)/python -m pytest --numprocesses 2 tests/fuzz tests/faults
+	@$(BIN)/python tests/fuzz/tally.py $(FUZZ_TALLY)
 
 lint: $(READY)
 	$(BIN)/ruff check

@@ -1,5 +1,6 @@
 """What goes wrong, why, and how to fix it."""
 
+import math
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TypeGuard
@@ -117,7 +118,8 @@ def is_whole(value: object) -> TypeGuard[int]:
 def require_number(name: str, value: object, *, why: str, fix: str, above: float, below: float | None = None) -> None:
     """Raise `InputError` unless a value is a number above one limit and, if there is another, below that.
 
-    Infinity is a number here; what is not a number (NaN) is not.
+    Infinity is a number here; what is not a number (NaN) is not. A whole number that is too large to be computed with
+    counts as infinite.
 
     Examples
     --------
@@ -128,11 +130,17 @@ def require_number(name: str, value: object, *, why: str, fix: str, above: float
       why: it is a share
       fix: use 0.01, say
     """
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    # `not value > above` rather than `value <= above`, because NaN is neither.
-    if not is_number or not value > above or (below is not None and not value < below):  # type: ignore[operator]
+    number = math.nan
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    # `not number > above` rather than `number <= above`, because NaN is neither.
+    if not number > above or (below is not None and not number < below):
         limits = f"above {above:g}" + ("" if below is None else f" and below {below:g}")
-        raise InputError(f"{name} {value!r} is not a number {limits}", why=why, fix=fix)
+        shown = f"{number:g}" if isinstance(value, int) and math.isinf(number) else repr(value)
+        raise InputError(f"{name} {shown} is not a number {limits}", why=why, fix=fix)
 
 
 def require_whole(name: str, value: object, least: int, why: str, fix: str) -> None:

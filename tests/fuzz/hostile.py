@@ -9,7 +9,7 @@ import random
 import sqlite3
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -167,7 +167,7 @@ def case_of(seed: int, number: int) -> Case:
     """Return one case: the same for the same seed and number."""
     rng = Random(f"{seed}-{number}")
     (kind,) = rng.choices(list(KINDS), [weight for _, weight in KINDS.values()])
-    return KINDS[kind][0](rng)
+    return replace(KINDS[kind][0](rng), kind=kind)
 
 
 @cache

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hostile import SECRET, Case
 from in_process import PATIENCE, Outcome, run
+from tally import add
 
 GATE = 1
 UNSEEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -24,6 +25,7 @@ def faults_of(case: Case, folder: Path) -> list[str]:
     before = _state(folder)
     outcome = run(case.words, folder)
     after = _state(folder)
+    add(case.kind, outcome.code)
     new = {name: content for name, content in after.items() if name not in before}
     return [
         *_ending(outcome, case),

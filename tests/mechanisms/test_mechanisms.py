@@ -174,6 +174,10 @@ def test_rounding_goes_to_the_nearest_multiple_and_halves_up() -> None:
         (lambda: hp.SuppressBelow(threshold=True), "threshold True is not"),
         (lambda: hp.RoundTo(None), "base None is not"),  # type: ignore[arg-type]
         (lambda: hp.RoundTo(float("inf")), "base inf is not"),
+        (lambda: hp.RoundTo(10**400), "base inf is not"),
+        (lambda: hp.SuppressBelow(10**5000), "threshold inf is not"),
+        (lambda: hp.LimitContribution(total=10**400), "total inf is not"),
+        (lambda: hp.LimitContribution(per_place=-(10**400)), "per_place -inf is not"),
         (lambda: hp.KeepTopPlaces(n=True), "n True is not a whole number"),
         (lambda: hp.Coarsen({"a": 1}, unknown="guess"), "no unknown 'guess'"),  # type: ignore[arg-type]
     ],
