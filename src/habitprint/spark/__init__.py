@@ -7,6 +7,10 @@ from habitprint.spark.extra import require_pyspark
 
 require_pyspark()  # before anything else is imported: what is below needs it
 
+from habitprint.spark.match import Plan, match  # noqa: E402
+from habitprint.spark.matching import SparkMatching  # noqa: E402
+from habitprint.spark.search import Round  # noqa: E402
 from habitprint.spark.session import connect  # noqa: E402
+from habitprint.spark.split import SparkSplit, split  # noqa: E402
 
-__all__ = ["connect"]
+__all__ = ["Plan", "Round", "SparkMatching", "SparkSplit", "connect", "match", "split"]

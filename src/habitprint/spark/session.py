@@ -12,21 +12,23 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pyarrow as pa
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
-from pyspark import SparkConf, SparkContext
+from pyspark import InheritableThread, SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from habitprint.errors import InputError, first_line
+from habitprint.progress import Progress, silent
 from habitprint.spark.faults import in_our_words, unreachable
 
 LEAST_JAVA = 17  # of Spark 4
@@ -35,6 +37,7 @@ STANDALONE = 7077  # the port of Spark's own masters
 LOG_END = 20_000  # bytes: so much is looked at of what Java said
 PATIENCE = 120.0  # seconds, for a master to answer
 KNOCK = 5.0  # seconds, for a port to open
+POLL = 0.25  # seconds
 A_MOMENT = 5.0  # seconds, for Spark to end what it was asked to end
 SETTINGS = {
     "spark.app.name": "habitprint",
@@ -46,6 +49,7 @@ SETTINGS = {
 }
 
 Batches = Iterator[pa.RecordBatch]
+Answer = TypeVar("Answer")
 
 
 def connect(
@@ -120,35 +124,59 @@ def connected(
             _in_a_moment(session.stop)
 
 
-@contextmanager
-def on_cluster(session: SparkSession) -> Iterator[None]:
-    """Tell in our words what goes wrong on the cluster; and what is left of this work there ends when it ends here.
+def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, progress: Progress = silent) -> Answer:
+    """Return what an action on Spark gives, and tell meanwhile how many of its tasks are done.
+
+    What goes wrong is raised in our words. If the work ends here, by Ctrl-C or a progress that raises, it ends on the
+    cluster too. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> session = hp.spark.connect("local[2]")
-    >>> with on_cluster(session):
-    ...     session.sql("select * from nothing").count()
+    >>> run_job(session, session.range(3).count, "counting")
+    3
+    >>> run_job(session, lambda: session.table("nothing").count(), "counting")
     Traceback (most recent call last):
     habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
       why: Spark could not do what it was asked to
       fix: see what it says; its own log has more
     """
-    tag = f"habitprint-{uuid4().hex}"
-    session.addTag(tag)
-    try:
-        with _quietly():
-            yield
-    except (PySparkException, Py4JError, ConnectionError) as error:
-        _in_a_moment(lambda: session.interruptTag(tag))
-        raise in_our_words(error) from error
-    except BaseException:
-        _in_a_moment(lambda: session.interruptTag(tag))
-        raise
-    finally:
-        with suppress(PySparkException, Py4JError, ConnectionError):
-            session.removeTag(tag)
+    context, group = session.sparkContext, f"habitprint-{uuid4().hex}"
+    found: Future[Answer] = Future()
+
+    def run() -> None:
+        try:
+            context.setJobGroup(group, f"habitprint: {stage}", interruptOnCancel=True)
+            found.set_result(action())
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            found.set_exception(error)
+
+    with _quietly():
+        thread = InheritableThread(target=run, session=session)
+        thread.daemon = True
+        thread.start()
+        try:
+            while not wait([found], POLL).done:
+                progress(stage, *_tasks(context, group))
+            return found.result()
+        except (PySparkException, Py4JError, ConnectionError) as error:
+            raise in_our_words(error) from error
+        except BaseException:
+            _in_a_moment(lambda: context.cancelJobGroup(group))
+            raise
+
+
+def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
+    """Return how many tasks of a group of jobs are done, and how many it has as far as Spark knows."""
+    tracker, n_done, n_tasks = context.statusTracker(), 0, 0
+    with suppress(PySparkException, Py4JError, ConnectionError):
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
+        for stage in {stage for job in jobs if job is not None for stage in job.stageIds}:
+            told = tracker.getStageInfo(stage)
+            if told is not None:
+                n_done, n_tasks = n_done + told.numCompletedTasks, n_tasks + told.numTasks
+    return n_done, n_tasks
 
 
 def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schema: str) -> DataFrame:
@@ -161,9 +189,7 @@ def map_in_arrow(frame: DataFrame, function: Callable[[Batches], Batches], schem
     >>> map_in_arrow(numbers, lambda batches: batches, "id long").count()
     3
     """
-    with warnings.catch_warnings():
-        # Spark warns of pandas 3 wherever Python works on rows, although no pandas is involved here.
-        warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas", category=FutureWarning)
+    with _quietly():
         return frame.mapInArrow(function, schema)
 
 
@@ -175,7 +201,10 @@ def _quietly() -> Iterator[None]:
     try:
         for logger in loggers:
             logger.disabled = True
-        yield
+        with warnings.catch_warnings():
+            # Spark warns of pandas 3 wherever Python works on rows, although no pandas is involved here.
+            warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+            yield
     finally:
         for logger, was_disabled in zip(loggers, before, strict=True):
             logger.disabled = was_disabled
