@@ -265,11 +265,9 @@ def _in_utf8(content: bytes, dialect: Dialect) -> bytes:
 
 
 def _opened(lines: pl.DataFrame, text: TextLines) -> Opened:
-    # A first line that is skipped: a table of nothing but empty lines would be none.
-    content = b"-\n" + b"\n".join(lines["line"].to_list()) + b"\n" if lines.height else b"-\n"
-    dialect = replace(text.dialect, n_before=0)
-    content = _in_utf8(content, dialect)
-    return open_rows(io.BytesIO(content), dialect, text.names, text.wanted, has_header=True)
+    # A first line that is skipped: nothing at all would be no table.
+    content = _in_utf8(b"\n".join([b"-", *lines["line"].to_list(), b""]), text.dialect)
+    return open_rows(io.BytesIO(content), replace(text.dialect, n_before=1), text.names, text.wanted, has_header=False)
 
 
 def _without_headers(tables: Iterator[pl.DataFrame], text: TextLines) -> Iterator[pl.DataFrame]:

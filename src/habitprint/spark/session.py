@@ -124,11 +124,39 @@ def connected(
             _in_a_moment(session.stop)
 
 
+@contextmanager
+def on_cluster(session: SparkSession) -> Iterator[None]:
+    """Tell in our words what goes wrong on the cluster; and what is left of this work there ends when it ends here.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> session = hp.spark.connect("local[2]")
+    >>> with on_cluster(session):
+    ...     session.table("nothing").count()
+    Traceback (most recent call last):
+    habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
+      why: Spark could not do what it was asked to
+      fix: see what it says; its own log has more
+    """
+    tag = f"habitprint-{uuid4().hex}"
+    session.addTag(tag)
+    try:
+        with _quietly():
+            yield
+    except (PySparkException, Py4JError, ConnectionError) as error:
+        raise in_our_words(error) from error
+    except BaseException:
+        # The tag stays on this thread, whose connection cannot be asked for anything now; it says nothing any more.
+        _in_a_moment(lambda: session.interruptTag(tag))
+        raise
+    session.removeTag(tag)
+
+
 def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, progress: Progress = silent) -> Answer:
     """Return what an action on Spark gives, and tell meanwhile how many of its tasks are done.
 
-    What goes wrong is raised in our words. If the work ends here, by Ctrl-C or a progress that raises, it ends on the
-    cluster too. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.
+    As `on_cluster` does, it tells what goes wrong, and ends there what ends here. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.
 
     Examples
     --------
@@ -136,11 +164,6 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
     >>> session = hp.spark.connect("local[2]")
     >>> run_job(session, session.range(3).count, "counting")
     3
-    >>> run_job(session, lambda: session.table("nothing").count(), "counting")
-    Traceback (most recent call last):
-    habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
-      why: Spark could not do what it was asked to
-      fix: see what it says; its own log has more
     """
     context, group = session.sparkContext, f"habitprint-{uuid4().hex}"
     found: Future[Answer] = Future()
