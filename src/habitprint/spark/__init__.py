@@ -7,10 +7,11 @@ from habitprint.spark.extra import require_pyspark
 
 require_pyspark()  # before anything else is imported: what is below needs it
 
+from habitprint.spark.evaluate import evaluate  # noqa: E402
 from habitprint.spark.match import Plan, match  # noqa: E402
 from habitprint.spark.matching import SparkMatching  # noqa: E402
 from habitprint.spark.search import Round  # noqa: E402
 from habitprint.spark.session import connect  # noqa: E402
 from habitprint.spark.split import SparkSplit, split  # noqa: E402
 
-__all__ = ["Plan", "Round", "SparkMatching", "SparkSplit", "connect", "match", "split"]
+__all__ = ["Plan", "Round", "SparkMatching", "SparkSplit", "connect", "evaluate", "match", "split"]

@@ -153,6 +153,35 @@ def in_blocks(values: Floats, names: SmallIndices, n_values: int, n: int, bounds
     return n, rest
 
 
+@inner
+def fill_lists(
+    row: int,
+    n: int,
+    gains: Floats,
+    columns: SmallIndices,
+    rows: Records,
+    short: Records,
+    reserve_columns: SmallIndices,
+    reserve_gains: Floats,
+    reserve_bounds: Floats,
+) -> None:
+    """Fill the lists of a row from the gains of its `n` pairs, while no column has a potential: offers are gains."""
+    n, reserve_cut = in_blocks(gains, columns, n, reserve_columns.shape[1], reserve_bounds[row])
+    for k in range(n):
+        reserve_columns[row, k] = columns[k]
+        reserve_gains[row, k] = gains[k]
+    rows[row].n_reserve = n
+    rows[row].reserve_cut = reserve_cut
+    behind = reserve_cut
+    if n > FIRST_BLOCK:
+        n, behind = FIRST_BLOCK, reserve_bounds[row, 1]
+    n, cut = best_of(gains, columns, n, short[row])
+    for k in range(n):
+        short[row, k].gain = short[row, k].offer
+    rows[row].n_short = n
+    rows[row].cut = max(cut, behind)
+
+
 @kernel
 def first_lists(
     first: int,
@@ -165,7 +194,7 @@ def first_lists(
     reserve_bounds: Floats,
     scratch: Scratch,
 ) -> int:
-    """Fill the lists of the rows `first` to `last` − 1, while no column has a potential: offers are gains.
+    """Fill the lists of the rows `first` to `last` − 1.
 
     Returns
     -------
@@ -179,20 +208,7 @@ def first_lists(
         for k in range(n):
             scratch.offers[k] = scratch.sums[scratch.touched[k]]
             scratch.sums[scratch.touched[k]] = 0.0
-        n, reserve_cut = in_blocks(scratch.offers, scratch.touched, n, reserve_columns.shape[1], reserve_bounds[i])
-        for k in range(n):
-            reserve_columns[i, k] = scratch.touched[k]
-            reserve_gains[i, k] = scratch.offers[k]
-        rows[i].n_reserve = n
-        rows[i].reserve_cut = reserve_cut
-        behind = reserve_cut
-        if n > FIRST_BLOCK:
-            n, behind = FIRST_BLOCK, reserve_bounds[i, 1]
-        n, cut = best_of(scratch.offers, scratch.touched, n, short[i])
-        for k in range(n):
-            short[i, k].gain = short[i, k].offer
-        rows[i].n_short = n
-        rows[i].cut = max(cut, behind)
+        fill_lists(i, n, scratch.offers, scratch.touched, rows, short, reserve_columns, reserve_gains, reserve_bounds)
     return n_pairs
 
 

@@ -93,16 +93,8 @@ def solve(
     work = work_of_rows(problem.released, problem.known)
     state = first_state(problem, released, known, size, max_memory, work, progress)
     state.clock[st.EPSILON] = epsilon
-    state = _run(state, problem, size, max_memory, progress)
-
-    price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
-    column_potential = np.maximum(state.columns["potential"], 0.0)
-    if state.counters[st.N_WANTED] == 0 and size == min(len(released.members), len(known.members)):
-        # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
-        # the rows follow from the rest in any case.
-        if state.counters[st.N_FREE] > 0:
-            column_potential += price
-        price = 0.0
+    state = run_to_end(state, problem, size, max_memory, progress)
+    column_potential, price = column_potentials(state, is_all=size == min(len(released.members), len(known.members)))
     row_potential = _prove(problem, column_potential, price, work, progress)
     used = state.arcs[state.arcs["flow"] > 0]
     n_steps = int(state.counters[st.N_STEPS])
@@ -142,26 +134,7 @@ def first_state(
     [2.0, 2.0]
     """
     n_rows, n_columns = released.shares.shape[0], known.shares.shape[0]
-    n_units = min(len(released.members), len(known.members))
-    n_waiters = FIRST_WAITERS
-    state = st.State(
-        rows=st.records(n_rows, st.ROW, n_free=released.n_members, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
-        columns=st.records(n_columns, st.COLUMN, tree=NONE),
-        ends=st.records(n_columns, st.END, n_free=known.n_members, parent=NONE, first_arc=NONE, waiting=NONE),
-        arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
-        waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
-        short=np.zeros((n_rows, SHORT), st.OFFER),
-        long=np.zeros(FIRST_LONG, st.OFFER),
-        long_free=np.full(64, NONE),
-        reserve_columns=np.zeros((0, 0), np.int32),
-        reserve_gains=np.zeros((0, 0)),
-        reserve_bounds=np.zeros((0, 0)),
-        queue=make_queue(n_rows + n_columns),
-        step_price=np.empty(n_units + 1),
-        step_flow=np.empty(n_units + 1, np.int64),
-        counters=np.zeros(10, np.int64),
-        clock=np.zeros(4),
-    )
+    state = empty_state(released.n_members, known.n_members, size)
     n_reserve = _length_of_reserve(n_rows, n_columns)
     _check_memory(1.5 * memory_of(state, problem) + 12 * n_rows * n_reserve, max_memory)
     state = state._replace(
@@ -169,8 +142,6 @@ def first_state(
         reserve_gains=np.empty((n_rows, n_reserve)),
         reserve_bounds=np.empty((n_rows, lists.n_blocks(n_reserve))),
     )
-    state.counters[st.N_FREE] = len(released.members)
-    state.counters[st.N_WANTED] = size
 
     def fill(first: int, last: int) -> int:
         scratch = st.make_scratch(problem.known)
@@ -191,6 +162,40 @@ def first_state(
         pass
     has_pairs = state.rows["n_short"] > 0
     state.clock[st.HIGHEST] = state.short["offer"][has_pairs, 0].max(initial=0.0)
+    return state
+
+
+def empty_state(row_units: Indices, column_units: Indices, size: int) -> st.State:
+    """Return the empty matching of nodes with so many units each, and no list of any row.
+
+    Examples
+    --------
+    >>> empty_state(np.array([2, 1]), np.array([1]), 1).rows["n_free"].tolist()
+    [2, 1]
+    """
+    n_rows, n_columns = len(row_units), len(column_units)
+    n_units = int(min(row_units.sum(), column_units.sum()))
+    n_waiters = FIRST_WAITERS
+    state = st.State(
+        rows=st.records(n_rows, st.ROW, n_free=row_units, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE),
+        columns=st.records(n_columns, st.COLUMN, tree=NONE),
+        ends=st.records(n_columns, st.END, n_free=column_units, parent=NONE, first_arc=NONE, waiting=NONE),
+        arcs=st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
+        waiters=st.records(n_waiters, st.WAITER, sibling=st.linked(n_waiters)),
+        short=np.zeros((n_rows, SHORT), st.OFFER),
+        long=np.zeros(FIRST_LONG, st.OFFER),
+        long_free=np.full(64, NONE),
+        reserve_columns=np.zeros((0, 0), np.int32),
+        reserve_gains=np.zeros((0, 0)),
+        reserve_bounds=np.zeros((0, 0)),
+        queue=make_queue(n_rows + n_columns),
+        step_price=np.empty(n_units + 1),
+        step_flow=np.empty(n_units + 1, np.int64),
+        counters=np.zeros(10, np.int64),
+        clock=np.zeros(4),
+    )
+    state.counters[st.N_FREE] = row_units.sum()
+    state.counters[st.N_WANTED] = size
     return state
 
 
@@ -226,7 +231,8 @@ def _check_memory(needed: float, max_memory: float) -> None:
         )
 
 
-def _run(state: st.State, problem: st.Problem, size: int, max_memory: float, progress: Progress) -> st.State:
+def run_to_end(state: st.State, problem: st.Problem, size: int, max_memory: float, progress: Progress) -> st.State:
+    """Let the price fall until the kernel is done, with more room whenever it asks for it."""
     scratch = st.make_scratch(problem.known)
     outcome = kernel.PAUSED
     while outcome != kernel.DONE:
@@ -241,6 +247,19 @@ def _run(state: st.State, problem: st.Problem, size: int, max_memory: float, pro
         n_matched = size - int(state.counters[st.N_WANTED])
         progress("matching", n_matched, size, f"gap {_gap_so_far(state, size - n_matched):.1g}")
     return state
+
+
+def column_potentials(state: st.State, *, is_all: bool) -> tuple[Floats, float]:
+    """Return v and the price at the end; `is_all` says that as many pairs were wanted as the smaller side has users."""
+    price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
+    column_potential = np.maximum(state.columns["potential"], 0.0)
+    if state.counters[st.N_WANTED] == 0 and is_all:
+        # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
+        # the rows follow from the rest in any case.
+        if state.counters[st.N_FREE] > 0:
+            column_potential += price
+        price = 0.0
+    return column_potential, price
 
 
 def _gap_so_far(state: st.State, n_missing: int) -> float:
