@@ -27,9 +27,13 @@ SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
 class Accounted:
     """Base of what tells what became of every row of the events, wherever they were counted."""
 
+    periods: str
+    source: str
+    n_rows: int
     n_used: int
     n_outside: int
     n_of_others: int
+    n_users_seen: int
     unused: Mapping[str, int]
 
     @property

@@ -14,10 +14,17 @@ def require_pyspark() -> None:
     --------
     >>> require_pyspark()
     """
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+    missing = [name for name in NEEDED if not _is_there(name)]
     if missing:
         raise InputError(
             f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed",
             why="Spark is an extra: whoever counts and matches on one machine needs none of it",
             fix="pip install 'habitprint[spark]'",
         )
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # somebody said that it is not to be imported
+        return False

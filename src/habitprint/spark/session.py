@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import monotonic
 from typing import IO, TypeVar
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -45,6 +46,7 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.optimizer.canChangeCachedPlanOutputPartitioning": "true",  # few counts need few partitions
     "spark.driver.maxResultSize": "0",  # candidates come to the driver by design
 }
 
@@ -121,42 +123,14 @@ def connected(
         yield session
     finally:
         if is_ours:
-            _in_a_moment(session.stop)
-
-
-@contextmanager
-def on_cluster(session: SparkSession) -> Iterator[None]:
-    """Tell in our words what goes wrong on the cluster; and what is left of this work there ends when it ends here.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> session = hp.spark.connect("local[2]")
-    >>> with on_cluster(session):
-    ...     session.table("nothing").count()
-    Traceback (most recent call last):
-    habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
-      why: Spark could not do what it was asked to
-      fix: see what it says; its own log has more
-    """
-    tag = f"habitprint-{uuid4().hex}"
-    session.addTag(tag)
-    try:
-        with _quietly():
-            yield
-    except (PySparkException, Py4JError, ConnectionError) as error:
-        raise in_our_words(error) from error
-    except BaseException:
-        # The tag stays on this thread, whose connection cannot be asked for anything now; it says nothing any more.
-        _in_a_moment(lambda: session.interruptTag(tag))
-        raise
-    session.removeTag(tag)
+            in_a_moment(session.stop)
 
 
 def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, progress: Progress = silent) -> Answer:
     """Return what an action on Spark gives, and tell meanwhile how many of its tasks are done.
 
-    As `on_cluster` does, it tells what goes wrong, and ends there what ends here. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.
+    What goes wrong is raised in our words. If the work ends here, by Ctrl-C or a progress that raises, it ends on the
+    cluster too. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.
 
     Examples
     --------
@@ -164,6 +138,11 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
     >>> session = hp.spark.connect("local[2]")
     >>> run_job(session, session.range(3).count, "counting")
     3
+    >>> run_job(session, lambda: session.table("nothing").count(), "counting")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: Spark: the table or view `nothing` cannot be found
+      why: Spark could not do what it was asked to
+      fix: see what it says; its own log has more
     """
     context, group = session.sparkContext, f"habitprint-{uuid4().hex}"
     found: Future[Answer] = Future()
@@ -186,7 +165,7 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
         except (PySparkException, Py4JError, ConnectionError) as error:
             raise in_our_words(error) from error
         except BaseException:
-            _in_a_moment(lambda: context.cancelJobGroup(group))
+            in_a_moment(lambda: context.cancelJobGroup(group))
             raise
 
 
@@ -233,10 +212,12 @@ def _quietly() -> Iterator[None]:
             logger.disabled = was_disabled
 
 
-def _in_a_moment(action: Callable[[], object]) -> None:
-    """Do something on a thread of its own, and wait for it only so long.
+def in_a_moment(action: Callable[[], object]) -> None:
+    """Tidy up on a thread of its own, and wait for it only so long: whatever is wrong with Spark, the end comes.
 
-    The connection of this thread may be in the middle of an answer, which Ctrl-C did not let it read.
+    Examples
+    --------
+    >>> in_a_moment(lambda: 1 / 0)
     """
 
     def run() -> None:
@@ -257,17 +238,43 @@ def _start(master: str | None, settings: dict[str, str], patience: float) -> Spa
         _require_java()
     conf = SparkConf().setAll(list(chosen.items()))
     clock = _Clock(patience)
-    with tempfile.TemporaryFile() as said, _same_python(chosen), _same_signals():
+    gateway = None
+    with tempfile.TemporaryFile() as said, _same_python(chosen), _same_signals(), _quietly():
         try:
             # What Java says stays off the terminal; its end tells what went wrong.
             gateway = None if has_java else launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
             with clock.ending(gateway):
                 context = SparkContext(conf=conf, gateway=gateway)
-            return SparkSession(context, options=chosen)
+            session = SparkSession(context, options=chosen)
         except (PySparkException, Py4JError, OSError) as error:
+            if gateway is not None:  # what started badly is not used again
+                SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
             if clock.has_rung:
                 raise unreachable(where, f"it did not answer within {patience:g} seconds") from error
             raise in_our_words(error, _end_of(said)) from error
+    if not str(context.master).startswith("local["):
+        _await_executors(session, patience)
+    return session
+
+
+def _await_executors(session: SparkSession, patience: float) -> None:
+    """Raise `InputError` if a cluster takes the application, but gives it nobody to work: Spark would wait for ever."""
+    end = monotonic() + patience
+
+    def give_up(stage: str, done: int, total: int, note: str = "") -> None:
+        del stage, done, total, note
+        if monotonic() > end:
+            raise InputError(
+                f"{session.sparkContext.master} gave no executor within {patience:g} seconds",
+                why="the cluster is busy, or has nobody with as much memory and as many cores as are asked for",
+                fix="ask for less (spark.executor.memory, spark.executor.cores), or wait longer: --patience",
+            )
+
+    try:
+        run_job(session, session.range(1).count, "waiting for executors", give_up)
+    except BaseException:
+        in_a_moment(session.stop)
+        raise
 
 
 class _Clock:
