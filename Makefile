@@ -15,11 +15,12 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
+PARALLEL := --numprocesses 2 --dist loadgroup
 KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser gallery bench docs dist picture notebooks clean
+.PHONY: help setup demo test check fuzz lint format browser java gallery bench docs dist picture notebooks clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -49,11 +50,11 @@ setup: $(READY)
 demo: $(READY)
 	$(BIN)/habitprint demo
 
-test: $(READY) lint browser
-	$(BIN)/python -m pytest --numprocesses 2
+test: $(READY) lint browser java
+	$(BIN)/python -m pytest $(PARALLEL)
 
 check: $(READY) lint
-	$(BIN)/python -m pytest --numprocesses 2 -m "not slow" --hypothesis-profile quick
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" --hypothesis-profile quick
 
 # The seed is printed, so that what it finds can be found again: make fuzz FUZZ_SEED=…
 FUZZ_SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -64,8 +65,8 @@ fuzz: export FUZZ_TALLY := $(VENV)/fuzz-tally
 fuzz: $(READY)
 	@rm -f $(FUZZ_TALLY)
 	@echo "seed $(FUZZ_SEED): $(FUZZ_INPUTS) inputs, $(FUZZ_KILLS) kills"
-	$(BIN)/python -m pytest --numprocesses 2 -m hypothesis --hypothesis-profile fuzz
-	$(BIN)/python -m pytest --numprocesses 2 tests/fuzz tests/faults
+	$(BIN)/python -m pytest $(PARALLEL) -m hypothesis --hypothesis-profile fuzz
+	$(BIN)/python -m pytest $(PARALLEL) tests/fuzz tests/faults
 	@$(BIN)/python tests/fuzz/tally.py $(FUZZ_TALLY)
 
 lint: $(READY)
@@ -80,6 +81,10 @@ format: $(READY)
 # The report is tested in a real browser. Where none can be installed, one line says so, and those tests are left out.
 browser:
 	@scripts/install-browser || true
+
+# What runs on Spark is tested on one, which is made of Java. The same holds.
+java:
+	@scripts/install-java || true
 
 gallery: $(READY)
 	$(BIN)/python scripts/gallery.py gallery

@@ -3,12 +3,16 @@
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 from playwright.sync_api import Browser, sync_playwright
 
 import habitprint as hp
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # No test depends on how fast the machine is, or on the day; `make fuzz` asks the same laws about examples of its own.
 settings.register_profile("habitprint", deadline=None, derandomize=True)
@@ -27,6 +31,16 @@ ARGUMENTS = [
 ]
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Spark, examples in docstrings too: it is slow, and one worker has the one Spark for all of it."""
+    for item in items:
+        if item.path.parent.name == "spark":
+            item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.usefixtures("spark"))
+
+
 @pytest.fixture(autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep nothing in the cache folder of whoever runs the tests."""
@@ -40,6 +54,18 @@ def town(tmp_path: Path) -> tuple[str, str]:
     for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
         hp.tables.write_table(side.to_table(), file)
     return str(files[0]), str(files[1])
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    """Hold one Spark application, on two threads of this machine, for all tests that need one."""
+    if shutil.which("java") is None:
+        pytest.skip("Java is not installed: run scripts/install-java as root")
+    from habitprint.spark.session import connected  # noqa: PLC0415 - few tests need it
+
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.host": "127.0.0.1"}
+    with connected("local[2]", settings=settings) as session:
+        yield session
 
 
 @pytest.fixture(scope="session")

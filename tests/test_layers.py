@@ -25,6 +25,7 @@ LAYERS = """
     losses matching
     expectation
     evaluation calibration overlap
+    spark
     rehearsal forecasting
     plots markov
     auditing experiments

@@ -115,6 +115,7 @@ from habitprint.rehearsal import Lesson, Rehearsal, RehearsedAttack, rehearse
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
+    from habitprint import spark
     from habitprint.plots import plot_forecast, plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_comparison, write_report
 else:
@@ -124,7 +125,9 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """Import what draws on first use: altair takes a second to load, and most work needs no picture."""
+        """Import what draws, or works on a cluster, on first use: it takes a second to load, and most need neither."""
+        if name == "spark":  # an extra, and so not in `__all__`
+            return _importlib.import_module("habitprint.spark")
         if name in _DRAWN:
             return getattr(_importlib.import_module(f"habitprint.{_DRAWN[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -132,7 +135,7 @@ else:
 
 def __dir__() -> list[str]:
     """Return the public names, and no module that happens to be loaded."""
-    return __all__
+    return [*__all__, "spark"]
 
 
 __version__ = "0.1.0"

@@ -3,12 +3,12 @@
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import polars as pl
 
 from habitprint.errors import NoCommonUserWarning
-from habitprint.expectation import expect_joint, expect_one_by_one, user_chances
+from habitprint.expectation import Expected, expect_joint, expect_one_by_one, user_chances
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
 from habitprint.rates import Interval, IntervalMethod, Rate, rates_frame
@@ -16,6 +16,10 @@ from habitprint.showing import Shown
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.truth import SAME_ID, common_users
 
+NO_COMMON_USER = (
+    "the truth names no user who is on both sides, so nobody can be identified. "
+    "Check that it spells ids as the histograms do."
+)
 RATES = ("accuracy", "precision", "cluster_accuracy")
 IN_JSON = (
     *("expected_correct", "n_common", "size", "n_guesses", "n_ignored"),
@@ -169,18 +173,39 @@ def evaluate(
     released, known = as_histograms(released, "released"), as_histograms(known, "known")
     common = common_users(truth, released.users, known.users)
     if common.n == 0:
-        warnings.warn(
-            "the truth names no user who is on both sides, so nobody can be identified. "
-            "Check that it spells ids as the histograms do.",
-            NoCommonUserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(NO_COMMON_USER, NoCommonUserWarning, stacklevel=2)
     is_joint = matching.method != "one-by-one"
     expected = (expect_joint if is_joint else expect_one_by_one)(matching, released, known, common)
     method = IntervalMethod.JOINT if is_joint else IntervalMethod.SEEKERS
     squares = math.fsum(user_chances(matching, released, known, common) ** 2)
-    n_common = common.n
-    n_pairs = released.n_users * known.n_users
+    return evaluation_of(matching, expected, squares, method, n_common=common.n, n_ignored=common.n_ignored)
+
+
+class Attack(Protocol):
+    """What must be known of a matching to say what it achieved, wherever it was found."""
+
+    @property
+    def n_released(self) -> int:
+        """Return the number of released users."""
+
+    @property
+    def n_known(self) -> int:
+        """Return the number of known users."""
+
+    @property
+    def size(self) -> int:
+        """Return the number of pairs."""
+
+    @property
+    def n_guesses(self) -> int:
+        """Return the number of pairs that share no place."""
+
+
+def evaluation_of(
+    matching: Attack, expected: Expected, squares: float, method: IntervalMethod, *, n_common: int, n_ignored: int
+) -> Evaluation:
+    """Return the evaluation from what is expected; `squares` is the sum of the squared chances of all common users."""
+    n_pairs = matching.n_released * matching.n_known
     by_chance = matching.size * n_common / n_pairs
     by_chance_alike = matching.size * expected.n_alike / n_pairs
     return Evaluation(
@@ -188,7 +213,7 @@ def evaluate(
         n_common=n_common,
         size=matching.size,
         n_guesses=matching.n_guesses,
-        n_ignored=common.n_ignored,
+        n_ignored=n_ignored,
         accuracy_rate=Rate.of_sums(expected.correct, squares, n_common, by_chance / n_common, method)
         if n_common
         else None,

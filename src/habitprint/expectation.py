@@ -6,6 +6,7 @@ by which of the ten the solver happened to take (that depends on the order of ro
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -31,6 +32,56 @@ class Expected:
     correct: float
     clustered: float
     n_alike: int
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """Hold what is between pairs of classes of equal shares that have a common user between them.
+
+    Parameters
+    ----------
+    n_common, n_given, n_guessed
+        Common users, pairs given out for a reason, and pairs (expected) given out without one.
+    row_sizes, column_sizes
+        How many users the released class and the known class have.
+    times
+        How often it is like this.
+
+    Examples
+    --------
+    >>> one = np.ones(1, np.int64)
+    >>> Between(one, one, 0.0 * one, 2 * one, one, times=3 * one).expected()
+    Expected(correct=1.5, clustered=3.0, n_alike=6)
+    """
+
+    n_common: Indices
+    n_given: Indices
+    n_guessed: Floats
+    row_sizes: Indices
+    column_sizes: Indices
+    times: Indices
+
+    @property
+    def chance(self) -> Floats:
+        """Return the probability that each common user there is identified."""
+        return (self.n_given + self.n_guessed) / (self.row_sizes * self.column_sizes)
+
+    def expected(self) -> Expected:
+        """Return what is expected of the attack."""
+        clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
+        n_alike = int((self.times * self.n_common * self.row_sizes).sum())
+        return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_alike)
+
+    def sum_of_squares(self) -> float:
+        """Return the sum of the squared chances of all common users."""
+        return _sum(self.chance**2, self.times * self.n_common)
+
+
+def _sum(values: Floats, times: Indices) -> float:
+    """Return the sum of values, each so many times, rounded once."""
+    if (times == 1).all():
+        return math.fsum(values)
+    return float(sum(Fraction(value) * n for value, n in zip(values.tolist(), times.tolist(), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -68,6 +119,11 @@ class _Classes:
         n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
         n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (matching.n_guesses / n_left)
         return cls(of_row, of_column, row_sizes, column_sizes, keys, n_common, n_given, n_guessed)
+
+    @property
+    def between(self) -> Between:
+        rows, columns = self.row_sizes[self.rows], self.column_sizes[self.columns]
+        return Between(self.n_common, self.n_given, self.n_guessed, rows, columns, np.ones(len(self.keys), np.int64))
 
     @property
     def rows(self) -> Indices:
@@ -155,7 +211,7 @@ def people_chances(matching: Matching, released: Histograms, known: Histograms, 
     elif matching.method == "one-by-one":
         chances = found.n_given / (row_sizes * column_sizes)
     else:
-        chances = (found.n_given + found.n_guessed) / (row_sizes * column_sizes)
+        chances = found.between.chance
     return np.asarray(chances[found.find(common.released, common.known)], np.float64)
 
 
@@ -187,11 +243,7 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
-    found = _Classes.of(matching, released, known, common)
-    clustered = found.n_common * (found.n_given + found.n_guessed) / found.column_sizes[found.columns]
-    correct = clustered / found.row_sizes[found.rows]
-    n_alike = int(found.row_sizes[found.of_row[common.released]].sum())
-    return Expected(math.fsum(correct), math.fsum(clustered), n_alike)
+    return _Classes.of(matching, released, known, common).between.expected()
 
 
 def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
@@ -246,20 +298,4 @@ def user_chances(matching: Matching, released: Histograms, known: Histograms, co
     """
     if matching.method == "one-by-one":
         return _one_by_one_right(matching, released, known, common)
-    of_row, of_column = share_classes(released), share_classes(known)
-    row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
-    rows, columns = matching.rows_in(released, known)
-    sure = ~matching.is_guess
-    row_classes, column_classes = of_row[rows[sure]], of_column[columns[sure]]
-    given, n_pairs = np.unique(row_classes * len(column_sizes) + column_classes, return_counts=True)
-    a, b = of_row[common.released], of_column[common.known]
-    own = a * len(column_sizes) + b
-    at = np.searchsorted(given, own)
-    pairs = np.where(np.append(given, -1)[at] == own, np.append(n_pairs, 0)[at], 0.0)
-    if not sure.all():
-        left_rows = row_sizes - np.bincount(row_classes, minlength=len(row_sizes))
-        left_columns = column_sizes - np.bincount(column_classes, minlength=len(column_sizes))
-        n_left = float(left_rows.sum()) * float(left_columns.sum())
-        pairs += matching.n_guesses * left_rows[a] * left_columns[b] / n_left
-    chances: Floats = pairs / (row_sizes[a] * column_sizes[b])
-    return chances
+    return people_chances(matching, released, known, common)

@@ -389,7 +389,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
     with telling_of(path):
         os.fspath(path).encode()  # what is not UTF-8 text, no library of ours can write to
         if not path.parent.is_dir():
-            raise _no_parent(path, path.parent)
+            raise no_parent(path, path.parent)
         if path.is_dir():
             raise InputError(
                 f"cannot write {path}: it is a folder",
@@ -397,7 +397,7 @@ def check_target(path: Path, *, overwrite: bool) -> None:
                 fix="give the name of a file, such as pairs.csv",
             )
         if os.path.lexists(path) and not overwrite:
-            raise _already_there(path)
+            raise already_there(path)
     _require_permission(path, path.parent)
 
 
@@ -418,7 +418,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
             )
         place = real_path(folder)
         if not place.parent.is_dir():
-            raise _no_parent(folder, folder.absolute().parent)
+            raise no_parent(folder, folder.absolute().parent)
         if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:
             raise InputError(
                 f"the folder {folder} exists already and is not empty",
@@ -449,14 +449,21 @@ def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
     try:
         path.hardlink_to(made)  # unlike a rename, fails if somebody made the file meanwhile
     except FileExistsError:
-        raise _already_there(path) from None
+        raise already_there(path) from None
     except OSError:  # a file system without hard links
         if os.path.lexists(path):
-            raise _already_there(path) from None
+            raise already_there(path) from None
         made.replace(path)
 
 
-def _already_there(path: Path) -> InputError:
+def already_there(path: Path | str) -> InputError:
+    """Return the error that says that something of this name is there.
+
+    Examples
+    --------
+    >>> already_there("pairs.csv").what
+    'pairs.csv exists already'
+    """
     return InputError(
         f"{path} exists already",
         why="nothing is overwritten without being asked",
@@ -464,7 +471,14 @@ def _already_there(path: Path) -> InputError:
     )
 
 
-def _no_parent(path: Path, parent: Path) -> InputError:
+def no_parent(path: Path | str, parent: Path | str) -> InputError:
+    """Return the error that says that there is no folder for something to be in.
+
+    Examples
+    --------
+    >>> no_parent("a/pairs.csv", "a").fix
+    'make it first: mkdir -p a'
+    """
     return InputError(
         f"cannot write {path}: the folder {parent} does not exist",
         why="the result is written into an existing folder",

@@ -52,14 +52,21 @@ def common_users(truth: Truth, released: pl.Series, known: pl.Series) -> CommonU
         rows, columns = np.arange(len(released)), positions(released, known)
         is_common = columns >= 0
         return CommonUsers(rows[is_common], columns[is_common], n_ignored=0)
-    table = _truth_table(truth)
+    table = truth_table(truth)
     rows = positions(table["released"], released)
     columns = positions(table["known"], known)
     is_common = (rows >= 0) & (columns >= 0)
     return CommonUsers(rows[is_common], columns[is_common], int(np.count_nonzero(~is_common)))
 
 
-def _truth_table(truth: Truth) -> pl.DataFrame:
+def truth_table(truth: Truth) -> pl.DataFrame:
+    """Return a truth as a table ``released, known``, or raise `InputError` for what is none.
+
+    Examples
+    --------
+    >>> truth_table({"p": "Jo"}).rows()
+    [('p', 'Jo')]
+    """
     if isinstance(truth, str):
         raise InputError(
             f"'{truth}' is not a truth",
@@ -74,9 +81,14 @@ def _truth_table(truth: Truth) -> pl.DataFrame:
     for side in ("released", "known"):
         repeated = table[side].filter(table[side].is_duplicated()).unique().sort().to_list()
         if repeated:
-            raise InputError(
-                f"the truth names the {side} user {first_few(repeated, 3)} more than once",
-                why="a released user is one known user, and the other way round",
-                fix="keep one row for each user",
-            )
+            raise repeated_in_truth(side, repeated)
     return table.sort("released")
+
+
+def repeated_in_truth(side: str, users: list[object]) -> InputError:
+    """Return the error that says that the truth names users more than once."""
+    return InputError(
+        f"the truth names the {side} user {first_few(users, 3)} more than once",
+        why="a released user is one known user, and the other way round",
+        fix="keep one row for each user",
+    )

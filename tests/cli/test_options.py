@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from habitprint.cli.app import app
 from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
 from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
-from habitprint.cli.match import MatchOptions
+from habitprint.cli.match_options import MatchOptions
 from habitprint.cli.options import AttackOptions, FileOptions, Options, TableColumns, expanded
 from habitprint.cli.rehearse import WeightOptions
 from habitprint.cli.table_options import TableOptions
@@ -84,9 +84,9 @@ def test_an_option_without_a_default_is_asked_for() -> None:
     ("command", "groups"),
     [
         ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Output"]),
-        ("split", ["Input", "Periods", "Places", "Output"]),
+        ("split", ["Input", "Periods", "Places", "Cluster", "Output"]),
         ("inspect", ["Input", "Output"]),
-        ("match", ["Input", "Adversary", "Output"]),
+        ("match", ["Input", "Adversary", "Cluster", "Output"]),
         ("path", ["Input", "Adversary", "Output"]),
         ("rehearse", ["Input", "Adversary", "Output"]),
     ],

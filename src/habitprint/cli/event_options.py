@@ -1,7 +1,9 @@
 """Options of commands that start from events, and what they mean."""
 
 import re
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar, cast, get_args
 
@@ -76,6 +78,17 @@ class EventOptions(Options, panel=INPUT):
         ),
     ] = None
 
+    @property
+    def column_names(self) -> list[str] | None:
+        """Return the names of all columns, of files without a header.
+
+        Examples
+        --------
+        >>> EventOptions(columns="user, time,place").column_names
+        ['user', 'time', 'place']
+        """
+        return [name.strip() for name in self.columns.split(",")] if self.columns else None
+
     def open(self, files: str, ids: IdColumns, written: FileOptions, on_bad_rows: OnBadRows) -> Events:
         """Open the files; where stays are asked for, make them."""
         rule = None if self.stays is None else to_stay_rule(self.stays)
@@ -115,7 +128,7 @@ class EventOptions(Options, panel=INPUT):
             lat=self.lat,
             lon=self.lon,
             seconds=self.seconds,
-            columns=[name.strip() for name in self.columns.split(",")] if self.columns else None,
+            columns=self.column_names,
             time_zone=self.time_zone,
             time_format=self.time_format,
             separator=how.separator,
@@ -233,16 +246,52 @@ class PlaceOptions(Options, panel=PLACES):
             )
         box = None if self.side is None else to_box(self.box) if self.box else box_around(events)
         grid = None if self.side is None or box is None else Grid(self.side, box)
-        squares = events if grid is None else grid.place(events)
-        placed = squares
-        if self.mapping is not None:
-            placed = read_place_mapping(self.mapping, to=self.map_to).apply(placed)
-        if self.by_hours is not None:
-            placed = by_hours(placed, self.by_hours)
-        if self.by_weekday:
-            placed = by_weekday(placed)
+        placed = self._steps(grid)(events)
+        are_squares = self.mapping is None and self.by_hours is None and not self.by_weekday
         covered = None if box is None else self.box or ",".join(f"{edge:g}" for edge in astuple(box))
-        return Placed(placed, grid if placed is squares else None, covered)
+        return Placed(placed, grid if are_squares else None, covered)
+
+    def by_row(self) -> "Steps":
+        """Return what gives events their places, without a look at all of them.
+
+        Examples
+        --------
+        >>> from habitprint.events import events_from_frame
+        >>> calls = events_from_frame({"user": ["Jill"], "time": ["2012-04-09 08:30:00"], "place": ["dorm"]})
+        >>> PlaceOptions(by_weekday=True).by_row()(calls).usable.collect()["place"].item()
+        'dorm Mon'
+        """
+        if (self.side is None) != (self.box is None):
+            given, missing = ("--side", "--box") if self.box is None else ("--box", "--side")
+            raise InputError(
+                f"{given} without {missing}",
+                why="a grid has squares of one size within a box, and executors do not see all positions",
+                fix="give both: --side 1000 --box SOUTH,WEST,NORTH,EAST",
+            )
+        return self._steps(None if self.side is None or self.box is None else Grid(self.side, to_box(self.box)))
+
+    def _steps(self, grid: Grid | None) -> "Steps":
+        mapping = None if self.mapping is None else read_place_mapping(self.mapping, to=self.map_to)
+        steps = (
+            *(() if grid is None else (grid.place,)),
+            *(() if mapping is None else (mapping.apply,)),
+            *(() if self.by_hours is None else (partial(by_hours, hours=self.by_hours),)),
+            *((by_weekday,) if self.by_weekday else ()),
+        )
+        return Steps(steps)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Do some things to events, one after the other."""
+
+    each: tuple[Callable[[Events], Events], ...]
+
+    def __call__(self, events: Events) -> Events:
+        """Return the events after the last of them."""
+        for step in self.each:
+            events = step(events)
+        return events
 
 
 def to_box(text: str) -> Box:

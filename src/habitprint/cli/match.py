@@ -1,7 +1,7 @@
 """``habitprint match``: who is whom in two tables of histograms."""
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,14 +9,15 @@ import polars as pl
 import typer
 from rich.text import Text
 
+from habitprint.cli.engine import EngineOptions
+from habitprint.cli.match_on_spark import SparkAsked, match_on_spark
+from habitprint.cli.match_options import MatchOptions
 from habitprint.cli.options import (
-    ADVERSARY,
     OUTPUT,
     AttackOptions,
     FileOptions,
     ForceOption,
     JsonOption,
-    Options,
     TableColumns,
     expanded,
     refuse_inputs,
@@ -32,11 +33,11 @@ from habitprint.cli.say import (
     print_copied,
     print_json,
 )
-from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
+from habitprint.cli.table_options import TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import n_shared_places
-from habitprint.matching import Direction, Matching, Method
+from habitprint.matching import Matching
 from habitprint.matching import match as match_histograms
 from habitprint.overlap import Overlap
 from habitprint.progress import Progress
@@ -45,34 +46,30 @@ from habitprint.tables import check_writable, write_table
 from habitprint.words import counted
 
 
-@dataclass(frozen=True)
-class MatchOptions(Options, panel=ADVERSARY):
-    """Hold how many pairs are given out, and how they are found."""
-
-    size: Annotated[
-        int | None, typer.Option(help="Give out exactly this many pairs; without it, as many as there can be.")
-    ] = None
-    method: Annotated[
-        Method, typer.Option(help="All users at once, exactly or approximately (needs --epsilon), or each on its own.")
-    ] = "joint"
-    epsilon: Annotated[
-        float | None, typer.Option(help="Approximate only: the share of the gain that may be missing, such as 0.01.")
-    ] = None
-    direction: Annotated[Direction, typer.Option(help="One by one only: who looks for whom.")] = "released-to-known"
-
-
 @expanded
 def match(
-    released_file: ReleasedFile,
-    known_file: KnownFile,
+    released: Annotated[
+        str,
+        typer.Argument(
+            help="Histograms whose owners are hidden: CSV, Parquet, Excel, DuckDB or SQLite; with Spark, Parquet.",
+            metavar="RELEASED",
+        ),
+    ],
+    known: Annotated[str, typer.Argument(help="Histograms whose owners are known.", metavar="KNOWN")],
     columns: TableColumns,
     written: FileOptions,
     tables: TableOptions,
     how: MatchOptions,
     weighing: WeightOptions,
     attack: AttackOptions,
+    engine: EngineOptions,
     out: Annotated[
-        Path | None, typer.Option(help="Write all pairs to this .csv or .parquet file.", rich_help_panel=OUTPUT)
+        str | None,
+        typer.Option(
+            help="Write all pairs to this .csv or .parquet file; with Spark, a folder.",
+            metavar="PATH",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -94,11 +91,18 @@ def match(
     habitprint match week1.csv week2.csv --method approximate --epsilon 0.01
 
     habitprint match week3.csv week4.csv --weight auto --rehearse week1.csv week2.csv
+
+    habitprint match week1 week2 --engine spark --master spark://host:7077 --out pairs
     """
+    if engine.is_spark:
+        asked = SparkAsked(released, known, columns, written, tables, how, weighing, attack, out, force)
+        match_on_spark(asked, engine, as_json=as_json)
+        return
     screen, notes = Screen(), Screen(stderr=True)
-    if out is not None:
-        check_writable(out, overwrite=force)
-        refuse_inputs(out, released_file, known_file, tables.truth)
+    released_file, known_file, out_file = Path(released), Path(known), None if out is None else Path(out)
+    if out_file is not None:
+        check_writable(out_file, overwrite=force)
+        refuse_inputs(out_file, released_file, known_file, tables.truth)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
         found = tables.read(released_file, known_file, columns=columns, files=written, progress=progress)
@@ -126,9 +130,9 @@ def match(
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
         overlap = chosen.overlap(found.released, found.known, progress)
         pairs = _with_probabilities(matching, found, how, chosen.rehearsal, overlap, progress)
-        if out is not None:
+        if out_file is not None:
             progress("writing", 0, 1)
-            write_table(pairs, out, overwrite=force, is_private=True)  # it says who is who
+            write_table(pairs, out_file, overwrite=force, is_private=True)  # it says who is who
     print_copied(notes, found.copied)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, result)
@@ -170,7 +174,7 @@ def _print_json(
     result: Evaluation | None,
     chosen: ChosenWeight,
     overlap: Overlap | None,
-    out: Path | None,
+    out: str | None,
 ) -> None:
     released, known = tables.released, tables.known
     facts = {
@@ -190,7 +194,7 @@ def _print_json(
         "gap": matching.gap,
         "is_exact": matching.is_exact,
         "evaluation": None if result is None else result.to_json(),
-        "out": None if out is None else str(out),
+        "out": out,
         "pairs": pairs.to_dicts() if out is None else None,
         "overlap": None if overlap is None else asdict(overlap),
         "copied": tables.copied,

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import polars as pl
 import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook
 from rich.segment import Segment
@@ -13,7 +14,7 @@ from rich.text import Text
 from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
-from habitprint.matching.proof import gap_and_share
+from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.overlap import Overlap
 from habitprint.words import counted, number, printable, printable_json
 
@@ -117,9 +118,7 @@ def describe_matching(
         proof = "none: one by one optimises no total"
     else:
         how = matching.method
-        gap, share = gap_and_share(matching.gap)
-        proof = "optimal" if matching.is_exact else f"at least {share} of the best gain"
-        proof = f"{proof}: no {counted(matching.size, 'pair')} can gain more than {matching.bound:.10g} (gap {gap})"
+        proof = proof_in_words(matching.gap, matching.bound or 0.0, matching.size)
     return facts(
         [
             ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
@@ -128,16 +127,38 @@ def describe_matching(
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
             ("proof", proof),
-            *([] if result is None else _evaluation_facts(result)),
+            *([] if result is None else evaluation_facts(result)),
         ]
     )
+
+
+def proof_in_words(gap: float, bound: float, size: int) -> str:
+    """Return what is proven of a joint matching.
+
+    Examples
+    --------
+    >>> proof_in_words(0.0, 3.5, 4)
+    'optimal: no 4 pairs can gain more than 3.5 (gap 0)'
+    """
+    shown, share = gap_and_share(gap)
+    what = "optimal" if gap <= EXACT else f"at least {share} of the best gain"
+    return f"{what}: no {counted(size, 'pair')} can gain more than {bound:.10g} (gap {shown})"
 
 
 def _extent(side: Histograms) -> str:
     return f"{counted(side.n_users, 'user')}, {counted(side.n_places, 'place')}"
 
 
-def _evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
+def evaluation_facts(result: Evaluation) -> list[tuple[str, str]]:
+    """Return how many users are identified, with names for each number.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> tables = hp.datasets.town(40, 10)
+    >>> [name for name, _ in evaluation_facts(hp.evaluate(hp.match(*tables), *tables))][:2]
+    ['identified', 'accuracy']
+    """
     rates = {
         "accuracy": result.accuracy_rate,
         "precision": result.precision_rate,
@@ -159,13 +180,25 @@ def describe_pairs(matching: Matching) -> RenderableType:
     4
     """
     pairs = matching.to_table().sort("weight", "released", maintain_order=True)
+    return describe_first_pairs(pairs.head(FIRST), matching.size)
+
+
+def describe_first_pairs(pairs: pl.DataFrame, size: int) -> RenderableType:
+    """Return the pairs with the smallest weights, of so many, as a table.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> describe_first_pairs(hp.match(*hp.datasets.illustration()).to_table(), 4).renderables[0].row_count
+    4
+    """
     table = Table(title="The smallest weights", title_justify="left", title_style="bold")
     table.add_column("released")
     table.add_column("known")
     table.add_column("weight", justify="right")
-    for released, known, weight, _, is_guess in pairs.head(FIRST).iter_rows():
+    for released, known, weight, _, is_guess in pairs.iter_rows():
         table.add_row(Text(printable(released)), Text(printable(known)), "guess" if is_guess else f"{weight:.4f}")
-    more = matching.size - FIRST
+    more = size - FIRST
     return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))
 
 

@@ -1,5 +1,6 @@
 """``habitprint split``: from events to two tables of histograms."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.cli.engine import EngineOptions, refuse_on_spark
 from habitprint.cli.event_options import (
     CountOptions,
     EventFiles,
@@ -25,9 +27,9 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.files import real_path, write_all
-from habitprint.periods import BusiestWeeks, Split
+from habitprint.periods import BusiestWeeks, Period
 from habitprint.periods import split as split_events
-from habitprint.periods.split import SIDES, Sides
+from habitprint.periods.split import SIDES, Accounted, Sides
 from habitprint.tables import check_writable, find_label, read_table, require_columns, table_output
 
 
@@ -41,11 +43,19 @@ def split(
     periods: PeriodOptions,
     counts: CountOptions,
     places: PlaceOptions,
+    engine: EngineOptions,
     released_out: Annotated[
-        Path,
-        typer.Option("--released", help="Where released histograms go: .csv or .parquet.", rich_help_panel=OUTPUT),
+        str,
+        typer.Option(
+            "--released",
+            help="Where released histograms go: .csv or .parquet; with Spark, a folder.",
+            metavar="PATH",
+            rich_help_panel=OUTPUT,
+        ),
     ],
-    known_out: Annotated[Path, typer.Option("--known", help="Where known histograms go.", rich_help_panel=OUTPUT)],
+    known_out: Annotated[
+        str, typer.Option("--known", help="Where known histograms go.", metavar="PATH", rich_help_panel=OUTPUT)
+    ],
     users: Annotated[
         str,
         typer.Option(
@@ -69,27 +79,115 @@ def split(
     habitprint split calls.parquet --release-span 2012-04-09..2012-04-15 --users all --released a.csv --known b.csv
 
     habitprint split 'gps/*.csv' --lat lat --lon lon --side 500 --halves --released a.csv --known b.csv
+
+    habitprint split calls/ --engine spark --master spark://host:7077 --released week1 --known week2
     """
-    inputs = files_of(files)
-    for out in (released_out, known_out):
-        check_writable(out, overwrite=force)
-        refuse_inputs(out, *inputs, places.mapping, users)
-    if real_path(released_out) == real_path(known_out):
+    asked = _Asked(
+        files,
+        EventSource(ids, events, written, rows, periods, counts, places),
+        periods.period_or(BusiestWeeks(periods.first_day)),
+        _to_users(users),
+        (released_out, known_out),
+        force,
+    )
+    if real_path(Path(released_out)) == real_path(Path(known_out)):
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
-    period = periods.period_or(BusiestWeeks(periods.first_day))
-    chosen = _to_users(users)
-    with ProgressBar(Screen(stderr=True)) as progress:
-        placed = EventSource(ids, events, written, rows, periods, counts, places).open(files)
-        parts = split_events(
-            placed.events, period, users=chosen, active=counts.active, count=counts.counted_as, progress=progress
-        )
-        label = find_label(inputs)
-        tables = zip(parts, (released_out, known_out), strict=True)
-        write_all([table_output(part.to_table(), out, label=label) for part, out in tables], overwrite=force)
+    told = _on_spark(asked, engine) if engine.is_spark else _here(asked, users)
     if as_json:
-        _print_json(parts, released_out, known_out)
+        _print_json(told)
     else:
-        _tell(parts, released_out, known_out, Screen())
+        _tell(told, Screen())
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Hold what is asked for, whoever does it."""
+
+    files: str
+    source: EventSource
+    period: Period
+    users: Sides | pl.Series
+    outs: tuple[str, str]
+    force: bool
+
+
+@dataclass(frozen=True)
+class _Told:
+    """Hold what became of the rows, and how large both tables are."""
+
+    parts: Accounted
+    n_common: int
+    n_users: tuple[int, int]
+    n_places: tuple[int, int]
+    outs: tuple[str, str]
+
+
+def _here(asked: _Asked, users: str) -> _Told:
+    source, inputs, outs = asked.source, files_of(asked.files), [Path(out) for out in asked.outs]
+    for out in outs:
+        check_writable(out, overwrite=asked.force)
+        refuse_inputs(out, *inputs, source.places.mapping, users)
+    with ProgressBar(Screen(stderr=True)) as progress:
+        placed = source.open(asked.files)
+        parts = split_events(
+            placed.events,
+            asked.period,
+            users=asked.users,
+            active=source.counts.active,
+            count=source.counts.counted_as,
+            progress=progress,
+        )
+        label, tables = find_label(inputs), zip(parts, outs, strict=True)
+        write_all([table_output(part.to_table(), out, label=label) for part, out in tables], overwrite=asked.force)
+    sides = (parts.released, parts.known)
+    return _Told(
+        parts, parts.n_common, (sides[0].n_users, sides[1].n_users), (sides[0].n_places, sides[1].n_places), asked.outs
+    )
+
+
+def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
+    source = asked.source
+    refuse_on_spark(
+        [*source.events.given, *source.written.given, *source.rows.given],
+        ["--stays", "--sheet", "--sql", "--shared"],
+        fix="do this first, on one machine or with Spark, and split what comes of it",
+    )
+    prepare, written = source.places.by_row(), source.written.format
+    with ProgressBar(Screen(stderr=True)) as progress, engine.connected(progress) as session:
+        from habitprint.spark import split as split_on_spark  # noqa: PLC0415 - an extra, and slow to load
+        from habitprint.spark.folders import refuse_outputs, write_folders  # noqa: PLC0415
+
+        refuse_outputs(session, asked.outs, [asked.files], overwrite=asked.force)
+        parts = split_on_spark(
+            asked.files,
+            asked.period,
+            user=source.ids.user,
+            time=source.events.time,
+            place=source.ids.place,
+            lat=source.events.lat,
+            lon=source.events.lon,
+            seconds=source.events.seconds,
+            columns=source.events.column_names,
+            time_zone=source.events.time_zone,
+            time_format=source.events.time_format,
+            separator=written.separator,
+            decimal=written.decimal,
+            encoding=written.encoding,
+            on_bad_rows=source.rows.on_bad_rows,
+            prepare=prepare,
+            users=asked.users,
+            active=source.counts.active,
+            count=source.counts.counted_as,
+            progress=progress,
+        )
+        write_folders(list(zip(parts, asked.outs, strict=True)), overwrite=asked.force, progress=progress)
+    return _Told(
+        parts,
+        parts.n_common,
+        (parts.n_released_users, parts.n_known_users),
+        (parts.n_released_places, parts.n_known_places),
+        asked.outs,
+    )
 
 
 def _to_users(text: str) -> Sides | pl.Series:
@@ -100,7 +198,8 @@ def _to_users(text: str) -> Sides | pl.Series:
     return table["user"]
 
 
-def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) -> None:
+def _tell(told: _Told, screen: Console) -> None:
+    parts, (released_out, known_out) = told.parts, told.outs
     screen.print(parts.periods, markup=False)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_row("rows", f"{parts.n_rows:,}")
@@ -109,16 +208,17 @@ def _tell(parts: Split, released_out: Path, known_out: Path, screen: Console) ->
     table.add_row("  of users not active enough, or not asked for", f"{parts.n_of_others:,}")
     for reason, n_rows in parts.unused.items():
         table.add_row("  not used", f"{n_rows:,} where {reason}")
-    sides = f"{parts.released.n_users:,} released, {parts.known.n_users:,} known, {parts.n_common:,} in both"
+    sides = f"{told.n_users[0]:,} released, {told.n_users[1]:,} known, {told.n_common:,} in both"
     table.add_row("users", f"{sides}, of {parts.n_users_seen:,} seen in either period")
-    table.add_row("places", f"{parts.released.n_places:,} released, {parts.known.n_places:,} known")
+    table.add_row("places", f"{told.n_places[0]:,} released, {told.n_places[1]:,} known")
     screen.print(table)
     screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
     following = f"Next: habitprint match {released_out} {known_out} --truth same-id"
     screen.print(Text(following, style="dim"), soft_wrap=True)
 
 
-def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
+def _print_json(told: _Told) -> None:
+    parts = told.parts
     facts = {
         "source": parts.source,
         "periods": parts.periods,
@@ -127,12 +227,12 @@ def _print_json(parts: Split, released_out: Path, known_out: Path) -> None:
         "n_outside": parts.n_outside,
         "n_of_others": parts.n_of_others,
         "unused": dict(parts.unused),
-        "n_users": parts.n_common,
-        "n_released_users": parts.released.n_users,
-        "n_known_users": parts.known.n_users,
+        "n_users": told.n_common,
+        "n_released_users": told.n_users[0],
+        "n_known_users": told.n_users[1],
         "n_users_seen": parts.n_users_seen,
-        "n_places": {"released": parts.released.n_places, "known": parts.known.n_places},
-        "released": str(released_out),
-        "known": str(known_out),
+        "n_places": {"released": told.n_places[0], "known": told.n_places[1]},
+        "released": told.outs[0],
+        "known": told.outs[1],
     }
     print_json(facts)

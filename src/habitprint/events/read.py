@@ -1,6 +1,7 @@
 """Which files hold events, how a file of each format is opened without reading it, and what may be wrong with lines."""
 
 import glob
+import io
 import json
 import os
 import re
@@ -250,21 +251,51 @@ def _separated(usual: str) -> Opener:
                 alone = (_scan_text(source, dialect, None) for source in sources)
                 _refuse_other_headers(dict(zip(files, alone, strict=True)), wanted)
             names = list(columns or _scan_text(sources, dialect, None).collect_schema().names())
-            frame = _scan_text(sources, dialect, [*names, SURPLUS], has_header=columns is None)
-            frame.collect_schema()
-        # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
-        is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
-        ids = {wanted[role] for role in ("user", "place") if wanted.get(role) in names}
-        frame = frame.with_columns(without_escape(pl.col(column)).alias(column) for column in sorted(ids))
-        against = ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG))
+            opened = open_rows(sources, dialect, names, wanted, has_header=columns is None)
         told = " and ".join(dict.fromkeys(encodings))
-        return Opened(frame, against, replace(dialect, encoding=told))
+        return replace(opened, dialect=replace(dialect, encoding=told))
 
     return open_text
 
 
+Sources = Path | IO[bytes] | list[Path] | list[IO[bytes]]
+
+
+def open_rows(
+    sources: Sources, dialect: Dialect, names: Sequence[str], wanted: Mapping[str, str], *, has_header: bool
+) -> Opened:
+    r"""Open text tables in UTF-8 whose columns are known, and say what speaks against lines of them.
+
+    Examples
+    --------
+    >>> import io
+    >>> opened = open_rows(io.BytesIO(b"007,12\n\n"), Dialect(), ["user", "place"], {"user": "user"}, has_header=False)
+    >>> opened.frame.collect().rows()
+    [('007', '12', None), (None, None, None)]
+    """
+    frame = _scan_text(sources, dialect, [*names, SURPLUS], has_header=has_header)
+    frame.collect_schema()
+    # Lines with nothing in them, as editors leave them at the end, look like lines of commas.
+    is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
+    ids = {wanted[role] for role in ("user", "place") if wanted.get(role) in names}
+    frame = frame.with_columns(without_escape(pl.col(column)).alias(column) for column in sorted(ids))
+    against = ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG))
+    return Opened(frame, against, dialect)
+
+
+def read_header(line: bytes, dialect: Dialect) -> list[str]:
+    """Return the names of the columns that a header in UTF-8 gives.
+
+    Examples
+    --------
+    >>> read_header(b"user;when", Dialect(";"))
+    ['user', 'when']
+    """
+    return _scan_text(io.BytesIO(line + b"\n"), replace(dialect, n_before=0), None).collect_schema().names()
+
+
 def _scan_text(
-    sources: Path | IO[bytes] | list[Path] | list[IO[bytes]],
+    sources: Sources,
     dialect: Dialect,
     names: Sequence[str] | None,
     *,

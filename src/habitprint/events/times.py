@@ -115,7 +115,7 @@ def find_time_formats(
     if not formats:
         text = time_text(column)
         (sample,) = collect([frame.select(text).drop_nulls().head(SAMPLE)], source)
-        possible = _possible_formats(sample.to_series(), column)
+        possible = possible_formats(sample.to_series(), column)
         if len(possible) > 1:
             possible = _narrowed(frame, text, possible, column, source)
         formats = possible
@@ -201,14 +201,14 @@ def _no_unit(column: str) -> InputError:
     )
 
 
-def _possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
+def possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
     """Return the formats in which all the times of a sample are written, one for each meaning that they may have.
 
     Examples
     --------
-    >>> _possible_formats(pl.Series(["2012-04-09T10:00:00.5"]), "time")
+    >>> possible_formats(pl.Series(["2012-04-09T10:00:00.5"]), "time")
     ('%Y-%m-%dT%H:%M:%S%.f',)
-    >>> _possible_formats(pl.Series(["09/04/2012"]), "time")
+    >>> possible_formats(pl.Series(["09/04/2012"]), "time")
     ('%d/%m/%Y', '%m/%d/%Y')
     """
     frame = sample.alias("text").to_frame()
@@ -226,6 +226,23 @@ def _possible_formats(sample: pl.Series, column: str) -> tuple[str, ...]:
         if all((read[fmt] != read[other]).any() for other in different):
             different.append(fmt)
     return tuple(different)
+
+
+def telling_times(column: str, possible: Sequence[str]) -> pl.Expr:
+    """Return the expression for the times of a column that tell possible formats apart, at most one for each of them.
+
+    Where every value is looked at, but only here and there, these are all that has to be kept of them.
+
+    Examples
+    --------
+    >>> frame = pl.DataFrame({"when": ["09/04/2012", "13/04/2012", "14/04/2012"]})
+    >>> frame.select(telling_times("when", ["%d/%m/%Y", "%m/%d/%Y"]))["when"].to_list()
+    ['13/04/2012']
+    """
+    text = time_text(column)
+    read = [_parsed(text, fmt, "UTC") for fmt in possible]
+    is_read = pl.any_horizontal(moments.is_not_null() for moments in read)
+    return pl.concat([text.filter(moments.is_null() & is_read).head(1) for moments in read]).alias(column)
 
 
 def _narrowed(frame: pl.LazyFrame, text: pl.Expr, possible: Sequence[str], column: str, source: str) -> tuple[str, ...]:

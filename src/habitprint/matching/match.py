@@ -228,8 +228,8 @@ def _jointly(
     rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
     # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
     n_guesses = size - len(rows)
-    rows = np.concatenate([rows, _left_over(rows, released.n_users, streams[0])[:n_guesses]])
-    columns = np.concatenate([columns, _left_over(columns, known.n_users, streams[1])[:n_guesses]])
+    rows = np.concatenate([rows, left_over(rows, released.n_users, streams[0])[:n_guesses]])
+    columns = np.concatenate([columns, left_over(columns, known.n_users, streams[1])[:n_guesses]])
     return _Found(
         rows=rows,
         columns=columns,
@@ -242,7 +242,14 @@ def _jointly(
     )
 
 
-def _left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indices:
+def left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indices:
+    """Return the users that are in no pair yet, in random order.
+
+    Examples
+    --------
+    >>> sorted(left_over(np.array([0, 2]), 4, np.random.default_rng(0)).tolist())
+    [1, 3]
+    """
     return random.permutation(np.setdiff1d(np.arange(n_users), used))
 
 
@@ -287,14 +294,24 @@ def _check_options(method: str, direction: str, epsilon: float | None) -> None:
             fix="give epsilon=0.01, say (--epsilon 0.01 on the command line)",
         )
     if epsilon is not None:
-        require_number(
-            "epsilon",
-            epsilon,
-            above=0,
-            below=1,
-            why="it is the share of the gain that may be missing",
-            fix="use 0.01, say; for the optimum, use the method 'joint'",
-        )
+        check_epsilon(epsilon)
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Raise `InputError` unless epsilon is a share.
+
+    Examples
+    --------
+    >>> check_epsilon(0.01)
+    """
+    require_number(
+        "epsilon",
+        epsilon,
+        above=0,
+        below=1,
+        why="it is the share of the gain that may be missing",
+        fix="use 0.01, say; for the optimum, use the method 'joint'",
+    )
 
 
 def _check_size(size: int | None, method: str, n_released: int, n_known: int) -> None:
@@ -306,6 +323,16 @@ def _check_size(size: int | None, method: str, n_released: int, n_known: int) ->
             why="one by one, each user gets exactly one pair",
             fix="leave out the size, or use the method 'joint'",
         )
+    check_size(size, n_released, n_known)
+
+
+def check_size(size: int, n_released: int, n_known: int) -> None:
+    """Raise `InputError` unless there can be so many pairs.
+
+    Examples
+    --------
+    >>> check_size(3, n_released=4, n_known=3)
+    """
     if not is_whole(size) or not 1 <= size <= min(n_released, n_known):
         raise InputError(
             f"size {size!r} is out of range",

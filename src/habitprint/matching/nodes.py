@@ -147,16 +147,31 @@ def pair_up(released: Nodes, known: Nodes, rows: Indices, columns: Indices, flow
     >>> [len(users) for users in pair_up(nodes, nodes, np.array([0]), np.array([0]), np.array([2]))]
     [2, 2]
     """
+    of_rows, of_columns = pair_positions(released.starts, known.starts, rows, columns, flows)
+    return released.members[of_rows], known.members[of_columns]
+
+
+def pair_positions(
+    row_starts: Indices, column_starts: Indices, rows: Indices, columns: Indices, flows: Indices
+) -> tuple[Indices, Indices]:
+    """Return the positions of the users of each pair, from where the users of each node start.
+
+    Examples
+    --------
+    >>> starts = np.array([0, 2, 3])
+    >>> [of.tolist() for of in pair_positions(starts, starts, np.array([0, 0]), np.array([0, 1]), np.array([1, 1]))]
+    [[0, 1], [0, 2]]
+    """
     order = np.lexsort((columns, rows))
     row_units, column_units = (np.repeat(numbers[order], flows[order]) for numbers in (rows, columns))
-    return _use_members(released, row_units), _use_members(known, column_units)
+    return _use_members(row_starts, row_units), _use_members(column_starts, column_units)
 
 
-def _use_members(nodes: Nodes, units: Indices) -> Indices:
-    """Return a member for each unit of a node: the first one, then the second, and so on."""
+def _use_members(starts: Indices, units: Indices) -> Indices:
+    """Return the position of a member for each unit of a node: the first one, then the second, and so on."""
     order = np.argsort(units, kind="stable")
     grouped = units[order]
     nth = np.arange(len(units)) - np.searchsorted(grouped, grouped)
-    users = np.empty(len(units), np.int64)
-    users[order] = nodes.members[nodes.starts[grouped] + nth]
-    return users
+    positions = np.empty(len(units), np.int64)
+    positions[order] = starts[grouped] + nth
+    return positions

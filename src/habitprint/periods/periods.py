@@ -104,6 +104,25 @@ class Period(Protocol):
 
 
 @dataclass(frozen=True)
+class FoundPeriod:
+    """A period that was found in the data, and how.
+
+    Examples
+    --------
+    >>> FoundPeriod(ConsecutiveWeeks("2012-04-09"), "the busiest weeks").how
+    'the busiest weeks'
+    """
+
+    period: Period
+    how: str
+
+    def parts(self, events: Events) -> Parts:
+        """Return the events with their parts."""
+        found = self.period.parts(events)
+        return replace(found, words=f"{found.words}: {self.how}")
+
+
+@dataclass(frozen=True)
 class DateRanges:
     """Two ranges of days, each with its first and its last day: the first is released, the second known.
 
@@ -288,19 +307,27 @@ class BusiestWeeks:
         both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
         if both.is_empty():
             events.refuse_unusable()
+        return self.busiest(both, events.source)
+
+    def busiest(self, both: pl.DataFrame, source: str) -> ConsecutiveWeeks:
+        """Return the busiest weeks, from how many users (``len``) are active in each ``week`` and in the next."""
+        if both.is_empty():
             raise InputError(
-                f"{events.source}: nobody is active in two consecutive weeks",
+                f"{source}: nobody is active in two consecutive weeks",
                 why="the busiest two weeks are those with the most users active in both",
                 fix="give more weeks of events, or two date ranges of your own",
             )
         best = both.sort("len", "week", descending=[True, False])["week"][0]
         return ConsecutiveWeeks(day_of_week_zero(self.first_day) + timedelta(weeks=best))
 
+    def explained(self, found: ConsecutiveWeeks) -> FoundPeriod:
+        """Return the weeks that were found, and how."""
+        how = "the two weeks with the most users active in both (an event in each, among all users)"
+        return FoundPeriod(found, how)
+
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
-        found = self.find(events).parts(events)
-        how = "the two weeks with the most users active in both (an event in each, among all users)"
-        return replace(found, words=f"{found.words}: {how}")
+        return self.explained(self.find(events)).parts(events)
 
 
 @dataclass(frozen=True)
@@ -328,10 +355,13 @@ class HalvesOfRows:
         first, cut, last = calendar.halves
         return DateRanges((first, cut - timedelta(days=1)), (cut, last))
 
+    def explained(self, found: DateRanges) -> FoundPeriod:
+        """Return the ranges that were found, and how."""
+        return FoundPeriod(found, "cut at the day that halves the rows")
+
     def parts(self, events: Events) -> Parts:
         """Return the events with their parts."""
-        found = self.find(events).parts(events)
-        return replace(found, words=f"{found.words}: cut at the day that halves the rows")
+        return self.explained(self.find(events)).parts(events)
 
 
 @dataclass(frozen=True)

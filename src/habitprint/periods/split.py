@@ -1,6 +1,6 @@
 """How a table of events becomes two sets of histograms."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -24,8 +24,52 @@ Sides = Literal["both", "all"]
 SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
 
 
+class Accounted:
+    """Base of what tells what became of every row of the events, wherever they were counted."""
+
+    periods: str
+    source: str
+    n_rows: int
+    n_used: int
+    n_outside: int
+    n_of_others: int
+    n_users_seen: int
+    unused: Mapping[str, int]
+
+    @property
+    def accounting(self) -> dict[str, int]:
+        """Return what became of the rows: their number by fate, which adds up to all of them.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
+        >>> sum(hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).accounting.values())
+        2
+        """
+        fates = {
+            "counted": self.n_used,
+            "outside both periods": self.n_outside,
+            "of users who are not active enough, or not asked for": self.n_of_others,
+        }
+        return fates | {f"not used: {reason}": n for reason, n in self.unused.items()}
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return what became of the rows as a frame ``fate, n_rows``.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
+        >>> hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).to_frame().row(0)
+        ('counted', 2)
+        """
+        fates = self.accounting
+        return pl.DataFrame({"fate": list(fates), "n_rows": list(fates.values())})
+
+
 @dataclass(frozen=True)
-class Split(Shown):
+class Split(Accounted, Shown):
     """Hold two sets of histograms, and what became of every row of the events.
 
     It unpacks into the two: ``released, known = split(...)``.
@@ -81,37 +125,6 @@ class Split(Shown):
         return cut(f"Split({self.source}: {sides}; {self.n_used:,} of {self.n_rows:,} rows counted)", LONGEST_LINE)
 
     @property
-    def accounting(self) -> dict[str, int]:
-        """Return what became of the rows: their number by fate, which adds up to all of them.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
-        >>> sum(hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).accounting.values())
-        2
-        """
-        fates = {
-            "counted": self.n_used,
-            "outside both periods": self.n_outside,
-            "of users who are not active enough, or not asked for": self.n_of_others,
-        }
-        return fates | {f"not used: {reason}": n for reason, n in self.unused.items()}
-
-    def to_frame(self) -> pl.DataFrame:
-        """Return what became of the rows as a frame ``fate, n_rows``.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
-        >>> hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).to_frame().row(0)
-        ('counted', 2)
-        """
-        fates = self.accounting
-        return pl.DataFrame({"fate": list(fates), "n_rows": list(fates.values())})
-
-    @property
     def n_common(self) -> int:
         """Return the number of users in both parts."""
         return int((positions(self.released.users, self.known.users) >= 0).sum())
@@ -160,13 +173,13 @@ def split(
     ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
     """
     events = as_events(events)
-    _check(events, period, active, count)
-    chosen = _chosen(users)
+    refuse_to_split(events, period, active, count)
+    chosen = chosen_users(users)
     events, parts, found = _counted(events, period, count, progress)
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
     n_inside = [int(part.n_events.sum()) for part in found.parts]
-    _refuse_empty(n_inside, n_outside, unused, parts, events.source)
+    refuse_empty(n_inside, n_outside, unused, parts, events.source)
     kept = found.of(*_kept_users(found, chosen, active, parts.words))
     n_used = kept.n_events
     progress("counting events", 2, 2)
@@ -186,7 +199,19 @@ def split(
     )
 
 
-def _check(events: Events, period: Period, active: int, count: str) -> None:
+def refuse_to_split(events: Events, period: Period, active: int, count: str) -> None:
+    """Raise `InputError` if events cannot be counted as they are asked to be.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]})
+    >>> refuse_to_split(calls, hp.ConsecutiveWeeks("2012-04-09"), active=1, count="seconds")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: a frame does not say how long events lasted
+      why: seconds spent at places need durations
+      fix: name their column (seconds='duration'), or take the time to the next event: hp.until_next(events)
+    """
     require_events(events)
     if not callable(getattr(period, "parts", None)):
         raise InputError(
@@ -223,29 +248,51 @@ def count_release(
     >>> count_release(events, hp.AllOtherTime(released=("2012-04-09", "2012-04-15"))).to_table().rows()
     [('Jill', 'dorm', 1)]
     """
-    _check(events, period, active, count)
+    refuse_to_split(events, period, active, count)
     events, parts, found = _counted(events, period, count, progress)
     released, known = found.parts
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0) + int(known.n_events.sum())
-    _refuse_empty([int(released.n_events.sum())], n_outside, unused, parts, events.source)
+    refuse_empty([int(released.n_events.sum())], n_outside, unused, parts, events.source)
     users = released.users[released.n_events >= active]
     if len(users) == 0:
-        raise _nobody(active, "released", parts.words)
+        raise nobody_active(active, "released", parts.words)
     return found.of(users, known.users).histograms(RELEASED)
 
 
 def _counted(events: Events, period: Period, count: CountedAs, progress: Progress) -> tuple[Events, Parts, Tally]:
     """Return the events that last, if seconds are counted; their parts; and the counts of these."""
-    if count == "seconds":
-        events = events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
+    events = that_last(events, count)
     progress("finding the periods", 0, 2)
     parts = period.parts(events)
     progress("counting events", 1, 2)
     return events, parts, tally(parts.frame, in_seconds=count == "seconds", source=events.source)
 
 
-def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int], parts: Parts, source: str) -> None:
+def that_last(events: Events, count: CountedAs) -> Events:
+    """Return the events, without those that lasted no time if seconds are counted.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> rows = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 8], "seconds": [0, 60]}
+    >>> that_last(hp.events_from_frame(rows, seconds="seconds"), "seconds").usable.collect()["place"].to_list()
+    [8]
+    """
+    if count == "visits":
+        return events
+    return events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
+
+
+def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, int], parts: Parts, source: str) -> None:
+    """Raise `InputError` if a part has no events: the first of these numbers is that of the released part.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]})
+    >>> refuse_empty([1, 1], 0, {}, hp.ConsecutiveWeeks("2012-04-09").parts(calls), "calls.csv")
+    """
     both = (("released", parts.released), ("known", parts.known))
     for (name, span), n_events in zip(both, n_inside, strict=False):
         if n_events == 0:
@@ -259,17 +306,63 @@ def _refuse_empty(n_inside: list[int], n_outside: int, unused: Mapping[str, int]
             )
 
 
-def _nobody(active: int, name: str, words: str) -> InputError:
-    events = f"at least {active} {'event' if active == 1 else 'events'}"
+def nobody_active(active: int, name: str, words: str) -> InputError:
+    """Return the error that says that a part has no user who is active enough.
+
+    Examples
+    --------
+    >>> nobody_active(2, "known", "9 April 2012 to 15 April 2012").what
+    'no user has at least 2 events in the known part (9 April 2012 to 15 April 2012)'
+    """
     return InputError(
-        f"no user has {events} in the {name} part ({words})",
+        f"no user has {_enough(active)} in the {name} part ({words})",
         why="a table has at least one user",
         fix="choose longer periods, or ask for fewer events",
     )
 
 
-def _chosen(users: Sides | Iterable[object]) -> Sides | pl.Series:
-    """Return which users are asked for; of a fixed cohort the distinct ids in ascending order."""
+def nobody_in_both(active: int, words: str) -> InputError:
+    """Return the error that says that nobody is active in both parts.
+
+    Examples
+    --------
+    >>> nobody_in_both(1, "9 April 2012 to 15 April 2012").what
+    'no user has at least 1 event in each part (9 April 2012 to 15 April 2012)'
+    """
+    return InputError(
+        f"no user has {_enough(active)} in each part ({words})",
+        why="a person can be recognised only with habits on both sides",
+        fix="choose longer periods, or check that both parts use the same user ids",
+    )
+
+
+def missing_in_cohort(missing: Sequence[object], active: int, words: str) -> InputError:
+    """Return the error that says who of a cohort is not active in both parts.
+
+    Examples
+    --------
+    >>> missing_in_cohort(["Jill"], 1, "9 April 2012 to 15 April 2012").what
+    "user 'Jill' of the cohort is not active in both parts"
+    """
+    return InputError(
+        f"user {first_few(missing)} of the cohort is not active in both parts",
+        why=f"a fixed cohort has the same users on both sides, each with {_enough(active)} in both ({words})",
+        fix="leave these users out of the cohort, or choose other periods",
+    )
+
+
+def _enough(active: int) -> str:
+    return f"at least {active} {'event' if active == 1 else 'events'}"
+
+
+def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
+    """Return which users are asked for; of a fixed cohort the distinct ids in ascending order.
+
+    Examples
+    --------
+    >>> chosen_users("both"), chosen_users(["Mike", "Jill", "Mike"]).to_list()
+    ('both', ['Jill', 'Mike'])
+    """
     if isinstance(users, str) and users in SIDES:
         return SIDES[users]
     if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
@@ -292,26 +385,17 @@ def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str
     """Return the codes of the users of each part who are kept; with a cohort exactly those, or an error."""
     released, known = (part.users[part.n_events >= active] for part in found.parts)
     users: Indices = np.intersect1d(released, known, assume_unique=True)
-    events = f"at least {active} {'event' if active == 1 else 'events'}"
     if isinstance(chosen, pl.Series):
         rows = positions(chosen, found.user_ids(users))
         is_missing = rows < 0
         if is_missing.any():
-            raise InputError(
-                f"user {first_few(chosen.filter(is_missing).to_list())} of the cohort is not active in both parts",
-                why=f"a fixed cohort has the same users on both sides, each with {events} in both ({words})",
-                fix="leave these users out of the cohort, or choose other periods",
-            )
+            raise missing_in_cohort(chosen.filter(is_missing).to_list(), active, words)
         users = np.sort(users[rows])
     elif chosen == "all":
         for name, side in (("released", released), ("known", known)):
             if len(side) == 0:
-                raise _nobody(active, name, words)
+                raise nobody_active(active, name, words)
         return released, known
     if len(users) == 0:
-        raise InputError(
-            f"no user has {events} in each part ({words})",
-            why="a person can be recognised only with habits on both sides",
-            fix="choose longer periods, or check that both parts use the same user ids",
-        )
+        raise nobody_in_both(active, words)
     return users, users

@@ -166,7 +166,7 @@ def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> 
     if in_seconds:
         # Whole microseconds add up to the same in any order, which floats do not; their sum may need more than 64 bits.
         microseconds = (pl.col("seconds") * MICROSECONDS).round().cast(pl.Int128)
-        aggregates.append((microseconds.sum() / MICROSECONDS).alias("amount"))
+        aggregates.append(microseconds.sum().cast(pl.Float64).alias("amount"))
     if schema["user"].is_integer() and schema["place"].is_integer():
         for packing in _packings(frame, source):
             found = _packed(frame, source, aggregates, packing)
@@ -195,7 +195,8 @@ def _packed(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], packing
     key = pl.when(IS_INSIDE).then(packing.key()).otherwise(-1 - pl.col("reason").cast(pl.Int64)).alias("key")
     columns = [key, *([pl.col("seconds")] if len(aggregates) > 1 else [])]
     (grouped,) = collect([frame.select(columns).group_by("key").agg(aggregates).sort("key")], source)
-    keys, events, amounts = (grouped[column].to_numpy() for column in ("key", "n", grouped.columns[-1]))
+    keys, events = (grouped[column].to_numpy() for column in ("key", "n"))
+    amounts = _amounts(grouped)
     n_negative = int(np.searchsorted(keys, 0))
     unused = dict(zip(keys[:n_negative].tolist(), events[:n_negative].tolist(), strict=True))
     if TOO_LARGE in unused:
@@ -206,6 +207,14 @@ def _packed(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], packing
         place_ids=lambda codes: to_ids(pl.Series(codes) + packing.least_place, "place"),
         n_unused={-1 - key: n for key, n in unused.items()},
     )
+
+
+def _amounts(counted: pl.DataFrame) -> Indices | Floats:
+    """Return what is counted: events, or the seconds that they lasted.
+
+    Polars multiplies by one over the divisor, where there are many numbers, and so rounds them twice.
+    """
+    return counted["amount"].to_numpy() / MICROSECONDS if "amount" in counted.columns else counted["n"].to_numpy()
 
 
 def _parts(keys: Indices, events: Indices, amounts: Indices | Floats, packing: Packing) -> tuple[PartTally, PartTally]:
@@ -254,7 +263,7 @@ def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> 
     packing = Packing.of_numbers(places.len())
     keys = packing.pack(counted["part"].to_numpy().astype(np.int64), of_user, of_place)
     order = np.argsort(keys)
-    events, amounts = (counted[column].to_numpy()[order] for column in ("n", counted.columns[-1]))
+    events, amounts = counted["n"].to_numpy()[order], _amounts(counted)[order]
     return Tally(
         parts=_parts(keys[order], events, amounts, packing),
         user_ids=users.gather,

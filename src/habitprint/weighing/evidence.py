@@ -48,8 +48,20 @@ class PlaceFacts:
         """Return the facts about the places of the known table."""
         shares = known.shares
         n_visitors = np.bincount(shares.indices, minlength=known.n_places)
-        rarity = np.log((known.n_users + 1) / np.maximum(n_visitors, 1)) / np.log(known.n_users + 1)
-        popularity = np.bincount(shares.indices, shares.data, minlength=known.n_places) / known.n_users
+        totals = np.asarray(np.bincount(shares.indices, shares.data, minlength=known.n_places), np.float64)
+        return cls.of_visits(n_visitors, totals, known.n_users)
+
+    @classmethod
+    def of_visits(cls, n_visitors: Indices, total_shares: Floats, n_users: int) -> "PlaceFacts":
+        """Return the facts from the number of visitors of each place, and the sum of their shares.
+
+        Examples
+        --------
+        >>> PlaceFacts.of_visits(np.array([1, 3]), np.array([0.5, 2.5]), 3).popularity.round(3).tolist()
+        [0.167, 0.833]
+        """
+        rarity = np.log((n_users + 1) / np.maximum(n_visitors, 1)) / np.log(n_users + 1)
+        popularity = total_shares / n_users
         return cls(rarity, np.where(n_visitors > 0, popularity, popularity[n_visitors > 0].min()))
 
     def factors(self, term: Term) -> Floats:
@@ -99,12 +111,12 @@ class Sides:
     @cached_property
     def evidence(self) -> Evidence:
         """Return what shared places are worth, for kernels whose rows are the released users."""
-        return self._evidence([KINDS[term.kind].branch for term in self.weight.terms])
+        return evidence_of(self.facts, self.weight)
 
     @cached_property
     def evidence_back(self) -> Evidence:
         """Return the same for kernels whose rows are the known users: a g need not be symmetric."""
-        return self._evidence([KINDS[term.kind].branch_back for term in self.weight.terms])
+        return evidence_of(self.facts, self.weight, is_back=True)
 
     @cached_property
     def evidence_by_term(self) -> Evidence:
@@ -117,18 +129,27 @@ class Sides:
             self.facts.popularity,
         )
 
-    def _evidence(self, branches: list[int]) -> Evidence:
-        """Return the evidence with one g for all terms that have the same: it is computed once, and is what costs."""
-        factors: dict[tuple[int, float], Floats] = {}
-        for branch, term in zip(branches, self.weight.terms, strict=True):
-            g = branch, term.odds if term.kind == "likelihood" else 1.0
-            factors[g] = factors.get(g, 0.0) + self.facts.factors(term)
-        return Evidence(
-            np.array([branch for branch, _ in factors]),
-            np.column_stack(list(factors.values())),
-            np.array([odds for _, odds in factors]),
-            self.facts.popularity,
-        )
+
+def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False) -> Evidence:
+    """Return what shared places are worth to a weight, with one g for all terms that have the same: it is what costs.
+
+    Examples
+    --------
+    >>> from habitprint.weighing import find_weight
+    >>> evidence_of(PlaceFacts(np.ones(2), np.ones(2)), find_weight("l1")).factors.tolist()
+    [[1.0], [1.0]]
+    """
+    factors: dict[tuple[int, float], Floats] = {}
+    for term in weight.terms:
+        kind = KINDS[term.kind]
+        g = kind.branch_back if is_back else kind.branch, term.odds if term.kind == "likelihood" else 1.0
+        factors[g] = factors.get(g, 0.0) + facts.factors(term)
+    return Evidence(
+        np.array([branch for branch, _ in factors]),
+        np.column_stack(list(factors.values())),
+        np.array([odds for _, odds in factors]),
+        facts.popularity,
+    )
 
 
 def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
@@ -140,7 +161,18 @@ def scaled_shares(histograms: Histograms, weight: Weight) -> SparseMatrix:
     >>> scaled_shares(Histograms.from_strings({1: "ab"}), find_weight("cosine")).toarray().round(3)
     array([[0.707, 0.707]])
     """
-    shares = histograms.shares
+    return scaled(histograms.shares, weight)
+
+
+def scaled(shares: SparseMatrix, weight: Weight) -> SparseMatrix:
+    """Return given shares as the weight's g wants them.
+
+    Examples
+    --------
+    >>> from habitprint.weighing import find_weight
+    >>> scaled(sparse.csr_array([[0.6, 0.8]]), find_weight("l1")).data.tolist()
+    [0.6, 0.8]
+    """
     if not weight.unit_length:
         return shares
     lengths = np.sqrt(np.add.reduceat(shares.data**2, shares.indptr[:-1]))

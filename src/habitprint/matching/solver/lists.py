@@ -195,6 +195,24 @@ def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     return n
 
 
+@inner
+def sort_short(s: State, scratch: Scratch, row: int) -> None:
+    """Make the short list of a row from the first block of its reserve, which is in the scratch; set its potential."""
+    r, short = s.rows[row], s.short[row]
+    n, behind = r.n_reserve, r.reserve_cut
+    if n > FIRST_BLOCK:
+        n, behind = FIRST_BLOCK, s.reserve_bounds[row, 1]
+    for k in range(n):
+        scratch.picks[k] = k
+    r.n_short, cut = best_of(scratch.offers, scratch.picks, n, short)
+    for k in range(r.n_short):
+        pick = short[k].column
+        short[k].gain = scratch.gains[pick]
+        short[k].column = scratch.columns[pick]
+    r.cut = max(cut, behind)
+    r.potential = max(0.0, short[0].offer) if r.n_short > 0 else 0.0
+
+
 @kernel
 def first_lists(first: int, last: int, which: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
     """Fill the lists of the rows ``which[first:last]``, while no row is in a tree, and set their potentials.
@@ -206,20 +224,8 @@ def first_lists(first: int, last: int, which: Indices, s: State, problem: Proble
     """
     n_pairs = 0
     for i in which[first:last]:
-        r, short = s.rows[i], s.short[i]
         n_pairs += fill_reserve(s, problem, scratch, i)
-        n, behind = r.n_reserve, r.reserve_cut
-        if n > FIRST_BLOCK:
-            n, behind = FIRST_BLOCK, s.reserve_bounds[i, 1]
-        for k in range(n):
-            scratch.picks[k] = k
-        r.n_short, cut = best_of(scratch.offers, scratch.picks, n, short)
-        for k in range(r.n_short):
-            pick = short[k].column
-            short[k].gain = scratch.gains[pick]
-            short[k].column = scratch.columns[pick]
-        r.cut = max(cut, behind)
-        r.potential = max(0.0, short[0].offer) if r.n_short > 0 else 0.0
+        sort_short(s, scratch, i)
     return n_pairs
 
 

@@ -95,21 +95,8 @@ def solve(
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
     state = first_state(problem, Parts.one(released, known), max_memory, progress=progress)
     state.counters[st.N_WANTED], state.clock[st.EPSILON] = size, epsilon
-
-    def tell(now: st.State) -> None:
-        n_missing = int(now.counters[st.N_WANTED])
-        progress("matching", size - n_missing, size, f"gap {_gap_so_far(now, n_missing):.1g}")
-
-    state = run(state, problem, max_memory, tell)
-
-    price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
-    column_potential = np.maximum(state.columns["potential"], 0.0)
-    if state.counters[st.N_WANTED] == 0 and size == min(len(released.members), len(known.members)):
-        # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
-        # the rows follow from the rest in any case.
-        if state.counters[st.N_FREE] > 0:
-            column_potential += price
-        price = 0.0
+    state = run(state, problem, max_memory, telling_gap(size, progress))
+    column_potential, price = column_potentials(state, is_all=size == min(len(released.members), len(known.members)))
     row_potential = prove(problem, column_potential, price, progress)
     used = state.arcs[state.arcs["flow"] > 0]
     n_steps = int(state.counters[st.N_STEPS])
@@ -163,11 +150,25 @@ def first_state(
     return state
 
 
-def empty_state(n_of_rows: Indices, n_of_columns: Indices, max_memory: float, memory_used: float = 0.0) -> st.State:
-    """Return the empty matching of nodes with so many users, where no list is filled: each is when it is needed."""
+def empty_state(
+    n_of_rows: Indices,
+    n_of_columns: Indices,
+    max_memory: float,
+    memory_used: float = 0.0,
+    n_reserve: int | None = None,
+) -> st.State:
+    """Return the empty matching of nodes with so many users, where no list is filled: each is when it is needed.
+
+    `n_reserve` is how many pairs of each row are kept in reserve; None for as many as do well.
+
+    Examples
+    --------
+    >>> empty_state(np.array([2, 1]), np.array([1]), 1e9).rows["n_free"].tolist()
+    [2, 1]
+    """
     n_rows, n_columns = len(n_of_rows), len(n_of_columns)
     n_units = int(min(n_of_rows.sum(), n_of_columns.sum()))
-    n_reserve = _length_of_reserve(n_rows, n_columns)
+    n_reserve = n_reserve or _length_of_reserve(n_rows, n_columns)
     state = st.State(
         rows=st.records(
             n_rows, st.ROW, n_free=n_of_rows, tree=NONE, n_long=NONE, parent=NONE, first_arc=NONE,
@@ -269,6 +270,29 @@ def run(state: st.State, problem: st.Problem, max_memory: float, tell: Callable[
         _check_memory(memory_of(state, problem, scratch), max_memory)
         tell(state)
     return state
+
+
+def telling_gap(size: int, progress: Progress) -> Callable[[st.State], None]:
+    """Return what tells how many of so many pairs there are, and how much gain may still be missing."""
+
+    def tell(now: st.State) -> None:
+        n_missing = int(now.counters[st.N_WANTED])
+        progress("matching", size - n_missing, size, f"gap {_gap_so_far(now, n_missing):.1g}")
+
+    return tell
+
+
+def column_potentials(state: st.State, *, is_all: bool) -> tuple[Floats, float]:
+    """Return v and the price at the end; `is_all` says that as many pairs were wanted as the smaller side has users."""
+    price = max(float(state.clock[st.HIGHEST] - state.clock[st.CLOCK]), 0.0)
+    column_potential = np.maximum(state.columns["potential"], 0.0)
+    if state.counters[st.N_WANTED] == 0 and is_all:
+        # With one side used up, the size is no constraint: the price moves into the potentials of that side. Those of
+        # the rows follow from the rest in any case.
+        if state.counters[st.N_FREE] > 0:
+            column_potential += price
+        price = 0.0
+    return column_potential, price
 
 
 def _gap_so_far(state: st.State, n_missing: int) -> float:

@@ -1,0 +1,107 @@
+"""What goes wrong on a cluster, said in our words: what, why, how to fix it."""
+
+import re
+
+from habitprint.errors import InputError, first_line
+
+OURS = re.compile(r"habitprint\.errors\.\w*Error: (?P<what>.*)\n\s*why: (?P<why>.*)\n\s*fix: (?P<fix>.*)")
+MODULE = re.compile(r"No module named '?(?P<name>\w+)")
+CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]+\]")  # Spark's own name of what is wrong
+SHIP = (
+    "install habitprint where the executors run; or send them an environment: venv-pack -o environment.tar.gz, then "
+    "spark.archives=environment.tar.gz#environment and spark.pyspark.python=./environment/bin/python "
+    "(--conf, or settings=…). --py-files is enough only where they have numpy, scipy, numba and polars already"
+)
+
+
+def in_our_words(error: BaseException, said: str = "") -> BaseException:
+    """Return what Spark's error means to whoever asked; the error itself if it is a fault of ours.
+
+    Parameters
+    ----------
+    error
+        What Spark, or the bridge to its Java, raised.
+    said
+        What Java said on its terminal.
+
+    Examples
+    --------
+    >>> print(in_our_words(RuntimeError("ModuleNotFoundError: No module named 'habitprint'")).what)
+    the executors have no Python package habitprint
+    """
+    text = f"{error}\n{said}"
+    if ours := list(OURS.finditer(text)):
+        return InputError(ours[-1]["what"], why=ours[-1]["why"], fix=ours[-1]["fix"])
+    if module := MODULE.search(text):
+        return InputError(
+            f"the executors have no Python package {module['name']}",
+            why="they run the same kernels as one machine does, in the Python that they have",
+            fix=SHIP,
+        )
+    for sign, (what, why, fix) in SIGNS.items():
+        if sign in text:
+            return InputError(what, why=why, fix=fix)
+    if "PythonException" in type(error).__name__:  # our own code failed on an executor
+        return error
+    return InputError(
+        f"Spark: {_first_sentence(error)}",
+        why="Spark could not do what it was asked to",
+        fix="see what it says; its own log has more",
+    )
+
+
+def _first_sentence(error: BaseException) -> str:
+    """Return what is wrong, without Spark's name for it."""
+    sentence = CONDITION.sub("", first_line(error)).strip().split(". ")[0].removesuffix(".")
+    return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+
+
+def unreachable(master: str, why: str) -> InputError:
+    """Return the error that says that nobody answers.
+
+    Examples
+    --------
+    >>> print(unreachable("spark://host:7077", "Connection refused"))
+    spark://host:7077 does not answer
+      why: Connection refused
+      fix: check the address, and that Spark runs there; --master 'local[*]' runs on this machine
+    """
+    return InputError(
+        f"{master} does not answer",
+        why=why,
+        fix="check the address, and that Spark runs there; --master 'local[*]' runs on this machine",
+    )
+
+
+SIGNS = {
+    "PYTHON_VERSION_MISMATCH": (
+        "the executors have another Python than the driver",
+        "what they send each other is made for one version",
+        "set PYSPARK_PYTHON (or spark.pyspark.python) to the same version on both sides",
+    ),
+    "Cannot run program": (
+        "the executors have no Python at the place that they were told",
+        "they run the same kernels as one machine does",
+        "set PYSPARK_PYTHON (or spark.pyspark.python) to where Python is on them",
+    ),
+    "UnsupportedClassVersionError": (
+        "the Java of this machine is too old for this Spark",
+        "Spark 4 needs Java 17 or newer",
+        "install it, and set JAVA_HOME to where it is",
+    ),
+    "All masters are unresponsive": (
+        "the master does not answer",
+        "it was called several times",
+        "check the address, that Spark runs there, and that both have the same version of Spark",
+    ),
+    "OutOfMemoryError": (
+        "Spark has not enough memory",
+        "an executor or the driver ran out of what it was given",
+        "give more: spark.executor.memory and spark.driver.memory (--conf, or settings=…)",
+    ),
+    "cancelled": (
+        "the job was cancelled on the cluster",
+        "somebody, or the cluster itself, ended it",
+        "ask who; then run it again",
+    ),
+}

@@ -1,0 +1,221 @@
+"""All pairs of nodes looked at once, on the cluster: every released node keeps its best offers.
+
+A task takes one block of released nodes, and one block of known nodes after another. What it keeps of them is merged
+for each released node before anything leaves the task.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from habitprint.arrays import Floats, Indices, SmallIndices
+from habitprint.matching.solver.candidates import Candidates
+from habitprint.matching.solver.offers import Best, none_yet, offer_to_block
+from habitprint.progress import Progress, silent
+from habitprint.spark.blocks import Blocks, IndexBlock, RowBlock, pack, unpack
+from habitprint.spark.search import Pass
+from habitprint.spark.session import Batches, map_in_arrow, run_job
+
+KEPT = "block long, content binary, n_pairs long, n_bytes long, seconds double"
+SETTINGS = {
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1",  # rows are blocks: one is enough for a batch
+    "spark.sql.cartesianProductExec.buffer.in.memory.threshold": "1",  # known blocks of a task; the rest is on disk
+    "spark.sql.requireAllClusterKeysForCoPartition": "false",  # blocks stay in the partition of their key
+}
+
+
+class Kept(NamedTuple):
+    """What is kept of a block of released nodes: ``n[i]`` offers of row i, row after row, and two bounds of all."""
+
+    n: Indices
+    columns: SmallIndices
+    gains: Floats
+    offers: Floats  # gain − v; left out of what goes to the driver
+    cut: Floats
+    top: Floats
+
+
+def look_at_all(
+    released: Blocks,
+    known: Blocks,
+    least: Floats,
+    column_potential: Floats,
+    n_kept: int,
+    progress: Progress = silent,
+) -> Pass:
+    """Let every released node make its offers (gain − v) to all known nodes, and keep its best.
+
+    Parameters
+    ----------
+    released, known
+        The blocks of both sides.
+    least
+        Offers of a row up to this are not kept; rows with infinity are left alone.
+    column_potential
+        v of the known nodes.
+    n_kept
+        How many offers of a row are kept, at the most.
+    """
+    rows = _named(released.with_piece(least), "released")
+    columns = _named(known.with_piece(column_potential), "known")
+    is_split = known.n_partitions > 1
+    pairs = rows.crossJoin(columns.hint("shuffle_replicate_nl"))
+    found = map_in_arrow(pairs, _offer(n_kept, known.length, is_final=not is_split), KEPT)
+    if is_split:
+        found = map_in_arrow(found.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
+    session = released.frame.sparkSession
+    with _settings(session, SETTINGS):
+        table = run_job(session, found.toArrow, "pairs", progress)
+    return _to_pass(table.sort_by("block"), released.n_nodes)
+
+
+def _named(frame: DataFrame, side: str) -> DataFrame:
+    return frame.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
+
+
+def _offer(n_kept: int, length: int, *, is_final: bool) -> Callable[[Batches], Batches]:
+    """Return what a task does."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        mine: _Task | None = None
+        for batch in batches:
+            for k in range(batch.num_rows):
+                row = {name: batch[name][k] for name in batch.schema.names}
+                number = row["released_block"].as_py()
+                if mine is None or mine.number != number:
+                    if mine is not None:
+                        yield mine.to_batch(is_final=is_final)
+                    mine = _Task(number, row["released_content"], row["released_piece"], n_kept)
+                mine.offer_to(row["known_content"], row["known_piece"], row["known_block"].as_py() * length)
+        if mine is not None:
+            yield mine.to_batch(is_final=is_final)
+
+    return run
+
+
+class _Task:
+    """Keep the best offers of a block of released nodes, while known blocks come by."""
+
+    def __init__(self, number: int, content: pa.Scalar, least: pa.Scalar, n_kept: int) -> None:
+        self.number = number
+        self._block = RowBlock._make(unpack(content))
+        self._least = _floats(least)
+        self._best = none_yet(len(self._least), n_kept)
+        self._n_pairs, self._n_bytes, self._seconds = 0, _n_bytes(content, least), 0.0
+
+    def offer_to(self, content: pa.Scalar, potential: pa.Scalar, first_column: int) -> None:
+        """Let all rows make their offers to a known block."""
+        start = time.thread_time()
+        own, index, evidence = IndexBlock._make(unpack(content))
+        rows = self._block.over(own)
+        self._n_pairs += offer_to_block(
+            rows, index, evidence, first_column, _floats(potential), self._least, self._best
+        )
+        self._n_bytes += _n_bytes(content, potential)
+        self._seconds += time.thread_time() - start
+
+    def to_batch(self, *, is_final: bool) -> pa.RecordBatch:
+        """Return what was kept."""
+        return _to_batch(self.number, self._best, (self._n_pairs, self._n_bytes, self._seconds), is_final=is_final)
+
+
+def _floats(cell: pa.Scalar) -> Floats:
+    return np.frombuffer(cell.as_buffer()).copy()  # compiled code takes arrays that may be written to
+
+
+def _n_bytes(*cells: pa.Scalar) -> int:
+    return sum(cell.as_buffer().size for cell in cells)
+
+
+def _to_batch(block: int, best: Best, totals: tuple[int, int, float], *, is_final: bool) -> pa.RecordBatch:
+    offers = best.offers[np.arange(best.offers.shape[1]) < best.n[:, np.newaxis]]
+    kept = Kept(
+        best.n,
+        offers["column"].astype(np.int32),
+        offers["gain"].copy(),
+        np.zeros(0) if is_final else offers["offer"].copy(),
+        best.cut,
+        best.top,
+    )
+    content = pack(kept)
+    n_pairs, n_bytes, seconds = totals
+    cells = [pa.array([block]), content, pa.array([n_pairs]), pa.array([n_bytes + content.nbytes]), pa.array([seconds])]
+    return pa.RecordBatch.from_arrays(cells, names=["block", "content", "n_pairs", "n_bytes", "seconds"])
+
+
+def _merge(n_kept: int) -> Callable[[Batches], Batches]:
+    """Return what keeps the best of what several tasks found for the same block."""
+
+    def run(batches: Batches) -> Iterator[pa.RecordBatch]:
+        found = [batch for batch in batches if batch.num_rows]
+        if not found:
+            return
+        table = pa.Table.from_batches(found)
+        numbers = table["block"].to_numpy()
+        for block in np.unique(numbers):
+            part = table.filter(numbers == block)
+            best = best_of([Kept._make(unpack(content)) for content in part["content"]], n_kept)
+            yield _to_batch(int(block), best, _totals(part), is_final=True)
+
+    return run
+
+
+def best_of(parts: list[Kept], n_kept: int) -> Best:
+    """Return the best offers of each row from several lists of them, and the largest offer that was left out.
+
+    Examples
+    --------
+    >>> one, two = np.ones(1), np.full(1, 2.0)
+    >>> def kept(column, gain):
+    ...     return Kept(np.array([1]), np.array([column]), gain, gain, np.zeros(1), gain)
+    >>> best = best_of([kept(0, two), kept(1, two + one)], 1)
+    >>> best.offers["column"].tolist(), best.cut.tolist()
+    ([[1]], [2.0])
+    """
+    best = none_yet(len(parts[0].n), n_kept)
+    rows = np.concatenate([np.repeat(np.arange(len(part.n)), part.n) for part in parts])
+    columns = np.concatenate([part.columns for part in parts])
+    gains, offers = (np.concatenate(of_parts) for of_parts in zip(*(part[2:4] for part in parts), strict=True))
+    order = np.lexsort((columns, -offers, rows))
+    rows, columns, gains, offers = rows[order], columns[order], gains[order], offers[order]
+    nth = np.arange(len(rows)) - np.searchsorted(rows, rows)
+    is_kept = nth < n_kept
+    at = rows[is_kept], nth[is_kept]
+    for name, values in (("column", columns), ("gain", gains), ("offer", offers)):
+        best.offers[name][at] = values[is_kept]
+    best.n[:] = np.bincount(at[0], minlength=len(best.n))
+    best.cut[:] = np.max([part.cut for part in parts], axis=0)
+    best.top[:] = np.max([part.top for part in parts], axis=0)
+    np.maximum.at(best.cut, rows[~is_kept], offers[~is_kept])
+    return best
+
+
+def _totals(table: pa.Table) -> tuple[int, int, float]:
+    n_pairs, n_bytes, seconds = (sum(table[name].to_pylist()) for name in ("n_pairs", "n_bytes", "seconds"))
+    return n_pairs, n_bytes, seconds
+
+
+def _to_pass(table: pa.Table, n_rows: int) -> Pass:
+    parts = [Kept._make(unpack(content)) for content in table["content"]]
+    n, columns, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    candidates = Candidates.of(np.repeat(np.arange(n_rows), n), columns, gains, n_rows)
+    return Pass(candidates, cut, top, *_totals(table))
+
+
+@contextmanager
+def _settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Hold settings of the session for what is done now, and then put back what was there."""
+    before = {name: str(session.conf.get(name)) for name in settings}
+    try:
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            session.conf.set(name, value)
