@@ -25,13 +25,23 @@ from recipe import SHAPES
 
 Result = dict[str, Any]
 METHODS: Mapping[Method, str] = {"best": "the best groups", "successive": "successive group selection", "mdav": "MDAV"}
-MOST_SUCCESSIVE = 10_000  # users that successive group selection is always measured with: half a minute
+MOST_SUCCESSIVE = 10_000  # customers that successive group selection is always measured with: half a minute
 
 
-def protected(mechanism: hp.Mechanism, n_users: int) -> Result:
-    """Time one mechanism on released calls of the paper's shape, compiled before."""
+def shaped(n_users: int) -> hp.Histograms:
+    """Return released calls of the paper's shape."""
+    return SHAPES["paper"](n_users).make()[0]
+
+
+def twin(n_customers: int) -> hp.Histograms:
+    """Return the first week of a twin of the calls, of those active in both."""
+    events = hp.events_from_frame(hp.datasets.calls_twin(n_customers).events)
+    return hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).released
+
+
+def protected(mechanism: hp.Mechanism, released: hp.Histograms) -> Result:
+    """Time one mechanism, compiled before."""
     mechanism(hp.datasets.town(30, 10)[0])
-    released, _ = SHAPES["paper"](n_users).make()
     start, busy = time.perf_counter(), time.process_time()
     release = mechanism(released)
     seconds, busy = time.perf_counter() - start, time.process_time() - busy
@@ -42,7 +52,7 @@ def protected(mechanism: hp.Mechanism, n_users: int) -> Result:
 
 def naive(name: str, n_users: int, k: int) -> Result:
     """Time the reference, numpy on dense rows, and the compiled groups on the same table; they must agree."""
-    shares = SHAPES["paper"](n_users).make()[0].shares
+    shares = shaped(n_users).shares
     rows = shares.toarray()
     getattr(grouping, name)(hp.datasets.town(30, 10)[0].shares, 2, "l1")
     times = [(time.perf_counter(), time.process_time())]
@@ -55,14 +65,14 @@ def naive(name: str, n_users: int, k: int) -> Result:
     return {"seconds": seconds, "busy": busy, "rival": rival}
 
 
-def grouped(method: Method, n_users: int, k: int) -> Callable[[], Result]:
+def grouped(method: Method, n_customers: int, k: int) -> Callable[[], Result]:
     """Return what times groups found by a method."""
-    return lambda: protected(hp.Microaggregate(k, method=method), n_users)
+    return lambda: protected(hp.Microaggregate(k, method=method), twin(n_customers))
 
 
 def noise(n_users: int) -> Result:
     """Time noise for each event with a delta."""
-    return protected(hp.AddNoise(1.0, "event", delta=1e-9), n_users)
+    return protected(hp.AddNoise(1.0, "event", delta=1e-9), shaped(n_users))
 
 
 CASES: dict[str, tuple[bool, Callable[[], Result]]] = {
@@ -70,35 +80,36 @@ CASES: dict[str, tuple[bool, Callable[[], Result]]] = {
     "successive group selection, 250 users, k = 10": (True, lambda: naive("successive_groups", 250, 10)),
     "MDAV, 2,000 users, k = 10": (True, lambda: naive("mdav", 2_000, 10)),
     **{
-        f"{words}, {n_users:,} users, k = {k}": (is_quick, grouped(method, n_users, k))
-        for n_users, k, is_quick in ((1_000, 10, True), (10_000, 10, True), (46_986, 10, True), (46_986, 3, False))
+        f"{words}, {n_customers:,} customers, k = {k}": (is_quick, grouped(method, n_customers, k))
+        for n_customers, k, is_quick in ((2_000, 10, True), (10_000, 10, True), (50_000, 10, True), (50_000, 3, False))
         for method, words in METHODS.items()
-        if method != "successive" or n_users <= MOST_SUCCESSIVE
+        if method != "successive" or n_customers <= MOST_SUCCESSIVE
     },
-    "the best groups, 46,986 users, k = 3, 10 on average": (
+    "the best groups, 50,000 customers, k = 3, 10 on average": (
         True,
-        lambda: protected(hp.Microaggregate(3, mean_k=10), 46_986),
+        lambda: protected(hp.Microaggregate(3, mean_k=10), twin(50_000)),
     ),
-    "MDAV and second phase, 46,986 users, k = 10": (
+    "MDAV and second phase, 50,000 customers, k = 10": (
         False,
-        lambda: protected(hp.Microaggregate(10, method="mdav", second_phase=True), 46_986),
+        lambda: protected(hp.Microaggregate(10, method="mdav", second_phase=True), twin(50_000)),
     ),
-    "successive group selection, 46,986 users, k = 10": (
+    "successive group selection, 50,000 customers, k = 10": (
         False,
-        lambda: protected(hp.Microaggregate(10, method="successive"), 46_986),
+        lambda: protected(hp.Microaggregate(10, method="successive"), twin(50_000)),
     ),
     "noise for each event, ε = 1, δ = 1e-9, 46,986 users": (True, lambda: noise(46_986)),
-    "counts below 3 left out, 46,986 users": (True, lambda: protected(hp.SuppressBelow(3), 46_986)),
+    "counts below 3 left out, 46,986 users": (True, lambda: protected(hp.SuppressBelow(3), shaped(46_986))),
 }
 
 
 def line(name: str, result: Result) -> str:
     """Return a line of the table."""
+    users = f"{result['n_kept']:,}" if "n_kept" in result else ""
     loss = "" if result.get("loss") is None else f"{result['loss']:.3f}"
     rival = f"{result['rival']:.1f} s" if "rival" in result else ""
     ratio = f"**{result['rival'] / result['busy']:.0f}×**" if "rival" in result else ""
     seconds, busy = (f"{result[kind]:.{2 if result[kind] < 1 else 1}f} s" for kind in ("seconds", "busy"))
-    return f"| {name} | {seconds} | {busy} | {result['memory_gb']:.2f} GB | {loss} | {rival} | {ratio} |"
+    return f"| {name} | {users} | {seconds} | {busy} | {result['memory_gb']:.2f} GB | {loss} | {rival} | {ratio} |"
 
 
 def main() -> None:
@@ -112,8 +123,8 @@ def main() -> None:
         result["memory_gb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         print(json.dumps(result))
         return
-    print("| what | time | processor time | memory | loss L | the reference (numpy, dense) | ratio |")
-    print("|---|---|---|---|---|---|---|")
+    print("| what | users | time | processor time | memory | loss L | the reference (numpy, dense) | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
     for name, (is_quick, _) in CASES.items():
         if is_quick or not options.quick:
             command = [sys.executable, __file__, "--only", name]

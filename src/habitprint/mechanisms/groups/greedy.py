@@ -169,7 +169,8 @@ def _take(
             state.counts[0] += 1
         elif _bring_up_to_date(i, k, common, visitors, search, found, state):
             group[0] = i
-            group[1:] = found.users[i, : k - 1]
+            for n in range(k - 1):  # an assignment of a part to a part takes two seconds to compile
+                group[n + 1] = found.users[i, n]
             cost = group_loss(group, k, common, mean, touched, is_touched)
             for member in group:
                 cost -= from_mean[member]
