@@ -173,72 +173,93 @@ def case_of(seed: int, number: int) -> Case:
 @cache
 def good() -> dict[str, bytes]:
     """Return files that are as they should be; what is hostile begins as one of them."""
-    released, known = hp.datasets.town(8, 5, seed=1)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_events(folder)
+        _write_tracks(folder)
+        _write_tables(folder)
+        _write_results(folder)
+        return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def _write_events(folder: Path) -> None:
     events = "user,time,place\n" + "".join(
         f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
         for user in range(6)
         for day in range(14)
         for turn in range(2)
     )
-    with TemporaryDirectory() as name:
-        folder = Path(name)
-        hp.tables.write_table(released.to_table(), folder / "a.csv")
-        hp.tables.write_table(known.to_table(), folder / "b.csv")
-        hp.tables.write_table(released.to_table(), folder / "a.parquet")
-        (folder / "e.csv").write_text(events)
-        (folder / "e.tsv").write_text(events.replace(",", "\t"))
-        (folder / "e.csv.gz").write_bytes(gzip.compress(events.encode(), mtime=0))
-        frame = pl.read_csv(folder / "e.csv", try_parse_dates=True)
-        frame.write_parquet(folder / "e.parquet")
-        frame.with_columns(pl.col("time").cast(pl.String)).write_ndjson(folder / "e.ndjson")
-        stored = [pl.col("time").cast(pl.String), pl.exclude("time")]
-        frame.write_excel(folder / "e.xlsx", worksheet="calls")
-        connection = sqlite3.connect(folder / "e.sqlite")
-        connection.execute("create table calls (user text, time text, place text)")
-        rows = frame.select(stored).select("user", "time", "place").rows()
-        connection.executemany("insert into calls values (?, ?, ?)", rows)
-        connection.commit()
-        connection.close()
-        with duckdb.connect(str(folder / "e.duckdb")) as database:
-            database.execute("create table calls as select * from frame")
-        fixes = [(47 + n / 1000, 8.0, f"2012-04-09T10:{n:02d}:00Z") for n in range(30)]
-        points = "".join(f'<trkpt lat="{y}" lon="{x}"><time>{t}</time></trkpt>' for y, x, t in fixes)
-        (folder / "t.gpx").write_text(f"<?xml version='1.0'?><gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
-        line = {"type": "LineString", "coordinates": [[x, y] for y, x, _ in fixes]}
-        feature = {"type": "Feature", "properties": {"coordTimes": [t for *_, t in fixes]}, "geometry": line}
-        (folder / "t.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
-        (folder / "wide.csv").write_text("user;p0;p1;p2;p3\n" + "".join(f"u{n};{n};1,5;;3\n" for n in range(6)))
-        plt = "".join(f"{y},{x},0,492,39744.12,2012-04-09,{t[11:19]}\n" for y, x, t in fixes)
-        (folder / "t.plt").write_text("Geolife trajectory\n" + 5 * "-\n" + plt)
-        places = sorted({*released.places, *known.places})
-        (folder / "positions.csv").write_text(
-            "place,lat,lon\n" + "".join(f"{place},{40 + i},{8 + i}\n" for i, place in enumerate(places))
-        )
-        (folder / "visits.csv").write_text(
-            "".join(f"{{{n % 3}f}},{n},0,{n % 5},{1262304000000000 + n * 10**10},1,5,3\n" for n in range(120))
-        )
-        (folder / "places.csv").write_text("id,favicon_id\n" + "".join(f"{n},{n % 3}\n" for n in range(5)))
-        (folder / "map.csv").write_text("place,to\n" + "".join(f"{place},d{i % 2}\n" for i, place in enumerate(places)))
-        (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
-        (folder / "users.csv").write_text("user\nu0\nu1\nu2\n")
-        hp.write_release(
-            hp.microaggregate(hp.coarsen(released, hp.read_place_mapping(folder / "map.csv")), k=2),
-            folder / "safer.csv",
-        )
-        hp.write_audit(hp.audit((released, known), target=0.5, noise=False), folder / "audit")
-        (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
-        hp.write_audit(hp.audit(hp.datasets.town(60, 8), noise=False), folder / "larger")
-        (folder / "report.json").write_bytes((folder / "larger" / "report.json").read_bytes())
-        _run(["audit", "e.csv", "--target", "50%", "--no-noise", "--out", "events"], folder)
-        (folder / "of-events.json").write_bytes((folder / "events" / "advice.json").read_bytes())
-        write_weight(WEIGHTS["l1"], folder / "weight.json")
-        write_weight(hp.rehearse(*hp.datasets.town(40, 10)).lesson.weight, folder / "learned.json")
-        (folder / "mine.toml").write_text(
-            'name = "mine"\ntitle = "Mine"\nweights = ["l1"]\nrepeats = 1\nclaims = ["falls"]\n[events]\n'
-            'file = "e.csv"\nuser = "user"\n[periods]\nweeks = "2012-04-09"\n[vary]\nn_users = [3]\n'
-            "[setting]\nn_top = 4\n"
-        )
-        return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+    (folder / "e.csv").write_text(events)
+    (folder / "e.tsv").write_text(events.replace(",", "\t"))
+    (folder / "e.csv.gz").write_bytes(gzip.compress(events.encode(), mtime=0))
+    frame = pl.read_csv(folder / "e.csv", try_parse_dates=True)
+    frame.write_parquet(folder / "e.parquet")
+    text = frame.with_columns(pl.col("time").cast(pl.String))
+    text.write_ndjson(folder / "e.ndjson")
+    frame.write_excel(folder / "e.xlsx", worksheet="calls")
+    connection = sqlite3.connect(folder / "e.sqlite")
+    connection.execute("create table calls (user text, time text, place text)")
+    connection.executemany("insert into calls values (?, ?, ?)", text.rows())
+    connection.commit()
+    connection.close()
+    with duckdb.connect(str(folder / "e.duckdb")) as database:
+        database.execute("create table calls as select * from frame")
+    (folder / "users.csv").write_text("user\nu0\nu1\nu2\n")
+    (folder / "mine.toml").write_text(
+        'name = "mine"\ntitle = "Mine"\nweights = ["l1"]\nrepeats = 1\nclaims = ["falls"]\n[events]\n'
+        'file = "e.csv"\nuser = "user"\n[periods]\nweeks = "2012-04-09"\n[vary]\nn_users = [3]\n'
+        "[setting]\nn_top = 4\n"
+    )
+    (folder / "visits.csv").write_text(
+        "".join(f"{{{n % 3}f}},{n},0,{n % 5},{1262304000000000 + n * 10**10},1,5,3\n" for n in range(120))
+    )
+    (folder / "places.csv").write_text("id,favicon_id\n" + "".join(f"{n},{n % 3}\n" for n in range(5)))
+
+
+def _write_tracks(folder: Path) -> None:
+    fixes = [
+        (47 + day % 2 / 100, 8.0, f"2012-04-{9 + day:02d}T10:{minute:02d}:00Z")
+        for day in range(14)
+        for minute in (0, 5, 10, 15)
+    ]
+    points = "".join(f'<trkpt lat="{y}" lon="{x}"><time>{t}</time></trkpt>' for y, x, t in fixes)
+    (folder / "t.gpx").write_text(f"<?xml version='1.0'?><gpx><trk><trkseg>{points}</trkseg></trk></gpx>")
+    line = {"type": "LineString", "coordinates": [[x, y] for y, x, _ in fixes]}
+    feature = {"type": "Feature", "properties": {"coordTimes": [t for *_, t in fixes]}, "geometry": line}
+    (folder / "t.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [feature]}))
+    plt = "".join(f"{y},{x},0,492,39744.12,{t[:10]},{t[11:19]}\n" for y, x, t in fixes)
+    (folder / "t.plt").write_text("Geolife trajectory\n" + 5 * "-\n" + plt)
+
+
+def _write_tables(folder: Path) -> None:
+    released, known = hp.datasets.town(24, 5, seed=1)  # enough to rehearse and to forecast with
+    counts = released.to_table()
+    hp.tables.write_table(counts, folder / "a.csv")
+    hp.tables.write_table(known.to_table(), folder / "b.csv")
+    hp.tables.write_table(counts, folder / "a.parquet")
+    counts.write_excel(folder / "a.xlsx")
+    with duckdb.connect(str(folder / "a.duckdb")) as database:
+        database.execute("create table counts as select * from counts")
+    (folder / "wide.csv").write_text("user;p0;p1;p2;p3\n" + "".join(f"u{n};{n};1,5;;3\n" for n in range(6)))
+    places = sorted({*released.places, *known.places, *(f"p{n}" for n in range(5))})
+    (folder / "map.csv").write_text("place,to\n" + "".join(f"{place},d{i % 2}\n" for i, place in enumerate(places)))
+    (folder / "positions.csv").write_text(
+        "place,lat,lon\n" + "".join(f"{place},{40 + i},{8 + i}\n" for i, place in enumerate(places))
+    )
+    (folder / "truth.csv").write_text("released,known\n" + "".join(f"{user},{user}\n" for user in released.users))
+    coarser = hp.coarsen(released, hp.read_place_mapping(folder / "map.csv"))
+    hp.write_release(hp.microaggregate(coarser, k=2), folder / "safer.csv")
+
+
+def _write_results(folder: Path) -> None:
+    two_tables = hp.read_histograms(folder / "a.csv"), hp.read_histograms(folder / "b.csv")
+    hp.write_audit(hp.audit(two_tables, target=0.2, noise=False), folder / "audit")
+    (folder / "advice.json").write_bytes((folder / "audit" / "advice.json").read_bytes())
+    (folder / "report.json").write_bytes((folder / "audit" / "report.json").read_bytes())
+    _run(["audit", "e.csv", "--target", "50%", "--no-noise", "--out", "events"], folder)
+    (folder / "of-events.json").write_bytes((folder / "events" / "advice.json").read_bytes())
+    write_weight(WEIGHTS["l1"], folder / "weight.json")
+    write_weight(hp.rehearse(*two_tables).lesson.weight, folder / "learned.json")
 
 
 def _run(words: list[str], folder: Path) -> None:
@@ -520,13 +541,14 @@ def _dialect(rng: Random) -> Case:
 
 def _stored_table(rng: Random) -> Case:
     """Return an Excel, SQLite or DuckDB file that is damaged, or a query that somebody should not have written."""
-    name = rng.choice(["e.xlsx", "e.sqlite", "e.duckdb"])
+    is_counts = rng.random() < 0.4
+    name = rng.choice(["a.xlsx", "a.duckdb"] if is_counts else ["e.xlsx", "e.sqlite", "e.duckdb"])
     content = damaged(rng, good()[name]) if rng.random() < 0.6 else good()[name]
     queries = ["delete from calls", "select", "select * from 'x'", "\x1b[2J", "attach 'x' as y", "pragma x", "select 1"]
     asked = rng.choice([[], ["--sql", rng.choice(queries)], ["--sheet", rng.choice(["calls", "x", "\x1b[2J"])]])
     bad = "bad" + rng.choice([name[1:], name[1:], name[1:], ".xls", ".ods", ".db", ".sqlite3"])
     split = ["split", bad, "--released", "r.csv", "--known", "k.csv"]
-    words = rng.choice([["inspect", bad], split, ["match", bad, "b.csv"]])
+    words = ["match", bad, "b.csv"] if is_counts else rng.choice([["inspect", bad], split])
     return Case("file of tables", [*words, *asked], {bad: content, "b.csv": good()["b.csv"]})
 
 
@@ -581,7 +603,9 @@ def _tracks(rng: Random) -> Case:
 
     more = rng.choice([[], ["--json"], ["--stays", "100m,5min"]])
     halves = ["--halves", "--released", "r.csv", "--known", "k.csv"]
-    words = rng.choice([["inspect", "tracks", *more], ["split", "tracks", "--stays", "100m,5min", *halves]])
+    words = rng.choice(
+        [["inspect", "tracks", *more], ["split", "tracks", "--stays", "100m,5min", "--side", "500", *halves]]
+    )
     return Case("tracks", words, {}, [into_folder])
 
 
@@ -681,7 +705,6 @@ def _table(rng: Random) -> Case:
             ["rehearse", bad, "b.csv", "--out", "w.json"],
             ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", bad, "b.csv"],
             ["forecast", bad, "b.csv", "--population", "1000"],
-            ["audit", bad, "b.csv", "--no-noise", "--out", "found"],
         ]
     )
     return Case(f"table {name[1:]}", words, {bad: content, **_tables()})
@@ -699,8 +722,6 @@ def _beside(rng: Random) -> Case:
             ("map.csv", ["protect", "a.csv", "--coarsen", "bad.csv", "--out", "o.csv"]),
             ("users.csv", ["split", "e.csv", "--users", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
             ("map.csv", ["split", "e.csv", "--map", "bad.csv", "--released", "r.csv", "--known", "k.csv"]),
-            ("map.csv", ["audit", "a.csv", "b.csv", "--coarsen", "bad.csv", "--no-noise", "--out", "found"]),
-            ("positions.csv", ["audit", "a.csv", "b.csv", "--positions", "bad.csv", "--no-noise", "--out", "found"]),
         ]
     )
     content = good()[name]
@@ -743,10 +764,28 @@ def _ids(rng: Random) -> Case:
             ["protect", "e.csv", "--advice", "of-events.json", "--out", "o.csv"],
             ["rehearse", "a.csv", "b.csv", "--truth", "same-id"],
             ["forecast", "a.csv", "b.csv", "--population", "100"],
-            ["audit", "e.csv", "--no-noise", "--out", "found", "--name", rng.choice(CONTROLS[:4])],
         ]
     )
     return Case("hostile ids", words, files)
+
+
+def _audit(rng: Random) -> Case:
+    """Return audits of tables with cells that somebody should not have written, or of hostile ids and names."""
+    name, more = rng.choice(
+        [
+            ("a.csv", []),
+            ("map.csv", ["--coarsen", "map.csv"]),
+            ("positions.csv", ["--positions", "positions.csv"]),
+            ("", ["--name", rng.choice(CONTROLS[:4])]),
+        ]
+    )
+    files = {file: good()[file] for file in ("a.csv", "b.csv", "map.csv", "positions.csv")}
+    if name:
+        files[name] = _cells(rng, files[name].decode(), ",")
+        return Case("audit", [*AUDIT, *more], files)
+    hostile = {file: _hostile_ids(rng, good()[file].decode()) for file in ("a.csv", "b.csv", "e.csv")}
+    data = rng.choice([["a.csv", "b.csv"], ["e.csv"]])
+    return Case("audit", ["audit", *data, "--no-noise", "--out", "found", *more], hostile)
 
 
 def _columns(rng: Random) -> Case:
@@ -864,7 +903,7 @@ READ: list[tuple[str, list[str]]] = [
     ("truth.csv", ["match", "a.csv", "b.csv", "--truth", "truth.csv"]),
     ("weight.json", ["match", "a.csv", "b.csv", "--weight", "weight.json"]),
     ("other.csv", ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", "other.csv", "b.csv"]),
-    ("other.csv", ["path", "a.csv", "b.csv", "--truth", "other.csv"]),
+    ("truth.csv", ["path", "a.csv", "b.csv", "--truth", "truth.csv"]),
     ("a.csv", ["rehearse", "a.csv", "b.csv", "--out", "w.json"]),
     ("a.csv", ["forecast", "a.csv", "b.csv", "--population", "100"]),
     ("report.json", ["forecast", "report.json", "--population", "100"]),
@@ -879,8 +918,8 @@ READ: list[tuple[str, list[str]]] = [
     ("t.gpx", ["inspect", "t.gpx"]),
     ("tracks/Jo.gpx", ["inspect", "tracks"]),
     ("tracks/Jo.geojson", ["inspect", "tracks"]),
-    ("Data/000/Trajectory/Jo.plt", ["inspect", "."]),
-    ("Data/000/Trajectory/Jo.plt", ["reproduce", "figure-active-weeks", "--geolife", ".", "--out", "out"]),
+    ("data/Data/000/Trajectory/Jo.plt", ["inspect", "data"]),
+    ("data/Data/000/Trajectory/Jo.plt", ["reproduce", "figure-active-weeks", "--geolife", "data", "--out", "out"]),
     ("e.parquet", ["split", "e.parquet", *SPLIT]),
     ("users.csv", ["split", "e.csv", "--users", "users.csv", *SPLIT]),
     ("map.csv", ["split", "e.csv", "--map", "map.csv", *SPLIT]),
@@ -989,6 +1028,7 @@ KINDS: dict[str, tuple[Callable[[Random], Case], float]] = {
     "stored result": (_stored, 1),
     "hostile ids": (_ids, 8),
     "hostile columns": (_columns, 5),
+    "audit": (_audit, 2),
     "option": (_options, 10),
     "no regular file": (_places, 6),
     "output in the way": (_outputs, 4),
