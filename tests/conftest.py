@@ -38,7 +38,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.parent.name == "spark":
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.xdist_group("spark"))
-            item.add_marker(pytest.mark.usefixtures("spark"))
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +53,13 @@ def town(tmp_path: Path) -> tuple[str, str]:
     for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
         hp.tables.write_table(side.to_table(), file)
     return str(files[0]), str(files[1])
+
+
+@pytest.fixture(autouse=True)
+def _one_spark(request: pytest.FixtureRequest) -> None:
+    """Let nobody start another Spark where one is needed."""
+    if request.path.parent.name == "spark":
+        request.getfixturevalue("spark")
 
 
 @pytest.fixture(scope="session")

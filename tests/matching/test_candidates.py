@@ -32,9 +32,7 @@ def listed(gains: np.ndarray) -> Candidates:
 
 
 @given(gain_matrices(), st.data())
-def test_the_best_of_the_candidates_is_found_and_its_potentials_cover_them(
-    gains: np.ndarray, data: st.DataObject
-) -> None:
+def test_the_best_candidates_are_found_and_their_potentials_cover_all(gains: np.ndarray, data: st.DataObject) -> None:
     size = data.draw(st.integers(1, min(gains.shape)))
     units = np.ones(gains.shape[0], np.int64), np.ones(gains.shape[1], np.int64)
     solution = solve_candidates(listed(gains), *units, size)

@@ -70,7 +70,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     ("words", "fault"),
     [
         (("split", "calls", "--released", "a", "--known", "b"), "has no column 'user'"),
-        (("split", "nothing", *NAMES, "--released", "a", "--known", "b"), "does not exist"),
+        (("split", "nothing", *NAMES, "--released", "a", "--known", "b"), "no such file or folder"),
         (("split", "calls", *NAMES, "--released", "calls", "--known", "b", "--force"), "it is one of the inputs"),
         (("split", "calls", *NAMES, "--released", "no/a", "--known", "b"), "does not exist"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--stays", "200m,15min"), "--stays does not go"),
@@ -78,7 +78,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"), "no setting of Spark"),
         (("match", "calls", "calls"), "has no column 'user'"),
-        (("match", "calls", "nothing"), "there is no file nothing"),
+        (("match", "nothing", "calls"), "there is no file nothing"),
         (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --engine spark"),
         (("match", "calls", "calls", "--method", "approximate"), "without --epsilon"),
         (("match", "calls", "calls", "--weight", "auto"), "--weight auto does not go"),

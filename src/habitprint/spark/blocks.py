@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.spark.nodes import KEPT, Users, collect
+from habitprint.spark.nodes import KEPT, Users, as_array, collect
 from habitprint.spark.session import Batches, map_in_arrow
 from habitprint.weighing import PlaceFacts, Weight
 from habitprint.weighing.evidence import Evidence, evidence_of, scaled
@@ -171,7 +171,7 @@ def _packed(
     users: Users, keys: Indices, length: int, to_block: Callable[[Indices, SparseMatrix], RowBlock | IndexBlock]
 ) -> DataFrame:
     """Return a row for each block, made from its places and its shares over them."""
-    key = sf.element_at(sf.array(*map(sf.lit, keys.tolist())), sf.col("block").cast("int") + 1).cast("long")
+    key = sf.element_at(as_array(keys), sf.col("block").cast("int") + 1)
     nodes = users.nodes.withColumn("block", _block(length)).withColumn("key", key)
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:

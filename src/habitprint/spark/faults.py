@@ -40,7 +40,8 @@ def in_our_words(error: BaseException, said: str = "") -> BaseException:
         )
     for sign, (what, why, fix) in SIGNS.items():
         if sign in text:
-            return InputError(what, why=why, fix=fix)
+            named = re.search(r"(?:does not exist: |type: )(\S+?)\.?(?:\s|$)", text)
+            return InputError(what.format(name=named[1] if named else "…"), why=why, fix=fix)
     if "PythonException" in type(error).__name__:  # our own code failed on an executor
         return error
     return InputError(
@@ -74,6 +75,16 @@ def unreachable(master: str, why: str) -> InputError:
 
 
 SIGNS = {
+    "PATH_NOT_FOUND": (
+        "there is no such file or folder: {name}",
+        "events are in a file, or in a folder of them",
+        "check the path; a pattern must fit at least one file",
+    ),
+    "PARQUET_TYPE_ILLEGAL": (
+        "a column has a type that Spark does not read: {name}",
+        "nanoseconds, as pandas writes them, are one of these",
+        "write times in microseconds: to_parquet(…, coerce_timestamps='us')",
+    ),
     "PYTHON_VERSION_MISMATCH": (
         "the executors have another Python than the driver",
         "what they send each other is made for one version",

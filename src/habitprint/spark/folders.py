@@ -14,7 +14,7 @@ from habitprint.counts import COLUMNS
 from habitprint.errors import InputError
 from habitprint.files import already_there, no_parent
 from habitprint.progress import Progress, silent
-from habitprint.spark.session import in_a_moment, run_job
+from habitprint.spark.session import address_of, in_a_moment, run_job
 from habitprint.tables import require_columns
 
 OWNER_ONLY = 0o700
@@ -43,13 +43,16 @@ class Folder:
 
     @property
     def _path(self) -> JavaObject:
-        path = self.session._jvm.org.apache.hadoop.fs.Path(self.name)  # type: ignore[union-attr]  # noqa: SLF001
-        return self._system.makeQualified(path)
+        return self._system.makeQualified(self._as_given)
+
+    @property
+    def _as_given(self) -> JavaObject:
+        name = address_of(self.session, self.name)
+        return self.session._jvm.org.apache.hadoop.fs.Path(name)  # type: ignore[union-attr]  # noqa: SLF001
 
     @property
     def _system(self) -> JavaObject:
-        path = self.session._jvm.org.apache.hadoop.fs.Path(self.name)  # type: ignore[union-attr]  # noqa: SLF001
-        return path.getFileSystem(self.session._jsc.hadoopConfiguration())  # noqa: SLF001
+        return self._as_given.getFileSystem(self.session._jsc.hadoopConfiguration())  # noqa: SLF001
 
     @property
     def address(self) -> str:
@@ -112,7 +115,7 @@ def read_counts(session: SparkSession, name: str, columns: Sequence[str], progre
             why="a table on Spark is a Parquet file, or a folder of them",
             fix="check the path; names without a scheme are those of Spark's own file system",
         )
-    table = run_job(session, lambda: session.read.parquet(name), "finding columns", progress)
+    table = run_job(session, lambda: session.read.parquet(address_of(session, name)), "finding columns", progress)
     require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name)
     return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
 

@@ -21,7 +21,7 @@ from habitprint.events.frame import NUMBERS, Reading, to_events
 from habitprint.events.read import DEGREES, Opened, open_rows, read_header
 from habitprint.events.times import SAMPLE, find_time_formats, possible_formats, telling_times, time_text
 from habitprint.progress import Progress
-from habitprint.spark.session import Batches, connect, map_in_arrow, run_job
+from habitprint.spark.session import Batches, address_of, connect, map_in_arrow, run_job
 
 TEXT = {".csv": ",", ".tsv": "\t", ".txt": "\t"}  # what separates columns, unless a file shows something else
 PARQUET = ".parquet"
@@ -145,6 +145,7 @@ def open_events(
         return _of_columns(source, reading, "a Spark frame", prepare, progress)
     names = [os.fspath(source)] if isinstance(source, (str, os.PathLike)) else [os.fspath(path) for path in source]
     session, shown = connect(), names[0] if len(names) == 1 else first_few(names, 2)
+    names = [address_of(session, name) for name in names]
     # Which files there are, Spark says without reading them.
     found = run_job(session, lambda: session.read.text(names).inputFiles(), "finding files", progress)
     endings = {_ending(name) for name in found}

@@ -50,6 +50,8 @@ SETTINGS = {
     "spark.driver.maxResultSize": "0",  # candidates come to the driver by design
 }
 
+SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of an address
+
 Batches = Iterator[pa.RecordBatch]
 Answer = TypeVar("Answer")
 
@@ -212,6 +214,22 @@ def _quietly() -> Iterator[None]:
             logger.disabled = was_disabled
 
 
+def address_of(session: SparkSession, name: str) -> str:
+    """Return where a name without a scheme is: in the folder of this process, unless Spark has files of its own.
+
+    Spark takes the folder in which its Java was started, which may be another one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> session = hp.spark.connect("local[2]")
+    >>> address_of(session, "hdfs://host/calls"), address_of(session, "calls") == f"{os.getcwd()}/calls"
+    ('hdfs://host/calls', True)
+    """
+    system = session.sparkContext._jsc.hadoopConfiguration().get("fs.defaultFS")  # noqa: SLF001
+    return name if SCHEME.match(name) or not str(system).startswith("file:") else str(Path(name).absolute())
+
+
 def in_a_moment(action: Callable[[], object]) -> None:
     """Tidy up on a thread of its own, and wait for it only so long: whatever is wrong with Spark, the end comes.
 
@@ -238,18 +256,18 @@ def _start(master: str | None, settings: dict[str, str], patience: float) -> Spa
         _require_java()
     conf = SparkConf().setAll(list(chosen.items()))
     clock = _Clock(patience)
-    gateway = None
+    gateway = SparkContext._gateway  # noqa: SLF001 - of a session that was stopped
     with tempfile.TemporaryFile() as said, _same_python(chosen), _same_signals(), _quietly():
         try:
             # What Java says stays off the terminal; its end tells what went wrong.
-            gateway = None if has_java else launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
+            if not has_java:
+                gateway = launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
             with clock.ending(gateway):
                 context = SparkContext(conf=conf, gateway=gateway)
             session = SparkSession(context, options=chosen)
         except (PySparkException, Py4JError, OSError) as error:
-            if gateway is not None:  # what started badly is not used again
-                SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
             if clock.has_rung:
+                SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - it is no more
                 raise unreachable(where, f"it did not answer within {patience:g} seconds") from error
             raise in_our_words(error, _end_of(said)) from error
     if not str(context.master).startswith("local["):
@@ -287,13 +305,14 @@ class _Clock:
     @contextmanager
     def ending(self, gateway: JavaGateway | None) -> Iterator[None]:
         """Hold the time that a start may take."""
-        if gateway is None:  # somebody else's Java
+        process = getattr(gateway, "proc", None)
+        if process is None:  # somebody else's Java
             yield
             return
 
         def ring() -> None:
             self.has_rung = True
-            gateway.proc.kill()
+            process.kill()
 
         timer = threading.Timer(self._patience, ring)
         timer.daemon = True

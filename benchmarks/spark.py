@@ -1,0 +1,144 @@
+"""Measure the matching on Spark, on this machine: what it takes of each kind of process, and unit costs from it.
+
+python benchmarks/spark.py 200000                                   # one JSON object
+python benchmarks/spark.py 1000000 --epsilon 0.01
+python benchmarks/spark.py 200000 --master "local-cluster[2,1,1024]"  # executors are processes of their own
+
+The numbers of docs/scale.md come from here.
+"""
+
+import argparse
+import json
+import os
+import resource
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Self
+
+import habitprint as hp
+from measure import Stopwatch
+from recipe import SHAPES
+
+EXECUTOR = "CoarseGrainedExecutorBackend"
+TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
+SETTINGS = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "8",
+}
+
+
+class Processes:
+    """Watch the processes that this one started: processor time and largest memory, by what they are."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.memory: dict[str, float] = defaultdict(float)  # of the largest single process of a kind
+        self._of_process: dict[int, tuple[str, float]] = {}
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        self._look()
+        for kind, seconds in self._of_process.values():
+            self.seconds[kind] = self.seconds.get(kind, 0.0) + seconds
+
+    def _watch(self) -> None:
+        while not self._is_over.wait(0.5):
+            self._look()
+
+    def _look(self) -> None:
+        parents, facts = {}, {}
+        for folder in Path("/proc").iterdir():
+            if not folder.name.isdigit():
+                continue
+            try:
+                fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+                command = (folder / "cmdline").read_text()
+            except OSError:  # it has ended meanwhile
+                continue
+            parents[int(folder.name)] = int(fields[1])
+            facts[int(folder.name)] = command, (int(fields[11]) + int(fields[12])) / TICKS, int(fields[21]) * PAGE
+        for process, (command, seconds, memory) in facts.items():
+            if not self._is_ours(process, parents):
+                continue
+            kind = "executor" if EXECUTOR in command else "java" if "java" in command else "python workers"
+            self._of_process[process] = kind, seconds
+            self.memory[kind] = max(self.memory[kind], memory)
+
+    def _is_ours(self, process: int, parents: dict[int, int]) -> bool:
+        while process in parents:
+            process = parents[process]
+            if process == os.getpid():
+                return True
+        return False
+
+
+def measure(options: argparse.Namespace) -> dict[str, Any]:
+    """Match the users of a recipe, and evaluate."""
+    released, known = SHAPES[options.shape](options.n_users).make()
+    with tempfile.TemporaryDirectory() as folder, Processes() as processes:
+        paths = [str(Path(folder) / f"{side}.parquet") for side in ("released", "known")]
+        for path, side in zip(paths, (released, known), strict=True):
+            side.to_table().write_parquet(path)
+        n_entries = released.counts.nnz + known.counts.nnz
+        del released, known
+        session = hp.spark.connect(options.master, settings=SETTINGS)
+        watch, start, own = Stopwatch(), time.perf_counter(), time.process_time()
+        frames = [session.read.parquet(path) for path in paths]
+        plan = hp.spark.Plan(block=options.block)
+        matching = hp.spark.match(*frames, epsilon=options.epsilon, plan=plan, progress=watch)
+        n_pairs = matching.pairs.count()
+        seconds = time.perf_counter() - start
+        driver = time.process_time() - own
+        result = hp.spark.evaluate(matching, *frames)
+        session.stop()
+    n_users = matching.n_released + matching.n_known
+    return {
+        "shape": options.shape,
+        "n_users": options.n_users,
+        "epsilon": options.epsilon,
+        "master": options.master,
+        "block": options.block,
+        "n_entries": n_entries,
+        "n_pairs_given": n_pairs,
+        "seconds": seconds,
+        "stages": dict(watch.seconds),
+        "gap": matching.gap,
+        "total_gain": matching.total_gain,
+        "accuracy": result.accuracy,
+        "rounds": [vars(round_) for round_ in matching.rounds],
+        "seconds_per_million_pairs": [1e6 * each.seconds / max(each.n_pairs, 1) for each in matching.rounds],
+        "bytes_moved_per_user": [each.n_bytes / n_users for each in matching.rounds],
+        "processor_seconds": {"driver": driver, **processes.seconds},
+        "memory_gb": {
+            "driver": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+            **{kind: memory / 1e9 for kind, memory in processes.memory.items()},
+        },
+    }
+
+
+def main() -> None:
+    """Print what was measured."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("n_users", type=int)
+    parser.add_argument("--shape", default="proportional", choices=SHAPES)
+    parser.add_argument("--epsilon", type=float)
+    parser.add_argument("--block", type=int, default=50_000)
+    parser.add_argument("--master", default="local[2]")
+    print(json.dumps(measure(parser.parse_args()), indent=1))
+
+
+if __name__ == "__main__":
+    main()

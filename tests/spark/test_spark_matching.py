@@ -1,0 +1,178 @@
+"""The matching on Spark is that of one machine: total, proof, evaluation, in whatever partitions the tables are."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+from scipy import sparse
+
+import habitprint as hp
+from habitprint.spark import Plan, SparkMatching
+from habitprint.weighing import WEIGHTS, Weight
+from instances import CASES, Case, random_histograms, tables
+
+pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+
+SMALL = Plan(block=13, n_kept=3, n_added=3)  # several blocks on both sides, and candidates that are not enough
+NAMES = list(WEIGHTS)
+
+
+def on_spark(session: SparkSession, histograms: hp.Histograms) -> DataFrame:
+    return session.createDataFrame(histograms.to_table().to_arrow())
+
+
+def matched(session: SparkSession, released: hp.Histograms, known: hp.Histograms, **options: object) -> SparkMatching:
+    return hp.spark.match(on_spark(session, released), on_spark(session, known), plan=SMALL, **options)  # type: ignore[arg-type]
+
+
+def assert_same_answer(
+    found: SparkMatching, released: hp.Histograms, known: hp.Histograms, weight: str | Weight, size: int | None
+) -> None:
+    expected = hp.match(released, known, weight=weight, size=size)  # type: ignore[arg-type]
+    assert found.total_weight == pytest.approx(expected.total_weight, abs=1e-9)
+    assert (found.size, found.n_guesses) == (expected.size, expected.n_guesses)
+    assert found.is_exact
+    here = found.to_matching()
+    assert here.verify(released, known) <= 1e-10
+    assert here.total_weight == found.total_weight
+    assert here.n_guesses == found.n_guesses
+
+
+@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=[case.name for case in CASES])
+def test_the_total_is_that_of_one_machine_and_its_verify_accepts_the_proof(
+    spark: SparkSession, number: int, case: Case
+) -> None:
+    released, known = case.make(seed=number)
+    weight = NAMES[number % len(NAMES)]
+    found = matched(spark, released, known, weight=weight, size=case.size)
+    assert_same_answer(found, released, known, weight, case.size)
+
+
+@settings(max_examples=6)
+@given(tables(), tables(), st.data())
+def test_the_same_holds_for_tables_made_to_be_nasty(
+    spark: SparkSession, released: hp.Histograms, known: hp.Histograms, data: st.DataObject
+) -> None:
+    size = data.draw(st.none() | st.integers(1, min(released.n_users, known.n_users)))
+    weight = data.draw(st.sampled_from(NAMES))
+    found = matched(spark, released, known, weight=weight, size=size)
+    assert_same_answer(found, released, known, weight, size)
+
+
+def test_a_learned_weight_finds_the_same_total(spark: SparkSession) -> None:
+    terms = (hp.Term("fourth-root", 0.7, 1.0), hp.Term("likelihood", 0.2, 0.5, 0.3), hp.Term("logarithm", 1.3))
+    learned = Weight("learned", terms)
+    released, known = hp.datasets.town(60, 12, seed=3)
+    found = matched(spark, released, known, weight=learned)
+    assert_same_answer(found, released, known, learned, None)
+
+
+def test_a_place_that_everybody_visits_changes_nothing(spark: SparkSession) -> None:
+    random = np.random.default_rng(5)
+    sides = []
+    for first in (1, 41):  # one place in common, all others of one user only
+        visits = random.integers(1, 1000, 40)
+        places = np.concatenate([np.zeros(40, np.int64), first + np.arange(40)])
+        counts = sparse.csr_array(
+            (np.concatenate([visits, 1000 - visits]), (np.tile(np.arange(40), 2), places)), (40, 81)
+        )
+        sides.append(hp.Histograms(counts, pl.Series(range(40)), pl.Series(range(81))))
+    found = matched(spark, *sides)
+    assert_same_answer(found, *sides, "jensen-shannon", None)
+
+
+def test_no_more_than_epsilon_of_the_gain_is_missing(spark: SparkSession) -> None:
+    released, known = hp.datasets.town(80, 15, seed=2)
+    found = matched(spark, released, known, epsilon=0.1)
+    assert found.gap <= 0.1
+    assert found.to_matching().verify(released, known) <= 0.1
+    assert found.total_gain >= 0.9 * hp.match(released, known).total_gain
+
+
+def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession) -> None:
+    released, known = (random_histograms(40, 10, density=0.3, seed=seed, n_habits=15) for seed in (1, 2))
+    frames = on_spark(spark, released), on_spark(spark, known)
+    plain = hp.spark.match(*frames, weight="likelihood", seed=7, plan=SMALL).to_matching()
+    moved = (frame.orderBy("count", "place").repartition(5) for frame in frames)
+    other = Plan(block=9, n_kept=3, n_added=3, tasks_per_core=9)
+    again = hp.spark.match(*moved, weight="likelihood", seed=7, plan=other).to_matching()
+    assert plain.to_table().equals(again.to_table())
+    assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
+
+
+def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back_as_they_were(
+    spark: SparkSession,
+) -> None:
+    released, known = hp.datasets.town(30, 12, seed=1)
+    known_table = known.to_table().with_columns(pl.col("place").cast(pl.String), pl.col("count").cast(pl.Float64) / 3)
+    known = hp.Histograms.from_table(known_table)
+    found = hp.spark.match(on_spark(spark, released), spark.createDataFrame(known_table.to_arrow()), plan=SMALL)
+    assert_same_answer(found, released, known, "jensen-shannon", None)
+    assert found.to_matching().released.dtype == released.users.dtype
+
+
+def test_every_user_is_in_one_pair_at_most_and_every_pair_weighs_what_it_weighs(spark: SparkSession) -> None:
+    released, known = CASES[10].make(seed=4)  # many equal users
+    table = matched(spark, released, known).to_matching()
+    assert table.released.n_unique() == table.known.n_unique() == table.size
+    dense = hp.weights(released, known)
+    rows, columns = table.rows_in(released, known)
+    assert table.weights == pytest.approx(dense[rows, columns], abs=1e-12)
+
+
+@pytest.mark.parametrize("name", ["many equal users", "partial overlap, more pairs than share a place"])
+def test_what_is_counted_on_the_cluster_is_what_one_machine_counts(spark: SparkSession, name: str) -> None:
+    case = next(case for case in CASES if case.name == name)
+    released, known = case.make(seed=6)
+    frames = on_spark(spark, released), on_spark(spark, known)
+    found = hp.spark.match(*frames, size=case.size, plan=SMALL)
+    here = found.to_matching()
+    assert hp.spark.evaluate(found, *frames) == hp.evaluate(here, released, known)
+    truth = {released.users[k]: known.users[(k + 1) % 30] for k in range(30)} | {-1: -2}
+    assert hp.spark.evaluate(found, *frames, truth) == hp.evaluate(here, released, known, truth)
+
+
+def test_a_truth_on_the_cluster_counts_too_and_must_name_each_user_once(spark: SparkSession) -> None:
+    released, known = hp.datasets.illustration()
+    frames = on_spark(spark, released), on_spark(spark, known)
+    found = hp.spark.match(*frames)
+    truth = spark.createDataFrame([("?1", "Jill"), ("?2", "Mike"), ("?9", "Mary")], ["released", "known"])
+    result = hp.spark.evaluate(found, *frames, truth)
+    assert (result.expected_correct, result.n_common, result.n_ignored) == (1.0, 2, 1)
+    with pytest.raises(hp.InputError, match="the released user '\\?1' more than once"):
+        hp.spark.evaluate(found, *frames, truth.union(spark.createDataFrame([("?1", "Mary")], truth.schema)))
+    with pytest.raises(hp.InputError, match="not the ones that were matched"):
+        hp.spark.evaluate(found, *reversed(frames[:1] * 2 + frames[1:]), truth)  # type: ignore[call-arg]
+
+
+FAULTS = {
+    "column 'count' is negative in 1 row": [("a", "x", -1)],
+    "column 'user' has no value": [(None, "x", 1)],
+    "several rows for the same": [("a", "x", 1), ("a", "x", 2)],
+    "all counts of user 'b' are zero": [("a", "x", 1), ("b", "x", 0)],
+    "is empty": [],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_table_that_is_none_of_counts_is_refused_in_our_words(spark: SparkSession, fault: str) -> None:
+    good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
+    bad = spark.createDataFrame(FAULTS[fault], good.schema)
+    with pytest.raises(hp.InputError, match=fault):
+        hp.spark.match(bad, good)
+
+
+def test_options_that_make_no_sense_are_refused(spark: SparkSession) -> None:
+    good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
+    with pytest.raises(hp.InputError, match="size 2 is out of range"):
+        hp.spark.match(good, good, size=2)
+    with pytest.raises(hp.InputError, match="epsilon"):
+        hp.spark.match(good, good, epsilon=2.0)
+    with pytest.raises(hp.InputError, match="no column 'count'"):
+        hp.spark.match(good.drop("count"), good)
+    with pytest.raises(hp.InputError, match="holds double values"):
+        hp.spark.match(good.withColumn("place", good["count"] / 2), good)
+    with pytest.raises(hp.InputError, match="not a Spark table"):
+        hp.spark.match(hp.datasets.illustration()[0], good)  # type: ignore[arg-type]
