@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
+from habitprint import compiled
 from habitprint.compiled import kernel
 
 SOURCE = """
@@ -99,3 +101,24 @@ def test_two_processes_may_compile_at_once(kept: Path) -> None:
     processes = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     assert [process.communicate()[0] for process in processes] == ["4\n", "4\n"]
     assert loaded(kept)(2) == 4
+
+
+@pytest.mark.parametrize("is_tried", [False, True])
+def test_kernels_compute_the_same_with_a_numba_that_was_not_tried(
+    monkeypatch: pytest.MonkeyPatch, *, is_tried: bool
+) -> None:
+    monkeypatch.setattr(compiled, "IS_TRIED", is_tried)
+
+    def add(total: float, k: int) -> float:
+        return total + k
+
+    part = compiled.inner(add)
+
+    def add_up(n: int) -> float:
+        total = 0.0
+        for k in range(n):
+            total = part(total, k)
+        return total
+
+    run: Any = numba.njit(add_up)
+    assert run(5) == 10.0

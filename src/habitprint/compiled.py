@@ -29,6 +29,9 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 
 N_DIGEST = hashlib.sha256().digest_size
+# How inner functions are made part of kernels is numba's own affair, which may change with every version: it is done
+# with the one that it was tried with. With others all is compiled in the usual way, which takes half as long again.
+IS_TRIED = numba.version_info.short == (0, 68)
 
 
 class _Part(JITCodeLibrary):
@@ -64,15 +67,10 @@ class _PartCompiler(Compiler):
         return super().compile_extra(func)
 
 
-_compile = numba.njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)  # type: ignore[call-overload]
-_translate = numba.njit(  # type: ignore[call-overload]
-    _nrt=False,
-    nogil=True,
-    error_model="numpy",
-    no_cpython_wrapper=True,
-    no_cfunc_wrapper=True,
-    pipeline_class=_PartCompiler,
-)
+_HOW = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER = _HOW | {"_nrt": False, "no_cpython_wrapper": True}
+_compile, _compile_inner = numba.njit(**_HOW), numba.njit(**_INNER)  # type: ignore[call-overload]
+_translate = numba.njit(**_INNER, pipeline_class=_PartCompiler)  # type: ignore[call-overload]
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -89,6 +87,8 @@ def inner(function: Callable[..., Any]) -> Any:
     >>> quadruple(1.5)
     6.0
     """
+    if not IS_TRIED:
+        return _compile_inner(function)
     compiled = _translate(function)
     fold = compiled._compiler.fold_argument_types  # noqa: SLF001 - numba has no public way
 
