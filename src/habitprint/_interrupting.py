@@ -1,17 +1,15 @@
 """What Ctrl-C does while everything else is still being loaded: it ends the command, with a word and no traceback.
 
-This comes first of all, and needs next to nothing itself, because loading takes a second, in which nothing is there to
-tidy up.
+This comes first of all, and needs nothing that is not there already, because loading takes a second, in which nothing
+is there to tidy up.
 """
 
+import _signal  # type: ignore[import-not-found]  # what `signal` is made of, which takes its time to load
 import os
-import signal
 import sys
-from itertools import pairwise
-from types import FrameType
 
 # Told once, before anybody else changes what the process was started with.
-IS_COMMAND_LINE = ("-m", "habitprint") in pairwise(sys.orig_argv) or (
+IS_COMMAND_LINE = ("-m", "habitprint") in zip(sys.orig_argv, sys.orig_argv[1:], strict=False) or (
     os.path.splitext(os.path.basename(next(iter(sys.argv), "")))[0] == "habitprint"  # noqa: PTH119, PTH122 - not loaded
 )
 MESSAGE = b"stopped before it began\n"
@@ -28,22 +26,12 @@ def is_command_line() -> bool:
     return IS_COMMAND_LINE
 
 
-def signals_to_obey() -> list[signal.Signals]:
-    """Return the requests to end that are not ignored already, as ``nohup`` and a shell in the background have it.
-
-    Examples
-    --------
-    >>> signal.SIGTERM in signals_to_obey()
-    True
-    """
-    return [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is not signal.SIG_IGN]
-
-
-def _leave(number: int, frame: FrameType | None) -> None:
+def _leave(number: int, frame: object) -> None:
     del frame
     os.write(2, MESSAGE)
     os._exit(128 + number)
 
 
-if is_command_line() and signal.SIGINT in signals_to_obey():
-    signal.signal(signal.SIGINT, _leave)
+# Where it is ignored, as ``nohup`` and a shell in the background have it, it stays so.
+if is_command_line() and _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN:
+    _signal.signal(_signal.SIGINT, _leave)

@@ -8,7 +8,7 @@ from multiprocessing import parent_process
 from types import TracebackType
 from typing import NoReturn
 
-from habitprint._interrupting import is_command_line, signals_to_obey
+from habitprint._interrupting import is_command_line
 from habitprint.limits import address_space
 from habitprint.watched import begin_to_tell, remove_what_is_left
 
@@ -19,6 +19,17 @@ TOO_LITTLE = b"""error: there is not enough memory
 LEAST = 1.8e9  # bytes of addresses: with fewer, libraries end or wait for ever while they are loaded
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux
 FAULTS = {getattr(signal, name, None) for name in ("SIGABRT", "SIGSEGV", "SIGBUS", "SIGTRAP", "SIGILL")}
+
+
+def signals_to_obey() -> list[signal.Signals]:
+    """Return the requests to end that are not ignored already, as ``nohup`` and a shell in the background have it.
+
+    Examples
+    --------
+    >>> signal.SIGTERM in signals_to_obey()
+    True
+    """
+    return [one for one in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(one) is not signal.SIG_IGN]
 
 
 def _watch(child: int) -> NoReturn:

@@ -14,9 +14,9 @@ from laws import faults_of
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 N_INPUTS = int(os.environ.get("FUZZ_INPUTS", "500"))
 BATCH = 50
+pytestmark = pytest.mark.slow
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, N_INPUTS, BATCH))
 def test_no_input_surprises(first: int) -> None:
     bad: list[str] = []

@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 
-from habitprint._interrupting import is_command_line, signals_to_obey
+from habitprint._interrupting import is_command_line
+from habitprint._starting import signals_to_obey
 from habitprint.files import remove_drafts
 from habitprint.inputs import is_interrupt
 
