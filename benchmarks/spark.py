@@ -1,15 +1,18 @@
 """Measure the matching on Spark, on this machine: what it takes of each kind of process, and unit costs from it.
 
-python benchmarks/spark.py 200000                                   # one JSON object
-python benchmarks/spark.py 1000000 --epsilon 0.01
-python benchmarks/spark.py 200000 --master "local-cluster[2,1,1024]"  # executors are processes of their own
+python benchmarks/spark.py match 200000                                     # one JSON object
+python benchmarks/spark.py match 1000000 --epsilon 0.01
+python benchmarks/spark.py match 200000 --master "local-cluster[2,1,1024]"  # executors are processes of their own
+python benchmarks/spark.py kernel                                           # what tasks are made of, without Spark
 
 The numbers of docs/scale.md come from here.
 """
 
 import argparse
 import json
+import math
 import os
+import pickle
 import resource
 import tempfile
 import threading
@@ -18,7 +21,14 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+from scipy import sparse
+
 import habitprint as hp
+from habitprint.arrays import Indices, SparseMatrix
+from habitprint.matching.solver.offers import none_yet, offer_to_block
+from habitprint.spark.blocks import index_block, row_block
+from habitprint.weighing import find_weight
 from measure import Stopwatch
 from recipe import SHAPES
 
@@ -129,15 +139,50 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def kernel_costs(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure what tasks are made of: a row of a block, a pair that shares a place, the bytes of a packed user."""
+    n, weight = options.block, find_weight("jensen-shannon")
+    released, known = SHAPES[options.shape](2 * n).make()
+    rows = row_block(*_own(released.shares[:n]), weight)
+    found: dict[str, Any] = {"bytes_per_released_user": len(pickle.dumps(rows, pickle.HIGHEST_PROTOCOL)) / n}
+    costs = []
+    for n_columns in (n // 100, n):
+        columns = index_block(*_own(known.shares[n : n + n_columns]), weight)
+        found["bytes_per_known_user"] = len(pickle.dumps(columns, pickle.HIGHEST_PROTOCOL)) / n_columns
+        for n_kept, least in ((32, -math.inf), (16, 1.2)):  # as candidates are gathered, and as they are priced
+            for _ in range(2):  # the first time, it may be compiled
+                start = time.process_time()
+                n_pairs = offer_to_block(
+                    rows.over(columns.own),
+                    columns.by_place,
+                    columns.evidence,
+                    0,
+                    np.zeros(n_columns),
+                    np.full(n, least),
+                    none_yet(n, n_kept),
+                )
+                seconds = time.process_time() - start
+            costs.append({"n_kept": n_kept, "n_columns": n_columns, "n_pairs": n_pairs, "seconds": seconds})
+    return {**found, "n_rows": n, "costs": costs}
+
+
+def _own(shares: SparseMatrix) -> tuple[Indices, SparseMatrix]:
+    """Return the places of some users, and their shares over these."""
+    own, columns = np.unique(shares.indices, return_inverse=True)
+    return own, sparse.csr_array((shares.data, columns, shares.indptr), shape=(shares.shape[0], len(own)))
+
+
 def main() -> None:
     """Print what was measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("n_users", type=int)
+    parser.add_argument("what", choices=["match", "kernel"])
+    parser.add_argument("n_users", type=int, nargs="?", default=50_000)
     parser.add_argument("--shape", default="proportional", choices=SHAPES)
     parser.add_argument("--epsilon", type=float)
     parser.add_argument("--block", type=int, default=50_000)
     parser.add_argument("--master", default="local[2]")
-    print(json.dumps(measure(parser.parse_args()), indent=1))
+    options = parser.parse_args()
+    print(json.dumps((measure if options.what == "match" else kernel_costs)(options), indent=1))
 
 
 if __name__ == "__main__":

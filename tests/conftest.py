@@ -69,7 +69,13 @@ def spark() -> Iterator["SparkSession"]:
         pytest.skip("Java is not installed: run scripts/install-java as root")
     from habitprint.spark.session import connected  # noqa: PLC0415 - few tests need it
 
-    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "3", "spark.driver.host": "127.0.0.1"}
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.host": "127.0.0.1",
+        # Java translates its code to run for days; tests take minutes, and half the time without.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
     with connected("local[2]", settings=settings) as session:
         yield session
 

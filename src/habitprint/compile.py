@@ -13,15 +13,19 @@ import numpy as np
 
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
+from habitprint.histograms import align
 from habitprint.markov import kernel as chain_kernel
 from habitprint.matching import match
 from habitprint.matching.impostors import count_impostors
 from habitprint.matching.probability import pair_scores
+from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.kernel import advance
+from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.mechanisms import microaggregate
 from habitprint.truth import CommonUsers
-from habitprint.weighing import weights
+from habitprint.weighing import Sides, find_weight, weights
+from habitprint.weighing.index import make_index, make_rows
 from habitprint.weighing.learned import fit_weight
 
 OTHERS = "others"  # asks for those only that share no kernel with the matching
@@ -71,9 +75,23 @@ def compile_kernels() -> float:
     matching.verify(released, known)
     evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
     weights(released, known)
+    _compile_candidates(Sides.of(*align(released, known), find_weight("jensen-shannon")))
     # No small example has so many waiting rows that this one is called.
     drop_void_waiters.compile((advance.signatures[0][0], numba.int64[::1]))
     return time.perf_counter() - start
+
+
+def _compile_candidates(sides: Sides) -> None:
+    """Do the same for what tasks of a cluster run, and for the solver on what they bring."""
+    n, best = sides.released.shape[0], none_yet(sides.released.shape[0], 1)
+    index = make_index(sides.known)
+    anything, nothing = np.full(n, -np.inf), np.zeros(index.n_users)
+    offer_to_block(make_rows(sides.released), index, sides.evidence, 0, nothing, anything, best)
+    kept = best.offers[:, 0]
+    candidates = Candidates.of(np.arange(n), kept["column"], kept["gain"], n)
+    units = np.ones(n, np.int64), np.ones(index.n_users, np.int64)
+    solution = solve_candidates(candidates, *units, n)
+    candidates.gains_of(solution.rows, solution.columns)
 
 
 def compile_margins() -> float:

@@ -7,6 +7,7 @@ or places. A place that everybody visits is in every block, and in none more tha
 import pickle
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -55,6 +56,22 @@ class IndexBlock(NamedTuple):
     evidence: Evidence
 
 
+def row_block(own: Indices, shares: SparseMatrix, weight: Weight) -> RowBlock:
+    """Arrange the shares of some nodes over their own places by node."""
+    return RowBlock(own, make_rows(scaled(shares, weight)))
+
+
+def index_block(own: Indices, shares: SparseMatrix, weight: Weight) -> IndexBlock:
+    """Arrange the shares of some nodes over their own places by place; all places are worth the same."""
+    index = make_index(scaled(shares, weight))
+    index = index._replace(
+        starts=np.append(index.starts, index.starts[-1]),
+        share_starts=np.append(index.share_starts, index.share_starts[-1]),
+    )
+    alike = np.ones(len(own) + 1)
+    return IndexBlock(own, index, evidence_of(PlaceFacts(alike, alike), weight))
+
+
 @dataclass(frozen=True)
 class Blocks:
     """Hold the nodes of one side in blocks on the cluster.
@@ -100,11 +117,7 @@ def make_row_blocks(users: Users, weight: Weight, length: int) -> Blocks:
     """Arrange the nodes of the released side by user, each block in a partition of its own."""
     n_blocks = -(-users.n_nodes // length)
     keys = keys_of_partitions(users.frame.sparkSession, n_blocks)
-
-    def pack(own: Indices, shares: SparseMatrix) -> RowBlock:
-        return RowBlock(own, make_rows(scaled(shares, weight)))
-
-    frame = _packed(users, keys, length, pack)
+    frame = _packed(users, keys, length, partial(row_block, weight=weight))
     return Blocks(frame.repartition(n_blocks, "key").persist(KEPT), users.n_nodes, length, keys)
 
 
@@ -116,17 +129,7 @@ def make_index_blocks(users: Users, weight: Weight, length: int, n_groups: int) 
     n_blocks = -(-users.n_nodes // length)
     n_groups = min(n_groups, n_blocks)
     keys = keys_of_partitions(users.frame.sparkSession, n_groups)[np.arange(n_blocks) % n_groups]
-
-    def pack(own: Indices, shares: SparseMatrix) -> IndexBlock:
-        index = make_index(scaled(shares, weight))
-        index = index._replace(
-            starts=np.append(index.starts, index.starts[-1]),
-            share_starts=np.append(index.share_starts, index.share_starts[-1]),
-        )
-        alike = np.ones(len(own) + 1)
-        return IndexBlock(own, index, evidence_of(PlaceFacts(alike, alike), weight))
-
-    frame = _packed(users, keys, length, pack)
+    frame = _packed(users, keys, length, partial(index_block, weight=weight))
     if any(term.rarity != 0 or term.kind == "likelihood" for term in weight.terms):
         frame = _with_facts(frame, users, weight, length)
     return Blocks(frame.repartition(n_groups, "key").persist(KEPT), users.n_nodes, length, keys)
