@@ -115,7 +115,7 @@ from habitprint.rehearsal import Lesson, Rehearsal, RehearsedAttack, rehearse
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
-    from habitprint import spark as spark  # noqa: PLC0414 - public, and not in `__all__`: it is an extra
+    from habitprint import spark as spark
     from habitprint.plots import plot_forecast, plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_comparison, write_report
 else:
