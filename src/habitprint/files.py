@@ -9,6 +9,7 @@ import secrets
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ OWNER_ONLY = 0o600
 EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
+LONGEST_MOVE, MOMENT = 10.0, 0.01  # seconds
 EXCHANGE = 2  # of two names at once: RENAME_EXCHANGE of Linux
 HERE = -100  # AT_FDCWD of Linux
 
@@ -95,6 +97,10 @@ class Drafts:
         for target in targets:
             if target.is_dir() and not target.is_symlink():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
+        with _alone_in({target.absolute().parent for target in targets}):
+            self._move_several(targets, overwrite=overwrite)
+
+    def _move_several(self, targets: Sequence[Path], *, overwrite: bool) -> None:
         before: list[tuple[Path, Path]] = []
         done: list[Path] = []
         try:
@@ -168,6 +174,28 @@ def remove_drafts() -> None:
     """
     for name in list(_in_use):
         _remove(name)
+
+
+@contextmanager
+def _alone_in(places: Collection[Path]) -> Iterator[None]:
+    """Keep other runs from moving files into the same folders meanwhile: the key of one beside the table of another.
+
+    Moves take a moment. Whoever holds a lock for longer does something else with it, and is not waited for.
+    """
+    with ExitStack() as locks:
+        for place in sorted(places):
+            end = time.monotonic() + LONGEST_MOVE
+            while True:
+                try:
+                    locks.callback(os.close, _lock(place))
+                except BlockingIOError:
+                    if time.monotonic() < end:
+                        time.sleep(MOMENT)
+                        continue
+                except OSError:  # a file system without locks
+                    pass
+                break
+        yield
 
 
 def _lock(folder: Path) -> int:

@@ -2,12 +2,14 @@
 
 import json
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import polars as pl
 import pytest
 
 import habitprint as hp
+from habitprint import files
 from habitprint.mechanisms.files import STEPS, read_sidecar, sidecar
 from habitprint.mechanisms.release import Facts
 from habitprint.mechanisms.top_places import KeepPlaces
@@ -186,6 +188,29 @@ def test_no_sign_that_a_terminal_obeys_is_written_beside_a_release_and_all_of_it
         assert "\\u009b" in text
         assert not {"\x9b", "\u202e"} & set(text)
     assert hp.read_release(tmp_path / "safer.csv").steps[0].copied == KeepPlaces(("a\x9b2J",))
+
+
+def test_two_runs_at_once_leave_the_table_of_one_beside_its_own_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    habits = hp.datasets.town(20, 5)[0]
+    (first, first_key), (second, second_key) = (hp.pseudonymise(hp.microaggregate(habits, k=5)) for _ in range(2))
+    other = Thread(
+        target=hp.write_release, args=(second, tmp_path / "safer.csv"), kwargs={"key": second_key, "overwrite": True}
+    )
+    move = files.move_into_place
+
+    def move_and_wait(made: Path, path: Path, *, overwrite: bool) -> None:
+        move(made, path, overwrite=overwrite)
+        if not other.ident:  # after the first file of the first run, the other one begins
+            other.start()
+            other.join(1.0)
+
+    monkeypatch.setattr(files, "move_into_place", move_and_wait)
+    hp.write_release(first, tmp_path / "safer.csv", key=first_key, overwrite=True)
+    other.join()
+    users = set(hp.read_histograms(tmp_path / "safer.csv").users)
+    assert set(pl.read_csv(tmp_path / "safer.csv.key.csv")["released"]) == users
 
 
 def test_no_finding_is_written(tmp_path: Path) -> None:
