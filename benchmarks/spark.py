@@ -169,7 +169,8 @@ def kernel_costs(options: argparse.Namespace) -> dict[str, Any]:
 def _own(shares: SparseMatrix) -> tuple[Indices, SparseMatrix]:
     """Return the places of some users, and their shares over these."""
     own, columns = np.unique(shares.indices, return_inverse=True)
-    return own, sparse.csr_array((shares.data, columns, shares.indptr), shape=(shares.shape[0], len(own)))
+    matrix = sparse.csr_array((shares.data, columns, shares.indptr), shape=(shares.shape[0], len(own)))
+    return own.astype(np.int64), matrix
 
 
 def main() -> None:

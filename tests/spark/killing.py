@@ -1,4 +1,4 @@
-"""Match on a cluster of processes, and kill an executor in the middle: prints what was found, and who was killed.
+"""Match on a cluster of processes, and kill executors in the middle: prints how many, and what was found.
 
 python tests/spark/killing.py
 """
@@ -10,20 +10,53 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 import habitprint as hp
+from habitprint.progress import Progress, silent
 from habitprint.spark import Plan
 
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
-QUICK_START = "-XX:TieredStopAtLevel=1"  # Java compiles for hours of work, and there are seconds of it here
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as for all tests on Spark
 SETTINGS = {
     "spark.driver.extraJavaOptions": QUICK_START,
     "spark.executor.extraJavaOptions": QUICK_START,
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "3",
-    "spark.executor.memory": "1024m",
 }
-N_LOOKS = {"scoring": 1, "pricing": 3}  # candidates are gathered in the first two looks at all pairs
+SCORING, PRICING = 1, 3  # which look at all pairs: candidates are gathered in the first two
+
+
+def found_on(session: SparkSession, progress: Progress = silent) -> str:
+    """Return a digest of everything that a matching says: pairs, gains, potentials."""
+    frames = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(300, 40, seed=1)]
+    found = hp.spark.match(*frames, plan=Plan(block=30, n_kept=6, n_added=6), progress=progress)
+    assert len(found.rounds) >= PRICING
+    matching = found.to_matching()
+    digest = hashlib.sha256(matching.to_table().write_csv(float_precision=17).encode())
+    for potential in (matching.released_potential, matching.known_potential):
+        assert potential is not None
+        digest.update(potential.tobytes())
+    return digest.hexdigest()
+
+
+class Killer:
+    """Kill an executor while pairs are scored, and one while they are priced."""
+
+    def __init__(self) -> None:
+        self.n_killed = 0
+        self._n_looks = 0
+        self._last = ""
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:  # noqa: ARG002  (a progress)
+        """Take note of how many tasks are done."""
+        self._n_looks += stage == "pairs" != self._last
+        self._last = stage
+        is_time = self._n_looks == (SCORING, PRICING, 0)[self.n_killed]
+        if stage == "pairs" and is_time and 0 < done < total:
+            os.kill(executors()[0], signal.SIGKILL)
+            self.n_killed += 1
 
 
 def executors() -> list[int]:
@@ -38,44 +71,12 @@ def executors() -> list[int]:
 
 
 def parent_of(process: int) -> int:
+    """Return who started a process."""
     return int(Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-class Killer:
-    """Kill an executor once a look at all pairs is half done."""
-
-    def __init__(self, n_looks: int) -> None:
-        self.killed: list[int] = []
-        self._n_left = n_looks
-        self._last = ""
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:  # noqa: ARG002  (a progress)
-        """Take note of a stage."""
-        if stage == "pairs" and self._last != "pairs":
-            self._n_left -= 1
-        self._last = stage
-        if stage == "pairs" and self._n_left == 0 and not self.killed and 0 < done < total:
-            victim = executors()[0]
-            os.kill(victim, signal.SIGKILL)
-            self.killed.append(victim)
-
-
-def main() -> None:
-    """Match undisturbed, then with an executor killed while candidates are scored, and while pairs are priced."""
-    session = hp.spark.connect("local-cluster[2,1,1024]", settings=SETTINGS)
-    released, known = hp.datasets.town(300, 40, seed=1)
-    frames = [session.createDataFrame(side.to_table().to_arrow()) for side in (released, known)]
-    plan = Plan(block=30, n_kept=6, n_added=6)
-    for when, n_looks in {"never": -1, **N_LOOKS}.items():
-        killer = Killer(n_looks)
-        matching = hp.spark.match(*frames, plan=plan, progress=killer).to_matching()
-        digest = hashlib.sha256(matching.to_table().write_csv().encode())
-        for potential in (matching.released_potential, matching.known_potential):
-            assert potential is not None
-            digest.update(potential.tobytes())
-        print(json.dumps({"when": when, "n_killed": len(killer.killed), "found": digest.hexdigest()}), flush=True)  # noqa: T201
-    session.stop()
-
-
 if __name__ == "__main__":
-    main()
+    killer = Killer()
+    session = hp.spark.connect("local-cluster[2,1,1024]", settings=SETTINGS)
+    print(json.dumps({"found": found_on(session, killer), "n_killed": killer.n_killed}))  # noqa: T201
+    session.stop()

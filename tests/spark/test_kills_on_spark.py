@@ -1,16 +1,20 @@
 """An executor that is killed costs time, and nothing else: the pairs and the proof are the same to the last bit."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 
-SCRIPT = Path(__file__).parent / "killing.py"
+import killing
+from pyspark.sql import SparkSession
 
 
-def test_an_executor_killed_while_scoring_or_pricing_changes_no_bit() -> None:
-    done = subprocess.run([sys.executable, SCRIPT], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    runs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [(run["when"], run["n_killed"]) for run in runs] == [("never", 0), ("scoring", 1), ("pricing", 1)]
-    assert len({run["found"] for run in runs}) == 1
+def test_executors_killed_while_scoring_and_while_pricing_change_no_bit(spark: SparkSession, tmp_path: Path) -> None:
+    own = {**os.environ, "SPARK_WORKER_DIR": str(tmp_path)}
+    command = [sys.executable, killing.__file__]
+    with subprocess.Popen(command, env=own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as disturbed:
+        undisturbed = killing.found_on(spark)
+        told, errors = disturbed.communicate()
+    assert disturbed.returncode == 0, errors
+    assert json.loads(told) == {"found": undisturbed, "n_killed": 2}

@@ -10,13 +10,26 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.spark import Plan, SparkMatching
-from habitprint.weighing import WEIGHTS, Weight
+from habitprint.weighing import WEIGHTS, Weight, WeightName
 from instances import CASES, Case, random_histograms, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
 
 SMALL = Plan(block=13, n_kept=6, n_added=6)  # several blocks on both sides, and candidates that are not enough
-NAMES = list(WEIGHTS)
+# Every weight, and every setting that something depends on here; the solver itself is judged on all of them elsewhere.
+CHOSEN: dict[str, WeightName] = {
+    "same users": "jensen-shannon",
+    "same users, hardly any shared place": "l1",
+    "known within released": "cosine",
+    "partial overlap, half": "dot",
+    "partial overlap, more pairs than share a place": "rarity-half",
+    "many equal users, half": "rarity",
+    "everybody equal": "likelihood",
+}
+
+
+def case_of(name: str) -> Case:
+    return next(case for case in CASES if case.name == name)
 
 
 def on_spark(session: SparkSession, histograms: hp.Histograms) -> DataFrame:
@@ -35,28 +48,31 @@ def assert_same_answer(
     assert (found.size, found.n_guesses) == (expected.size, expected.n_guesses)
     assert found.is_exact
     here = found.to_matching()
+    found.unpersist()
     assert here.verify(released, known) <= 1e-10
-    assert here.total_weight == found.total_weight
-    assert here.n_guesses == found.n_guesses
+    assert here.released.n_unique() == here.known.n_unique() == found.size
+    assert (here.total_weight, here.n_guesses) == (found.total_weight, found.n_guesses)
+    of_pairs = hp.weights(released, known, weight)[here.rows_in(released, known)]  # type: ignore[arg-type]
+    assert here.weights == pytest.approx(of_pairs, abs=1e-12)
 
 
-@pytest.mark.parametrize(("number", "case"), list(enumerate(CASES)), ids=[case.name for case in CASES])
+@pytest.mark.parametrize(("name", "weight"), CHOSEN.items())
 def test_the_total_is_that_of_one_machine_and_its_verify_accepts_the_proof(
-    spark: SparkSession, number: int, case: Case
+    spark: SparkSession, name: str, weight: WeightName
 ) -> None:
-    released, known = case.make(seed=number)
-    weight = NAMES[number % len(NAMES)]
+    case = case_of(name)
+    released, known = case.make(seed=3)
     found = matched(spark, released, known, weight=weight, size=case.size)
     assert_same_answer(found, released, known, weight, case.size)
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(tables(), tables(), st.data())
 def test_the_same_holds_for_tables_made_to_be_nasty(
     spark: SparkSession, released: hp.Histograms, known: hp.Histograms, data: st.DataObject
 ) -> None:
     size = data.draw(st.none() | st.integers(1, min(released.n_users, known.n_users)))
-    weight = data.draw(st.sampled_from(NAMES))
+    weight = data.draw(st.sampled_from(list(WEIGHTS)))
     found = matched(spark, released, known, weight=weight, size=size)
     assert_same_answer(found, released, known, weight, size)
 
@@ -113,18 +129,9 @@ def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back
     assert found.to_matching().released.dtype == released.users.dtype
 
 
-def test_every_user_is_in_one_pair_at_most_and_every_pair_weighs_what_it_weighs(spark: SparkSession) -> None:
-    released, known = CASES[10].make(seed=4)  # many equal users
-    table = matched(spark, released, known).to_matching()
-    assert table.released.n_unique() == table.known.n_unique() == table.size
-    dense = hp.weights(released, known)
-    rows, columns = table.rows_in(released, known)
-    assert table.weights == pytest.approx(dense[rows, columns], abs=1e-12)
-
-
 @pytest.mark.parametrize("name", ["many equal users", "partial overlap, more pairs than share a place"])
 def test_what_is_counted_on_the_cluster_is_what_one_machine_counts(spark: SparkSession, name: str) -> None:
-    case = next(case for case in CASES if case.name == name)
+    case = case_of(name)
     released, known = case.make(seed=6)
     frames = on_spark(spark, released), on_spark(spark, known)
     found = hp.spark.match(*frames, size=case.size, plan=SMALL)

@@ -60,6 +60,9 @@ def evaluate(
     named = _truth(truth, users)
     common = _classes_of(named, users)
     found = collect(_counted(common, sure, users), "right pairs", progress)
+    n_named = named.count()
+    for of_side in users:
+        of_side.unpersist()
     times, n_common = found["times"].to_numpy(), found["n_common"].to_numpy()
     n_all = int((times * n_common).sum())
     if n_all == 0:
@@ -76,7 +79,6 @@ def evaluate(
         found["size_b"].to_numpy(),
         times,
     )
-    n_named = n_all if truth is SAME_ID else named.count()
     return evaluation_of(
         matching,
         between.expected(),

@@ -137,16 +137,20 @@ def _match(session: SparkSession, tables: tuple[Counts, Counts], asked: _Asked, 
     def look(least: Floats, potential: Floats, n_kept: int) -> Pass:
         return look_at_all(rows, columns, least, potential, n_kept, progress)
 
-    found = search(
-        look,
-        (released.n_members, known.n_members),
-        size,
-        epsilon=asked.epsilon,
-        n_kept=plan.n_kept,
-        n_added=plan.n_added,
-        max_memory=asked.max_memory,
-        progress=progress,
-    )
+    try:
+        found = search(
+            look,
+            (released.n_members, known.n_members),
+            size,
+            epsilon=asked.epsilon,
+            n_kept=plan.n_kept,
+            n_added=plan.n_added,
+            max_memory=asked.max_memory,
+            progress=progress,
+        )
+    finally:
+        rows.frame.unpersist()
+        columns.frame.unpersist()
     return _answer(session, released, known, found, size, asked)
 
 
@@ -185,6 +189,7 @@ def _answer(
         weight=asked.weight,
         seed=asked.seed,
         rounds=found.rounds,
+        users=(released, known),
     )
 
 

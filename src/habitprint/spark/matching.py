@@ -9,7 +9,7 @@ from habitprint.arrays import Floats
 from habitprint.ids import ascending
 from habitprint.matching.matching import Matching
 from habitprint.matching.proof import EXACT, Proof
-from habitprint.spark.nodes import collect
+from habitprint.spark.nodes import Users, collect
 from habitprint.spark.search import Round
 from habitprint.weighing import Weight
 
@@ -40,6 +40,8 @@ class SparkMatching:
         How the pairs were found; `epsilon` is None for the optimum.
     rounds
         What each look at all pairs brought.
+    users
+        The users of both sides, as the cluster keeps them.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class SparkMatching:
     weight: Weight
     seed: int
     rounds: tuple[Round, ...]
+    users: tuple[Users, Users]
 
     def __repr__(self) -> str:
         n = len(self.rounds)
@@ -90,6 +93,11 @@ class SparkMatching:
     def is_exact(self) -> bool:
         """Return whether the pairs are proven optimal: a gap of at most 1e-10."""
         return self.gap <= EXACT
+
+    def unpersist(self) -> None:
+        """Let the cluster keep nothing for this matching any longer; what is asked of it later is computed again."""
+        for users in self.users:
+            users.unpersist()
 
     def to_matching(self) -> Matching:
         """Bring everything to this machine, where it can be verified, as long as it fits.

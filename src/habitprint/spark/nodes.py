@@ -20,7 +20,6 @@ from habitprint.spark.counts import COUNT, PLACE, USER, Counts, is_text
 from habitprint.spark.session import Batches, map_in_arrow, run_job
 
 N_BUCKETS = 1024  # parts of a side that are numbered on their own
-BITS_OF_ROW = 33  # of Spark's increasing ids: the number within a partition
 KEPT = StorageLevel.MEMORY_AND_DISK  # what is lost is made again
 
 
@@ -35,10 +34,17 @@ class Users:
         members of a node are in an order that the seed draws. Places are numbers, ascending.
     starts
         The position of the first user of each node; one more at the end.
+    kept
+        What the cluster keeps of it.
     """
 
     frame: DataFrame
     starts: Indices
+    kept: DataFrame
+
+    def unpersist(self) -> None:
+        """Keep the users no longer: whoever needs them again has them made again."""
+        self.kept.unpersist()
 
     @property
     def n_users(self) -> int:
@@ -76,11 +82,14 @@ def number_users(released: Counts, known: Counts, seed: int, progress: Progress 
     >>> sorted(number_users(table, table, seed=0)[0].n_members.tolist())
     [1, 2]
     """
-    places = number_places(released, known, progress=progress)
-    return _number_side(released, places, seed, progress), _number_side(known, places, seed, progress)
+    places = number_places(released, known).persist(KEPT)
+    try:
+        return _number_side(released, places, seed, progress), _number_side(known, places, seed, progress)
+    finally:
+        places.unpersist()
 
 
-def number_places(*tables: Counts, progress: Progress = silent) -> DataFrame:
+def number_places(*tables: Counts) -> DataFrame:
     """Return the places of all tables, ``place, number``, numbered in ascending order of their ids.
 
     Gains are summed place by place in this order, as on one machine: then they are the same to the last bit.
@@ -96,12 +105,7 @@ def number_places(*tables: Counts, progress: Progress = silent) -> DataFrame:
     kind = "string" if any(is_text(table.frame, PLACE) for table in tables) else "long"
     frames = [table.frame.select(sf.col(PLACE).cast(kind).alias(PLACE)) for table in tables]
     ids = reduce(DataFrame.union, frames).distinct()
-    # Rows of the sorted ids know their partition and their number within it; what is missing is how many are before.
-    sorted_ids = ids.sort(PLACE).withColumn("id", sf.monotonically_increasing_id()).persist(KEPT)
-    part, nth = sf.shiftright("id", BITS_OF_ROW), sf.col("id").bitwiseAND((1 << BITS_OF_ROW) - 1)
-    sizes = collect(sorted_ids.groupBy(part.alias("part")).count(), "places", progress)
-    before = _before(sizes["part"], sizes["count"])
-    return sorted_ids.select(PLACE, (nth + sf.element_at(before, part.cast("int") + 1)).alias("number"))
+    return ids.withColumn("number", sf.row_number().over(Window.orderBy(PLACE)) - 1)
 
 
 def _number_side(table: Counts, places: DataFrame, seed: int, progress: Progress) -> Users:
@@ -143,7 +147,7 @@ def _number_side(table: Counts, places: DataFrame, seed: int, progress: Progress
         "shares",
     )
     first = collect(frame.filter("is_first").select("position"), f"{table.side} nodes", progress)["position"]
-    return Users(frame, np.append(np.sort(first.to_numpy()), int(found["n_users"].sum())))
+    return Users(frame, np.append(np.sort(first.to_numpy()), int(found["n_users"].sum())), numbered)
 
 
 def collect(frame: DataFrame, stage: str, progress: Progress = silent) -> pl.DataFrame:
