@@ -71,7 +71,7 @@ def look_at_all(
     session = released.frame.sparkSession
     with _settings(session, SETTINGS):
         table = run_job(session, found.toArrow, "pairs", progress)
-    return _to_pass(table.sort_by("block"), released.n_nodes)
+    return _to_pass(table.sort_by("block"))
 
 
 def _named(frame: DataFrame, side: str) -> DataFrame:
@@ -191,11 +191,10 @@ def _totals(table: pa.Table) -> tuple[int, int, float]:
     return n_pairs, n_bytes, seconds
 
 
-def _to_pass(table: pa.Table, n_rows: int) -> Pass:
+def _to_pass(table: pa.Table) -> Pass:
     parts = [Kept._make(unpack(content)) for content in table["content"]]
     n, columns, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    candidates = Candidates.of(np.repeat(np.arange(n_rows), n), columns, gains, n_rows)
-    return Pass(candidates, cut, top, *_totals(table))
+    return Pass(Candidates.of_lists(n, columns, gains), cut, top, *_totals(table))
 
 
 @contextmanager
