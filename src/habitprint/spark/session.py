@@ -379,7 +379,7 @@ def require_java() -> None:
     --------
     >>> require_java()
     """
-    home = os.environ.get("JAVA_HOME")
+    home = os.environ.get("JAVA_HOME") or None
     java = shutil.which(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:
         raise InputError(
