@@ -65,10 +65,12 @@ def _one_spark(request: pytest.FixtureRequest) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """Hold one Spark application, on two threads of this machine, for all tests that need one."""
-    if shutil.which("java") is None:
-        pytest.skip("Java is not installed: run scripts/install-java as root")
-    from habitprint.spark.session import connected  # noqa: PLC0415 - few tests need it
+    from habitprint.spark.session import connected, require_java  # noqa: PLC0415 - few tests need it
 
+    try:
+        require_java()
+    except hp.InputError as error:
+        pytest.skip(f"{error.what}: run scripts/install-java as root")
     settings = {
         "spark.ui.enabled": "false",
         "spark.sql.shuffle.partitions": "3",

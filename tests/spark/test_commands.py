@@ -149,9 +149,10 @@ def test_an_interrupt_ends_spark_too_and_leaves_nothing(calls: Path) -> None:
     command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--engine", "spark"]
     words = ("--master", "local[1]", "--released", str(calls.parent / "a"), "--known", str(calls.parent / "b"))
     process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not (java := _children(process.pid, "java")):
+    java: list[int] = []
+    while process.poll() is None and not any(_children(pid, "python") for pid in java):  # until executors work
+        java = _children(process.pid, "java")
         time.sleep(0.1)
-    time.sleep(3)  # somewhere in its start, or in its work
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
@@ -166,5 +167,5 @@ def test_an_interrupt_ends_spark_too_and_leaves_nothing(calls: Path) -> None:
 
 def _children(pid: int, name: str) -> list[int]:
     """Return the children of a process that run a program of this name."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [int(child) for child in found if Path(f"/proc/{child}/comm").read_text().strip() == name]
+    found = subprocess.run(["/usr/bin/pgrep", "-P", str(pid), name], capture_output=True, text=True, check=False).stdout
+    return [int(child) for child in found.split()]

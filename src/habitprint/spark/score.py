@@ -16,7 +16,7 @@ from pyspark.sql import functions as sf
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver.candidates import Candidates
-from habitprint.matching.solver.offers import Best, none_yet, offer_to_block
+from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.progress import Progress, silent
 from habitprint.spark.blocks import Blocks, IndexBlock, RowBlock, pack, unpack
 from habitprint.spark.search import Pass
@@ -64,22 +64,21 @@ def look_at_all(
     """
     rows = _named(released.with_piece(least), "released")
     columns = _named(known.with_piece(column_potential), "known")
-    is_split = known.n_partitions > 1
     pairs = rows.crossJoin(columns.hint("shuffle_replicate_nl"))
-    found = map_in_arrow(pairs, _offer(n_kept, known.length, is_final=not is_split), KEPT)
-    if is_split:
-        found = map_in_arrow(found.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
+    kept = map_in_arrow(pairs, _offer(n_kept, known.length), KEPT)
+    # Several tasks keep offers of a block where known blocks are in several partitions.
+    found = map_in_arrow(kept.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
     session = released.frame.sparkSession
     with _settings(session, SETTINGS):
         table = run_job(session, found.toArrow, "pairs", progress)
-    return _to_pass(table.sort_by("block"), released.n_nodes)
+    return _to_pass(table.sort_by("block"))
 
 
 def _named(frame: DataFrame, side: str) -> DataFrame:
     return frame.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
 
 
-def _offer(n_kept: int, length: int, *, is_final: bool) -> Callable[[Batches], Batches]:
+def _offer(n_kept: int, length: int) -> Callable[[Batches], Batches]:
     """Return what a task does."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -90,11 +89,11 @@ def _offer(n_kept: int, length: int, *, is_final: bool) -> Callable[[Batches], B
                 number = row["released_block"].as_py()
                 if mine is None or mine.number != number:
                     if mine is not None:
-                        yield mine.to_batch(is_final=is_final)
+                        yield mine.to_batch()
                     mine = _Task(number, row["released_content"], row["released_piece"], n_kept)
                 mine.offer_to(row["known_content"], row["known_piece"], row["known_block"].as_py() * length)
         if mine is not None:
-            yield mine.to_batch(is_final=is_final)
+            yield mine.to_batch()
 
     return run
 
@@ -120,9 +119,13 @@ class _Task:
         self._n_bytes += _n_bytes(content, potential)
         self._seconds += time.thread_time() - start
 
-    def to_batch(self, *, is_final: bool) -> pa.RecordBatch:
+    def to_batch(self) -> pa.RecordBatch:
         """Return what was kept."""
-        return _to_batch(self.number, self._best, (self._n_pairs, self._n_bytes, self._seconds), is_final=is_final)
+        best = self._best
+        offers = best.offers[np.arange(best.offers.shape[1]) < best.n[:, np.newaxis]]
+        columns, gains = offers["column"].astype(np.int32), offers["gain"].copy()
+        kept = Kept(best.n, columns, gains, offers["offer"].copy(), best.cut, best.top)
+        return _to_batch(self.number, kept, self._n_pairs, self._n_bytes, self._seconds)
 
 
 def _floats(cell: pa.Scalar) -> Floats:
@@ -133,18 +136,8 @@ def _n_bytes(*cells: pa.Scalar) -> int:
     return sum(cell.as_buffer().size for cell in cells)
 
 
-def _to_batch(block: int, best: Best, totals: tuple[int, int, float], *, is_final: bool) -> pa.RecordBatch:
-    offers = best.offers[np.arange(best.offers.shape[1]) < best.n[:, np.newaxis]]
-    kept = Kept(
-        best.n,
-        offers["column"].astype(np.int32),
-        offers["gain"].copy(),
-        np.zeros(0) if is_final else offers["offer"].copy(),
-        best.cut,
-        best.top,
-    )
+def _to_batch(block: int, kept: Kept, n_pairs: int, n_bytes: int, seconds: float) -> pa.RecordBatch:
     content = pack(kept)
-    n_pairs, n_bytes, seconds = totals
     cells = [pa.array([block]), content, pa.array([n_pairs]), pa.array([n_bytes + content.nbytes]), pa.array([seconds])]
     return pa.RecordBatch.from_arrays(cells, names=["block", "content", "n_pairs", "n_bytes", "seconds"])
 
@@ -159,14 +152,14 @@ def _merge(n_kept: int) -> Callable[[Batches], Batches]:
         table = pa.Table.from_batches(found)
         numbers = table["block"].to_numpy()
         for block in np.unique(numbers):
-            part = table.filter(numbers == block)
-            best = best_of([Kept._make(unpack(content)) for content in part["content"]], n_kept)
-            yield _to_batch(int(block), best, _totals(part), is_final=True)
+            of_block = table.filter(numbers == block)
+            best = best_of([Kept._make(unpack(content)) for content in of_block["content"]], n_kept)
+            yield _to_batch(int(block), best._replace(offers=np.zeros(0)), *_totals(of_block))
 
     return run
 
 
-def best_of(parts: list[Kept], n_kept: int) -> Best:
+def best_of(parts: list[Kept], n_kept: int) -> Kept:
     """Return the best offers of each row from several lists of them, and the largest offer that was left out.
 
     Examples
@@ -175,10 +168,11 @@ def best_of(parts: list[Kept], n_kept: int) -> Best:
     >>> def kept(column, gain):
     ...     return Kept(np.array([1]), np.array([column]), gain, gain, np.zeros(1), gain)
     >>> best = best_of([kept(0, two), kept(1, two + one)], 1)
-    >>> best.offers["column"].tolist(), best.cut.tolist()
-    ([[1]], [2.0])
+    >>> best.columns.tolist(), best.cut.tolist()
+    ([1], [2.0])
     """
-    best = none_yet(len(parts[0].n), n_kept)
+    if len(parts) == 1:
+        return parts[0]
     rows = np.concatenate([np.repeat(np.arange(len(part.n)), part.n) for part in parts])
     columns = np.concatenate([part.columns for part in parts])
     gains, offers = (np.concatenate(of_parts) for of_parts in zip(*(part[2:4] for part in parts), strict=True))
@@ -186,14 +180,10 @@ def best_of(parts: list[Kept], n_kept: int) -> Best:
     rows, columns, gains, offers = rows[order], columns[order], gains[order], offers[order]
     nth = np.arange(len(rows)) - np.searchsorted(rows, rows)
     is_kept = nth < n_kept
-    at = rows[is_kept], nth[is_kept]
-    for name, values in (("column", columns), ("gain", gains), ("offer", offers)):
-        best.offers[name][at] = values[is_kept]
-    best.n[:] = np.bincount(at[0], minlength=len(best.n))
-    best.cut[:] = np.max([part.cut for part in parts], axis=0)
-    best.top[:] = np.max([part.top for part in parts], axis=0)
-    np.maximum.at(best.cut, rows[~is_kept], offers[~is_kept])
-    return best
+    cut, top = (np.max(of_parts, axis=0) for of_parts in zip(*(part[4:] for part in parts), strict=True))
+    np.maximum.at(cut, rows[~is_kept], offers[~is_kept])
+    n = np.bincount(rows[is_kept], minlength=len(cut))
+    return Kept(n, columns[is_kept], gains[is_kept], offers[is_kept], cut, top)
 
 
 def _totals(table: pa.Table) -> tuple[int, int, float]:
@@ -201,11 +191,10 @@ def _totals(table: pa.Table) -> tuple[int, int, float]:
     return n_pairs, n_bytes, seconds
 
 
-def _to_pass(table: pa.Table, n_rows: int) -> Pass:
+def _to_pass(table: pa.Table) -> Pass:
     parts = [Kept._make(unpack(content)) for content in table["content"]]
     n, columns, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    candidates = Candidates.of(np.repeat(np.arange(n_rows), n), columns, gains, n_rows)
-    return Pass(candidates, cut, top, *_totals(table))
+    return Pass(Candidates.of_lists(n, columns, gains), cut, top, *_totals(table))
 
 
 @contextmanager

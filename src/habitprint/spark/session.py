@@ -39,7 +39,7 @@ LOG_END = 20_000  # bytes: so much is looked at of what Java said
 PATIENCE = 120.0  # seconds, for a master to answer
 KNOCK = 5.0  # seconds, for a port to open
 POLL = 0.25  # seconds
-A_MOMENT = 5.0  # seconds, for Spark to end what it was asked to end
+A_MOMENT = 2.0  # seconds, for Spark to end what it was asked to end
 SETTINGS = {
     "spark.app.name": "habitprint",
     "spark.log.level": "ERROR",
@@ -168,6 +168,7 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
             raise in_our_words(error) from error
         except BaseException:
             in_a_moment(lambda: context.cancelJobGroup(group))
+            thread.join(A_MOMENT)
             raise
 
 
@@ -230,6 +231,11 @@ def address_of(session: SparkSession, name: str) -> str:
     return name if SCHEME.match(name) or not str(system).startswith("file:") else str(Path(name).absolute())
 
 
+def _is_not_of_the_bridge(record: logging.LogRecord) -> bool:
+    """Say which records are shown: not those in which the bridge to Java tells, at length, that Java was ended."""
+    return "py4j" not in Path(record.pathname).parts
+
+
 def in_a_moment(action: Callable[[], object]) -> None:
     """Tidy up on a thread of its own, and wait for it only so long: whatever is wrong with Spark, the end comes.
 
@@ -253,9 +259,10 @@ def _start(master: str | None, settings: dict[str, str], patience: float) -> Spa
     _knock(where)
     has_java = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
     if not has_java:
-        _require_java()
+        require_java()
     conf = SparkConf().setAll(list(chosen.items()))
     clock = _Clock(patience)
+    logging.getLogger().addFilter(_is_not_of_the_bridge)
     gateway = SparkContext._gateway  # noqa: SLF001 - of a session that was stopped
     with tempfile.TemporaryFile() as said, _same_python(chosen), _same_signals(), _quietly():
         try:
@@ -365,8 +372,14 @@ def _knock(master: str) -> None:
     raise unreachable(master, "; ".join(faults))
 
 
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
+def require_java() -> None:
+    """Raise `InputError` unless there is a Java that Spark can be started with.
+
+    Examples
+    --------
+    >>> require_java()
+    """
+    home = os.environ.get("JAVA_HOME") or None
     java = shutil.which(Path(home) / "bin" / "java") if home else shutil.which("java")
     if java is None:
         raise InputError(

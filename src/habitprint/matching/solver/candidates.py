@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.compiled import kernel
+from habitprint.compiled import inner, kernel
 from habitprint.matching.solver import lists
 from habitprint.matching.solver import state as st
 from habitprint.matching.solver.run import Solution, column_potentials, empty_state, run, telling_gap
@@ -37,12 +37,20 @@ class Candidates:
     @classmethod
     def of(cls, rows: Indices, columns: npt.NDArray[np.integer], gains: Floats, n_rows: int) -> "Candidates":
         """Return candidates from pairs in any order; a pair may be there several times."""
-        order = np.lexsort((columns, rows))
-        rows, columns, gains = rows[order], columns[order], gains[order]
-        is_new = np.ones(len(rows), np.bool_)
-        is_new[1:] = (np.diff(rows) != 0) | (np.diff(columns) != 0)
-        starts = np.concatenate([[0], np.bincount(rows[is_new], minlength=n_rows).cumsum()])
-        return cls(starts, columns[is_new].astype(np.int32), gains[is_new])
+        order = np.argsort(rows, kind="stable")
+        return cls.of_lists(np.bincount(rows, minlength=n_rows), columns[order], gains[order])
+
+    @classmethod
+    def of_lists(cls, n: Indices, columns: npt.NDArray[np.integer], gains: Floats) -> "Candidates":
+        """Return candidates from a list for each row, ``n[i]`` pairs of row i in any order, one row after another.
+
+        Examples
+        --------
+        >>> Candidates.of_lists(np.array([2, 0, 1]), np.array([7, 3, 4]), np.array([1.0, 2.0, 3.0])).columns.tolist()
+        [3, 7, 4]
+        """
+        lists_of_rows = cls(np.concatenate([[0], n.cumsum()]), columns.astype(np.int32), gains)
+        return lists_of_rows.joined(cls(np.zeros(len(n) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)))
 
     def __repr__(self) -> str:
         return f"Candidates({len(self.columns)} pairs of {self.n_rows} rows)"
@@ -67,12 +75,8 @@ class Candidates:
         >>> one.joined(other).columns.tolist()
         [0, 4]
         """
-        return Candidates.of(
-            np.concatenate([self.rows, other.rows]),
-            np.concatenate([self.columns, other.columns]),
-            np.concatenate([self.gains, other.gains]),
-            self.n_rows,
-        )
+        mine, theirs = ((each.starts, each.columns, each.gains) for each in (self, other))
+        return Candidates(*_join(*mine, *theirs))
 
     def gains_of(self, rows: Indices, columns: Indices) -> Floats:
         """Return the gains of some of the pairs.
@@ -85,6 +89,45 @@ class Candidates:
         """
         found: Floats = _gains_of(self.starts, self.columns, self.gains, rows, columns)
         return found
+
+
+@inner
+def _insert(columns: SmallIndices, gains: Floats, first: int, end: int, column: int, gain: float) -> int:
+    """Put a pair among those of its row, from `first` to `end` − 1 in ascending order; return where they end now."""
+    at = end
+    while at > first and columns[at - 1] > column:
+        at -= 1
+    if at > first and columns[at - 1] == column:
+        return end
+    for k in range(end, at, -1):
+        columns[k] = columns[k - 1]
+        gains[k] = gains[k - 1]
+    columns[at] = column
+    gains[at] = gain
+    return end + 1
+
+
+@kernel
+def _join(
+    starts: Indices,
+    columns: SmallIndices,
+    gains: Floats,
+    other_starts: Indices,
+    other_columns: SmallIndices,
+    other_gains: Floats,
+) -> tuple[Indices, SmallIndices, Floats]:
+    """Return the pairs of both, row by row: a row has dozens, and what is there is in order mostly."""
+    n = len(columns) + len(other_columns)
+    joined_starts, joined_columns, joined_gains = np.zeros_like(starts), np.empty(n, np.int32), np.empty(n)
+    end = 0
+    for i in range(len(starts) - 1):
+        first = end
+        for k in range(starts[i], starts[i + 1]):
+            end = _insert(joined_columns, joined_gains, first, end, columns[k], gains[k])
+        for k in range(other_starts[i], other_starts[i + 1]):
+            end = _insert(joined_columns, joined_gains, first, end, other_columns[k], other_gains[k])
+        joined_starts[i + 1] = end
+    return joined_starts, joined_columns[:end].copy(), joined_gains[:end].copy()
 
 
 @kernel
