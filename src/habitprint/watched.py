@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from tempfile import TemporaryFile
 
 _handle: int | None = None  # of a file that both processes have open, and that has no name
@@ -19,7 +20,7 @@ def begin_to_tell() -> None:
     >>> stop_to_tell()
     """
     global _handle  # noqa: PLW0603 - a process is watched by one
-    with TemporaryFile() as file:
+    with suppress(OSError), TemporaryFile() as file:  # where no file can be made, nothing can be told
         _handle = os.dup(file.fileno())
 
 

@@ -178,13 +178,14 @@ def _points_and_shared(
         return points.lazy(), shared
     fingerprint = fingerprint_of(folder, files, LAYOUT)
     own = metadata_of(path)
-    if cache is not None and os.path.lexists(path) and not {FINGERPRINT, SHARED} <= own.keys():
+    is_ours = {FINGERPRINT, SHARED} <= own.keys()
+    if cache is not None and os.path.lexists(path) and not is_ours:
         raise InputError(
             f"{path} was not written by habitprint",
             why="the points are kept under this name, and nothing else is overwritten",
             fix="move the file away, or name another folder: cache='…'",
         )
-    if own.get(FINGERPRINT) == fingerprint:
+    if is_ours and own[FINGERPRINT] == fingerprint:
         return pl.scan_parquet(path, glob=False), json.loads(own[SHARED])
     points, shared = _read_all(files, progress)
     metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
