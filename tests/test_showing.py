@@ -170,7 +170,7 @@ def test_hostile_ids_are_shown_as_the_text_that_they_are(name: str) -> None:
 
 def test_letters_that_no_page_may_hold_are_marked() -> None:
     html = hp.Histograms.from_strings({"a\x00\x1bb": "x"})._repr_html_()
-    assert "a\ufffd\ufffdb" in html
+    assert r"a\x00\x1bb" in html
 
 
 def test_a_card_tells_what_matters() -> None:
