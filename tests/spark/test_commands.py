@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import polars as pl
 import pytest
@@ -145,27 +147,32 @@ def test_a_master_that_is_silent_is_given_up(calls: Path) -> None:
     assert "WARN" not in done.stderr
 
 
-def test_an_interrupt_ends_spark_too_and_leaves_nothing(calls: Path) -> None:
+@pytest.mark.parametrize("moment", ["spark.launcher", "SparkSubmit", "pyspark.daemon"])
+def test_an_interrupt_ends_spark_too_and_leaves_nothing(calls: Path, moment: str) -> None:
+    mark = f"habitprint-test-{uuid4().hex}"
     command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--engine", "spark"]
     words = ("--master", "local[1]", "--released", str(calls.parent / "a"), "--known", str(calls.parent / "b"))
-    process = subprocess.Popen([*command, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    java: list[int] = []
-    while process.poll() is None and not any(_children(pid, "python") for pid in java):  # until executors work
-        java = _children(process.pid, "java")
-        time.sleep(0.1)
+    environment = {**os.environ, "HABITPRINT_TEST": mark}
+    process = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True, env=environment)
+    while process.poll() is None and not any(moment in told for told in _marked(mark)):
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "stopped" in err
     assert "Traceback" not in err
-    end = time.monotonic() + 30
-    while time.monotonic() < end and any(Path(f"/proc/{pid}").exists() for pid in java):
+    end = time.monotonic() + 60
+    while time.monotonic() < end and _marked(mark):
         time.sleep(0.1)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in java)
+    assert not _marked(mark)
     assert [path.name for path in calls.parent.iterdir()] == ["calls"]
 
 
-def _children(pid: int, name: str) -> list[int]:
-    """Return the children of a process that run a program of this name."""
-    found = subprocess.run(["/usr/bin/pgrep", "-P", str(pid), name], capture_output=True, text=True, check=False).stdout
-    return [int(child) for child in found.split()]
+def _marked(mark: str) -> list[str]:
+    """Return the command lines of all processes that inherited a mark."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+    return found

@@ -268,7 +268,7 @@ def _start(master: str | None, settings: dict[str, str], patience: float) -> Spa
         try:
             # What Java says stays off the terminal; its end tells what went wrong.
             if not has_java:
-                gateway = launch_gateway(conf, {"stdout": said, "stderr": said})  # type: ignore[no-untyped-call]
+                gateway = _launched(conf, said)
             with clock.ending(gateway):
                 context = SparkContext(conf=conf, gateway=gateway)
             session = SparkSession(context, options=chosen)
@@ -280,6 +280,31 @@ def _start(master: str | None, settings: dict[str, str], patience: float) -> Spa
     if not str(context.master).startswith("local["):
         _await_executors(session, patience)
     return session
+
+
+def _launched(conf: SparkConf, said: IO[bytes]) -> JavaGateway:
+    """Start Java, on a thread of its own.
+
+    It ends by itself with this process, but not if what it is to be told is taken away while it starts, as an interrupt
+    within Spark's own code does.
+    """
+    found: Future[JavaGateway] = Future()
+
+    def launch() -> None:
+        try:
+            found.set_result(launch_gateway(conf, {"stdout": said, "stderr": said}))  # type: ignore[no-untyped-call]
+        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
+            found.set_exception(error)
+
+    threading.Thread(target=launch, daemon=True).start()
+    try:
+        while not wait([found], POLL).done:
+            pass  # a wait without an end does not hear of Ctrl-C
+        return found.result()
+    except BaseException:
+        if wait([found], A_MOMENT).done and found.exception() is None:
+            found.result().proc.kill()
+        raise
 
 
 def _await_executors(session: SparkSession, patience: float) -> None:
