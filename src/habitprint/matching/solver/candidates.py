@@ -124,7 +124,9 @@ class Candidates:
         numbers, ones = np.arange(n_columns + 1), np.ones(n_columns)
         return st.Problem(
             Rows(self.starts, self.columns, self.gains, self.gains),  # a product has no use for logarithms
-            Index(numbers, numbers[:-1].astype(np.int32), np.zeros(n_columns, np.int32), numbers, ones, ones, n_columns),
+            Index(
+                numbers, numbers[:-1].astype(np.int32), np.zeros(n_columns, np.int32), numbers, ones, ones, n_columns
+            ),
             Evidence(np.array([PRODUCT]), ones[:, np.newaxis], np.ones(1), ones),
         )
 
