@@ -38,8 +38,6 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "8",
 }
 
 
@@ -104,7 +102,12 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             side.to_table().write_parquet(path)
         n_entries = released.counts.nnz + known.counts.nnz
         del released, known
-        session = hp.spark.connect(options.master, settings=SETTINGS)
+        settings = {
+            **SETTINGS,
+            "spark.driver.memory": f"{2 + options.n_users // 1_000_000}g",
+            "spark.sql.shuffle.partitions": str(max(options.n_users // 25_000, 8)),
+        }
+        session = hp.spark.connect(options.master, settings=settings)
         watch, start, own = Stopwatch(), time.perf_counter(), time.process_time()
         frames = [session.read.parquet(path) for path in paths]
         plan = hp.spark.Plan(block=options.block)

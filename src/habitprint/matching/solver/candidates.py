@@ -289,7 +289,8 @@ def _settled_at(task: _Task, at: _At) -> _At:
     n_units, n_columns = task.units, len(task.units[1])
     above = task.candidates.above(at.price)
     problem = above.to_problem(n_columns)
-    state = _filled(task, problem, n_units, at.column_potential)
+    state = _at_potentials(task, problem, at.column_potential)
+    _fill(state, problem)
     gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns) - at.price
     pairs = settle_rows(state, problem, at.pairs.tight(state, gains), n_units, task.max_memory, task.progress)
     potentials = state.rows["potential"].copy(), state.columns["potential"].copy()
@@ -307,22 +308,29 @@ def _settled_at(task: _Task, at: _At) -> _At:
 def _fallen(task: _Task, at: _At, epsilon: float) -> st.State:
     """Let the price fall until there are as many pairs as are wanted, or no more than ε of the gain is missing."""
     problem = task.candidates.to_problem(len(task.units[1]))
-    state = _filled(task, problem, task.units, at.column_potential)
+    state = _at_potentials(task, problem, at.column_potential)
     give_out(state, at.pairs, task.units)
     gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns)
     state.counters[st.N_WANTED] = task.size - at.pairs.flows.sum()
     state.clock[st.HIGHEST], state.clock[st.EPSILON] = at.price, epsilon
     state.clock[st.TOTAL_GAIN] = at.pairs.flows @ gains
+    if at.price == 0.0:
+        return state
+    _fill(state, problem)
     return run.run(state, problem, task.max_memory, run.telling_gap(task.size, task.progress))
 
 
-def _filled(task: _Task, problem: st.Problem, n_units: tuple[Indices, Indices], column_potential: Floats) -> st.State:
-    """Return the empty matching, with the lists of all rows filled."""
-    state = run.empty_state(*n_units, task.max_memory, run.memory_of(problem), n_reserve=RESERVE)
+def _at_potentials(task: _Task, problem: st.Problem, column_potential: Floats) -> st.State:
+    """Return the empty matching, with no list filled."""
+    state = run.empty_state(*task.units, task.max_memory, run.memory_of(problem), n_reserve=RESERVE)
     state.columns["potential"] = column_potential
-    n_rows = len(n_units[0])
-    lists.first_lists(0, n_rows, np.arange(n_rows), state, problem, st.make_scratch(problem.known))
     return state
+
+
+def _fill(state: st.State, problem: st.Problem) -> None:
+    """Fill the lists of all rows, and set their potentials to the best that they are offered."""
+    n_rows = len(state.rows)
+    lists.first_lists(0, n_rows, np.arange(n_rows), state, problem, st.make_scratch(problem.known))
 
 
 def least_to_cover(candidates: Candidates, column_potential: Floats, price: float) -> Floats:
