@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
-class OneSpark(LoadScopeScheduling):
+class OneSpark(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Give all that needs Spark to one worker, which starts with it; everything else to whoever is free.
 
     The mark `xdist_group` would say the same, but its groups are lost with pytest 9.2 (pytest-xdist 3.8, issue 1386).

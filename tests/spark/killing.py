@@ -30,8 +30,8 @@ SCORING, PRICING = 1, 3  # which look at all pairs: candidates are gathered in t
 
 def found_on(session: SparkSession, progress: Progress = silent) -> str:
     """Return a digest of everything that a matching says: pairs, gains, potentials."""
-    frames = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(300, 40, seed=1)]
-    found = hp.spark.match(*frames, plan=Plan(block=30, n_kept=6, n_added=6), progress=progress)
+    frames = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(150, 30, seed=1)]
+    found = hp.spark.match(*frames, plan=Plan(block=25, n_kept=6, n_added=6, tasks_per_core=1), progress=progress)
     assert len(found.rounds) >= PRICING
     matching = found.to_matching()
     digest = hashlib.sha256(matching.to_table().write_csv(float_precision=17).encode())

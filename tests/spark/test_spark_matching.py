@@ -15,7 +15,8 @@ from instances import CASES, Case, random_histograms, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
 
-SMALL = Plan(block=13, n_kept=6, n_added=6)  # several blocks on both sides, and candidates that are not enough
+# Several blocks on both sides, and candidates that are not enough; as few tasks as that allows, each takes its time.
+SMALL = Plan(block=25, n_kept=6, n_added=6, tasks_per_core=1)
 # Every weight, and every setting that something depends on here; the solver itself is judged on all of them elsewhere.
 CHOSEN: dict[str, WeightName] = {
     "same users": "jensen-shannon",
@@ -112,7 +113,7 @@ def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession
     frames = on_spark(spark, released), on_spark(spark, known)
     plain = hp.spark.match(*frames, weight="likelihood", seed=7, plan=SMALL).to_matching()
     moved = (frame.orderBy("count", "place").repartition(5) for frame in frames)
-    other = Plan(block=9, n_kept=3, n_added=3, tasks_per_core=9)
+    other = Plan(block=9, n_kept=6, n_added=6, tasks_per_core=9)
     again = hp.spark.match(*moved, weight="likelihood", seed=7, plan=other).to_matching()
     assert plain.to_table().equals(again.to_table())
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]

@@ -54,7 +54,7 @@ class Plan:
     block: int = 50_000
     n_kept: int = 32
     n_added: int = 16
-    tasks_per_core: int = 3
+    tasks_per_core: int = 2
 
 
 def match(
