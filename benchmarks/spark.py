@@ -14,6 +14,7 @@ import math
 import os
 import pickle
 import resource
+import sys
 import tempfile
 import threading
 import time
@@ -38,8 +39,6 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "8",
 }
 
 
@@ -95,6 +94,21 @@ class Processes:
         return False
 
 
+class Diary(Stopwatch):
+    """Note how long each stage takes, and tell what begins: a run may take an hour."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begin, self._stage = time.perf_counter(), ""
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """Add the time since the last report to the stage."""
+        super().__call__(stage, done, total, note)
+        if stage != self._stage:
+            self._stage = stage
+            print(f"{time.perf_counter() - self._begin:6.0f} s: {stage}", file=sys.stderr, flush=True)
+
+
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """Match the users of a recipe, and evaluate."""
     released, known = SHAPES[options.shape](options.n_users).make()
@@ -104,8 +118,13 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             side.to_table().write_parquet(path)
         n_entries = released.counts.nnz + known.counts.nnz
         del released, known
-        session = hp.spark.connect(options.master, settings=SETTINGS)
-        watch, start, own = Stopwatch(), time.perf_counter(), time.process_time()
+        settings = {
+            **SETTINGS,
+            "spark.driver.memory": f"{2 + options.n_users // 1_000_000}g",
+            "spark.sql.shuffle.partitions": str(max(options.n_users // 25_000, 8)),
+        }
+        session = hp.spark.connect(options.master, settings=settings)
+        watch, start, own = Diary(), time.perf_counter(), time.process_time()
         frames = [session.read.parquet(path) for path in paths]
         plan = hp.spark.Plan(block=options.block)
         matching = hp.spark.match(*frames, epsilon=options.epsilon, plan=plan, progress=watch)

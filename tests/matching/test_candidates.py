@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
 from habitprint.histograms import align
+from habitprint.matching.solver import candidates
 from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.offers import none_yet, offer_to_block
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
@@ -53,17 +54,54 @@ def test_a_node_with_several_users_is_as_good_as_that_many_nodes(gains: np.ndarr
     assert (solution.flows * gains[solution.rows, solution.columns]).sum() == pytest.approx(best)
 
 
+@pytest.mark.parametrize("n_reserve", [1, 64])
+@given(
+    gains=gain_matrices(),
+    left_out=st.lists(st.booleans(), min_size=25, max_size=25),
+    units=st.lists(st.integers(1, 2), min_size=10, max_size=10),
+    epsilons=st.tuples(st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 0.1])),
+    data=st.data(),
+)
+def test_going_on_from_fewer_candidates_ends_with_the_best_and_its_proof(
+    gains: np.ndarray,
+    left_out: list[bool],
+    units: list[int],
+    epsilons: tuple[float, float],
+    n_reserve: int,
+    data: st.DataObject,
+) -> None:
+    n, m = gains.shape
+    row_units, column_units = np.array(units[:n]), np.array(units[5 : 5 + m])
+    apart = np.repeat(np.repeat(gains, row_units, axis=0), column_units, axis=1)
+    size = data.draw(st.integers(1, min(apart.shape)))
+    fewer = np.where(np.reshape(left_out[: n * m], gains.shape), 0.0, gains)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(candidates, "RESERVE", n_reserve)
+        start = solve_candidates(listed(fewer), row_units, column_units, size, epsilon=epsilons[0])
+        solution = solve_candidates(listed(gains), row_units, column_units, size, epsilon=epsilons[1], start=start)
+    assert solution.flows.sum() <= size
+    assert (np.bincount(solution.rows, solution.flows, n) <= row_units).all()
+    assert (np.bincount(solution.columns, solution.flows, m) <= column_units).all()
+    total = (solution.flows * gains[solution.rows, solution.columns]).sum()
+    u, v, price = solution.row_potential, solution.column_potential, solution.price
+    assert min(u.min(), v.min(), price) >= 0
+    assert (gains <= u[:, np.newaxis] + v + price + 1e-12).all()
+    bound = row_units @ u + column_units @ v + size * price
+    assert bound >= best_total_gain(apart, size) - 1e-12
+    assert total >= (1 - epsilons[1]) * bound - 1e-12
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_with_all_pairs_as_candidates_it_is_the_joint_matching(case: Case) -> None:
     released, known = align(*case.make(seed=0))
     sides = Sides.of(released, known, find_weight("l1"))
     gains = positive_gains(sides)
-    candidates = Candidates(gains.indptr.astype(np.int64), gains.indices.astype(np.int32), gains.data)
+    pairs = Candidates(gains.indptr.astype(np.int64), gains.indices.astype(np.int32), gains.data)
     units = np.ones(released.n_users, np.int64), np.ones(known.n_users, np.int64)
     size = case.size or min(released.n_users, known.n_users)
-    solution = solve_candidates(candidates, *units, size)
+    solution = solve_candidates(pairs, *units, size)
     expected = hp.match(released, known, weight="l1", size=case.size).total_gain
-    assert candidates.gains_of(solution.rows, solution.columns).sum() == pytest.approx(expected)
+    assert pairs.gains_of(solution.rows, solution.columns).sum() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weight", WEIGHTS)

@@ -64,7 +64,11 @@ def look_at_all(
     """
     rows = _named(released.with_piece(least), "released")
     columns = _named(known.with_piece(column_potential), "known")
+    # A task reads known blocks in the same order for each released one, which it needs to be sent only once.
+    columns = columns.withColumn("is_first", sf.pmod(sf.monotonically_increasing_id(), sf.lit(1 << 33)) == 0)
     pairs = rows.crossJoin(columns.hint("shuffle_replicate_nl"))
+    for name in ("released_content", "released_piece"):
+        pairs = pairs.withColumn(name, sf.when(sf.col("is_first"), sf.col(name)))
     kept = map_in_arrow(pairs, _offer(n_kept, known.length), KEPT)
     # Several tasks keep offers of a block where known blocks are in several partitions.
     found = map_in_arrow(kept.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)

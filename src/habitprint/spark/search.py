@@ -5,7 +5,7 @@ The driver knows nodes by their numbers, how many users they have, and some pair
     candidates ← the best few pairs of each released node
     solve them roughly; candidates ← candidates ∪ the best few pairs of each node by gain − v
     repeat:
-        solve the candidates, which gives potentials u, v and a price
+        solve the candidates, going on from the last solution, which gives potentials u, v and a price
         look at all pairs: which have a gain above u + v + price?
         raise u by what the largest of them lacks                        # now they cover every pair: a proof
         stop if the gap is small enough, or there is no such pair
@@ -160,16 +160,20 @@ def search(
     candidates = first.candidates
     rounds = [_round(first, len(candidates.columns))]
 
-    def solve(share: float) -> Solution:
-        return solve_candidates(candidates, *units, size, epsilon=share, max_memory=max_memory, progress=progress)
+    def solve(share: float, start: Solution | None) -> Solution:
+        return solve_candidates(
+            candidates, *units, size, epsilon=share, start=start, max_memory=max_memory, progress=progress
+        )
 
+    solution = None
     if np.isfinite(first.cut).any():  # otherwise all pairs are candidates by now
-        again = look(anything, solve(ROUGH).column_potential, n_kept)
+        solution = solve(ROUGH, None)
+        again = look(anything, solution.column_potential, n_kept)
         joined = candidates.joined(again.candidates)
         rounds.append(_round(again, len(joined.columns) - len(candidates.columns)))
         candidates = joined
     while True:
-        solution = solve((epsilon or 0.0) / 2)
+        solution = solve((epsilon or 0.0) / 2, solution)
         u, v, price = solution.row_potential, solution.column_potential, solution.price
         least = u + price
         least += np.where(least > 0, ROUNDING * candidates.gains.max(initial=0.0), 0.0)

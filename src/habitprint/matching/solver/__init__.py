@@ -29,6 +29,7 @@ are never looked at, and none is missed.
 =======  ==================================================================================
 start    the best pairs of all users, from parts or from an older solution
 divide   parts of users who hardly ever share a place with those of another
+settle   from potentials that are nearly right to a matching that reaches them
 run      the first state, the calls of the kernel until it is done, memory, progress, proof
 kernel   the loop above, and why it is right
 queue    which row or column is due next

@@ -2,22 +2,29 @@
 
 Where not all pairs can be looked at on one machine, somebody else proposes candidates. The potentials that the solver
 ends with cover all of them; a pair that is not covered is what has to be proposed next, and if there is none, the
-matching is the best of all pairs.
+matching is the best of all pairs. Then the solver goes on from where it was: with pairs that gain g − price, the last
+potentials are settled, and the price falls from there. The empty matching is the same at the price of the largest gain.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.matching.solver import lists
+from habitprint.matching.solver import lists, run
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.run import Solution, column_potentials, empty_state, run, telling_gap
+from habitprint.matching.solver.settle import Pairs, give_out, settle_columns, settle_rows
 from habitprint.progress import Progress, silent
+from habitprint.weighing.definitions import PRODUCT
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows
+
+RISE = 0.01  # of the price, where there are more pairs at it than are wanted; twice as much the next time
+RESERVE = 64  # pairs of each row that are kept in reserve: mostly all there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +84,51 @@ class Candidates:
         """
         mine, theirs = ((each.starts, each.columns, each.gains) for each in (self, other))
         return Candidates(*_join(*mine, *theirs))
+
+    def above(self, price: float) -> "Candidates":
+        """Return the pairs whose gain is above a price, with what they gain beyond it.
+
+        Examples
+        --------
+        >>> pairs = Candidates.of(np.array([0, 1, 1]), np.array([5, 2, 5]), np.array([1.0, 2.0, 3.0]), n_rows=2)
+        >>> pairs.above(1.5).gains.tolist()
+        [0.5, 1.5]
+        """
+        if price == 0.0:
+            return self
+        is_above = self.gains > price
+        starts = np.concatenate([[0], is_above.cumsum()])[self.starts]
+        return Candidates(starts, self.columns[is_above], self.gains[is_above] - price)
+
+    def turned(self, n_columns: int) -> "Candidates":
+        """Return the same pairs with the sides exchanged.
+
+        Examples
+        --------
+        >>> pairs = Candidates.of(np.array([0, 1, 1]), np.array([5, 2, 5]), np.array([1.0, 2.0, 3.0]), n_rows=2)
+        >>> pairs.turned(6).columns.tolist()
+        [1, 0, 1]
+        """
+        by_column = sparse.csr_array((self.gains, self.columns, self.starts), shape=(self.n_rows, n_columns)).tocsc()
+        return Candidates(by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), by_column.data)
+
+    def to_problem(self, n_columns: int) -> st.Problem:
+        """Return two sides whose users gain just that: each column has a place of its own, and rows their gains there.
+
+        Examples
+        --------
+        >>> pairs = Candidates.of(np.array([0, 1, 1]), np.array([5, 2, 5]), np.array([1.0, 2.0, 3.0]), n_rows=2)
+        >>> pairs.to_problem(6).released.shares.tolist()
+        [1.0, 2.0, 3.0]
+        """
+        numbers, ones = np.arange(n_columns + 1), np.ones(n_columns)
+        return st.Problem(
+            Rows(self.starts, self.columns, self.gains, self.gains),  # a product has no use for logarithms
+            Index(
+                numbers, numbers[:-1].astype(np.int32), np.zeros(n_columns, np.int32), numbers, ones, ones, n_columns
+            ),
+            Evidence(np.array([PRODUCT]), ones[:, np.newaxis], np.ones(1), ones),
+        )
 
     def gains_of(self, rows: Indices, columns: Indices) -> Floats:
         """Return the gains of some of the pairs.
@@ -147,9 +199,10 @@ def solve_candidates(
     size: int,
     *,
     epsilon: float = 0.0,
+    start: run.Solution | None = None,
     max_memory: float = 4e9,
     progress: Progress = silent,
-) -> Solution:
+) -> run.Solution:
     """Find the `size` candidates with the largest total gain, exactly, or with at least (1 − ε) of it.
 
     Parameters
@@ -158,6 +211,8 @@ def solve_candidates(
         The pairs of nodes to choose from.
     row_units, column_units
         How many users each node has.
+    start
+        What to go on from: a solution for fewer candidates, say. Its pairs must be candidates.
     size, epsilon, max_memory
         As for `solve`.
 
@@ -172,20 +227,19 @@ def solve_candidates(
     >>> solution = solve_candidates(candidates, np.array([1, 1]), np.array([1, 1]), 2)
     >>> sorted(zip(solution.rows.tolist(), solution.columns.tolist())), solution.price
     ([(0, 1), (1, 0)], 0.0)
+    >>> more = candidates.joined(Candidates.of(np.array([1]), np.array([1]), np.array([2.0]), n_rows=2))
+    >>> solution = solve_candidates(more, np.array([1, 1]), np.array([1, 1]), 2, start=solution)
+    >>> sorted(zip(solution.rows.tolist(), solution.columns.tolist()))
+    [(0, 0), (1, 1)]
     """
-    n_reserve = max(int(np.diff(candidates.starts).max(initial=1)), 1)
-    state = empty_state(row_units, column_units, max_memory, n_reserve=n_reserve)
-    _fill(candidates.starts, candidates.columns, candidates.gains, state, _room(n_reserve))
-    state.counters[st.N_WANTED] = size
-    state.clock[st.HIGHEST], state.clock[st.EPSILON] = candidates.gains.max(initial=0.0), epsilon
-    state = run(state, NOTHING, max_memory, telling_gap(size, progress))
-    column_potential, price = column_potentials(state, is_all=size == min(row_units.sum(), column_units.sum()))
-    used = state.arcs[state.arcs["flow"] > 0]
+    task = _Task(candidates, (row_units, column_units), size, max_memory, progress)
+    at = _nothing(task) if start is None else _settled(task, start)
+    state = _fallen(task, at, epsilon)
+    is_all = size == min(row_units.sum(), column_units.sum())
+    column_potential, price = run.column_potentials(state, is_all=is_all)
     n_steps = int(state.counters[st.N_STEPS])
-    return Solution(
-        rows=used["row"],
-        columns=used["column"],
-        flows=used["flow"],
+    return run.Solution(
+        **Pairs.of(state)._asdict(),
         row_potential=least_to_cover(candidates, column_potential, price),
         column_potential=column_potential,
         price=price,
@@ -194,15 +248,89 @@ def solve_candidates(
     )
 
 
-# The kernel computes pairs again where a list left some out. None of these does.
-NOTHING = st.Problem(
-    Rows(np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0), np.zeros(0)),
-    Index(
-        np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0),
-        np.zeros(0), 0,
-    ),
-    Evidence(np.zeros(0, np.int64), np.zeros((0, 1)), np.zeros(0), np.zeros(0)),
-)  # fmt: skip
+class _Task(NamedTuple):
+    """What is asked for, and what may be used."""
+
+    candidates: Candidates
+    units: tuple[Indices, Indices]
+    size: int
+    max_memory: float
+    progress: Progress
+
+
+class _At(NamedTuple):
+    """The best pairs, of any number, where each costs a price; v proves it."""
+
+    price: float
+    pairs: Pairs
+    column_potential: Floats
+
+
+def _nothing(task: _Task) -> _At:
+    """Return that no pair is worth the largest gain."""
+    none = np.zeros(0, np.int64)
+    return _At(task.candidates.gains.max(initial=0.0), Pairs(none, none, none), np.zeros(len(task.units[1])))
+
+
+def _settled(task: _Task, start: run.Solution) -> _At:
+    """Return the best pairs at the price of a start, or at a higher one where these are more than are wanted."""
+    at = _At(start.price, Pairs(start.rows, start.columns, start.flows), start.column_potential)
+    rise = RISE * max(at.price, RISE * task.candidates.gains.max(initial=0.0))
+    while True:
+        at = _settled_at(task, at)
+        if at.pairs.flows.sum() <= task.size:
+            return at
+        at = at._replace(price=at.price + rise)
+        rise *= 2
+
+
+def _settled_at(task: _Task, at: _At) -> _At:
+    """Return the best pairs at a price, from others and any v."""
+    n_units, n_columns = task.units, len(task.units[1])
+    above = task.candidates.above(at.price)
+    problem = above.to_problem(n_columns)
+    state = _at_potentials(task, problem, at.column_potential)
+    _fill(state, problem)
+    gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns) - at.price
+    pairs = settle_rows(state, problem, at.pairs.tight(state, gains), n_units, task.max_memory, task.progress)
+    potentials = state.rows["potential"].copy(), state.columns["potential"].copy()
+    del state
+    column_potential = potentials[1]
+    if (pairs.n_left(n_units[1], 1)[column_potential > 0] > 0).any():
+        back = above.turned(n_columns).to_problem(above.n_rows)
+        state = run.empty_state(*n_units[::-1], task.max_memory, run.memory_of(problem, back), n_reserve=RESERVE)
+        pairs, column_potential = settle_columns(
+            state, back, pairs, potentials, n_units, task.max_memory, task.progress
+        )
+    return _At(at.price, pairs, np.maximum(column_potential, 0.0))
+
+
+def _fallen(task: _Task, at: _At, epsilon: float) -> st.State:
+    """Let the price fall until there are as many pairs as are wanted, or no more than ε of the gain is missing."""
+    problem = task.candidates.to_problem(len(task.units[1]))
+    state = _at_potentials(task, problem, at.column_potential)
+    give_out(state, at.pairs, task.units)
+    gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns)
+    state.counters[st.N_WANTED] = task.size - at.pairs.flows.sum()
+    state.clock[st.HIGHEST], state.clock[st.EPSILON] = at.price, epsilon
+    state.clock[st.TOTAL_GAIN] = at.pairs.flows @ gains
+    if at.price == 0.0:
+        return state
+    _fill(state, problem)
+    return run.run(state, problem, task.max_memory, run.telling_gap(task.size, task.progress))
+
+
+def _at_potentials(task: _Task, problem: st.Problem, column_potential: Floats) -> st.State:
+    """Return the empty matching, with no list filled."""
+    state = run.empty_state(*task.units, task.max_memory, run.memory_of(problem), n_reserve=RESERVE)
+    state.columns["potential"] = column_potential
+    return state
+
+
+def _fill(state: st.State, problem: st.Problem) -> None:
+    """Fill the lists of all rows, and set their potentials to the best that they are offered."""
+    n_rows = len(state.rows)
+    lists.first_lists(0, n_rows, np.arange(n_rows), state, problem, st.make_scratch(problem.known))
 
 
 def least_to_cover(candidates: Candidates, column_potential: Floats, price: float) -> Floats:
@@ -217,29 +345,3 @@ def least_to_cover(candidates: Candidates, column_potential: Floats, price: floa
     needed = np.zeros(candidates.n_rows)
     np.maximum.at(needed, candidates.rows, candidates.gains - column_potential[candidates.columns] - price)
     return needed
-
-
-def _room(n: int) -> st.Scratch:
-    """Return room for the candidates of one row."""
-    return st.Scratch(
-        np.zeros(0), np.zeros(0, np.int32), np.zeros(0),
-        np.empty(n, np.int32), np.empty(n), np.empty(n), np.empty(n), np.empty(n, np.int32),
-    )  # fmt: skip
-
-
-@kernel
-def _fill(starts: Indices, columns: SmallIndices, gains: Floats, s: st.State, scratch: st.Scratch) -> None:
-    """Fill the lists of all rows, while no column has a potential: offers are gains, and reserves leave nothing out."""
-    for i in range(len(starts) - 1):
-        n = starts[i + 1] - starts[i]
-        for k in range(n):
-            scratch.columns[k] = columns[starts[i] + k]
-            scratch.offers[k] = gains[starts[i] + k]
-        lists.in_blocks(scratch.offers, scratch.columns, n, s.reserve_columns.shape[1], s.reserve_bounds[i])
-        for k in range(n):
-            s.reserve_columns[i, k] = scratch.columns[k]
-            s.reserve_gains[i, k] = scratch.offers[k]
-            scratch.gains[k] = scratch.offers[k]
-        r = s.rows[i]
-        r.n_reserve, r.reserve_cut, r.beyond = n, -np.inf, -np.inf
-        lists.sort_short(s, scratch, i)

@@ -15,7 +15,7 @@ falls to zero. Written U = u + price:
 So one run passes the optimum of every size, each with its price: the gain that the last pair added.
 
 A row without a partner need not be in a tree before the price has come down to what it is offered at best: until then
-it waits in the queue, to be planted. In a run that does not start from the empty matching (`start`) a row may also have
+it waits in the queue, to be planted. In a run that does not start from the empty matching (`settle`) a row may also have
 less than the price: where it comes down to zero within a tree, it is released, and the root has its partner.
 
 The clock counts how far the price has fallen. A row that joined a tree at time t has the constant *key* t + U,
