@@ -22,6 +22,7 @@ settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=Tr
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # of `make check`
 settings.load_profile("habitprint")
 
+OF_AUDITS = ("auditing", "report")
 ARGUMENTS = [
     "--headless",
     "--no-sandbox",
@@ -35,9 +36,10 @@ ARGUMENTS = [
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs Spark, examples in docstrings too: it is slow."""
+    """Mark as slow what needs Spark, and examples in docstrings that make a whole audit first."""
     for item in items:
-        if item.path.parent.name == "spark":
+        is_example = isinstance(item, pytest.DoctestItem)
+        if item.path.parent.name == "spark" or (is_example and item.path.parent.name in OF_AUDITS):
             item.add_marker(pytest.mark.slow)
 
 

@@ -58,6 +58,7 @@ def test_the_share_and_both_ends_never_rise_and_are_never_below_chance(law: Law)
     assert all(1 / point.n <= point.low <= point.share <= point.high <= 1 for point in fan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", LAWS)
 def test_the_interval_is_wider_farther_away_and_narrower_with_more_people(law: Law) -> None:
     def width(n: int, n_people: int = 1000) -> float:

@@ -28,6 +28,7 @@ def unused(events: hp.Events) -> dict[str, int]:
     return events.count_unused(dict(events.frame.group_by("reason").len().collect().rows()))
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(positions=st.lists(INSIDE, min_size=1), side=SIDES)
 def test_every_position_of_the_box_has_one_square_of_the_grid(
@@ -39,6 +40,7 @@ def test_every_position_of_the_box_has_one_square_of_the_grid(
     assert 0 <= min(places) <= max(places) < grid.n_rows * grid.n_columns
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(place=st.integers(0, 39 * 39 - 1))
 def test_the_centre_of_a_square_lies_in_it(place: int) -> None:

@@ -34,6 +34,7 @@ def estimate(n_common: int, seed: int = 0) -> hp.Overlap:
     return estimate_overlap(*two_tables(n_common), town(150, 1), WEIGHT, seed=seed)
 
 
+@pytest.mark.slow
 def test_the_estimate_grows_with_those_who_are_common_and_its_interval_holds_them() -> None:
     numbers = (0, 50, 100)
     found = [estimate(n_common) for n_common in numbers]
@@ -54,6 +55,7 @@ def test_it_is_no_more_than_the_smaller_table_has_users() -> None:
     assert found.known_share == pytest.approx(found.n_common / 100)
 
 
+@pytest.mark.slow
 def test_more_users_than_were_rehearsed_with_are_looked_at_in_parts() -> None:
     found = estimate_overlap(*two_tables(90), town(60, 1), WEIGHT)
     assert found.n_rehearsed == 60

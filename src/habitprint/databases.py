@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
-ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]+://", re.IGNORECASE)
+ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]*://", re.IGNORECASE)
 HOST = r"(?:[\w.\-]*|\[[0-9a-fA-F:.]+\])(?::\d+)?"
 # What may be shown of an address, after its user: hosts and a database; anything else may be a part of a secret.
 PUBLIC = re.compile(rf"{HOST}(?:,{HOST})*(?:/[^?#&=;@:\s]*)?")

@@ -169,6 +169,7 @@ def test_a_shorter_period_has_the_counts_of_its_days() -> None:
     assert three.n_users == len(users[0] & users[1])
 
 
+@pytest.mark.slow
 def test_shares_have_no_counts_to_draw_from() -> None:
     released, known = hp.datasets.town(30, 8)
     shares = hp.Histograms(released.shares, released.users, released.places)

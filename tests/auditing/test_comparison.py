@@ -162,6 +162,7 @@ def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) ->
     assert "Record of" not in text
 
 
+@pytest.mark.slow
 def test_a_page_is_not_overwritten_unless_asked(found: hp.Audit, tmp_path: Path) -> None:
     compared, file = hp.compare([found, with_share(found, 3)]), tmp_path / "page.html"
     file.write_text("mine")

@@ -24,6 +24,7 @@ def explained() -> list[hp.Explanation]:
     return [found().explain(user) for user in found().users["user"].to_list()]
 
 
+@pytest.mark.slow
 def test_places_add_up_to_the_gain_of_the_pair() -> None:
     weight = found().require_internal().case.joint.matching.weight
     released, known = tables()

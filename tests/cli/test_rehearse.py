@@ -109,6 +109,7 @@ def test_the_table_that_is_attacked_teaches_nobody(shell: Shell, weeks: list[str
         assert "is the released table itself" in found.stderr.replace("\n", " ")
 
 
+@pytest.mark.slow
 def test_with_a_rehearsal_a_match_says_how_many_are_common_and_how_likely_each_pair_is_right(
     shell: Shell, weeks: list[str], tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_with_a_rehearsal_a_match_says_how_many_are_common_and_how_likely_each_p
     assert pl.read_csv(out)["probability"].to_list() == pytest.approx(said.tolist())
 
 
+@pytest.mark.slow
 def test_pairs_that_were_not_rehearsed_like_that_have_no_probability(shell: Shell, weeks: list[str]) -> None:
     for options in (["--size", "10"], ["--method", "one-by-one"]):
         words = ["match", weeks[2], weeks[3], "--weight", "auto", "--rehearse", weeks[0], weeks[1], "--json", *options]
@@ -136,6 +138,7 @@ def test_pairs_that_were_not_rehearsed_like_that_have_no_probability(shell: Shel
     assert json.loads(shell("match", weeks[2], weeks[3], "--json").stdout)["overlap"] is None
 
 
+@pytest.mark.slow
 def test_with_a_rehearsal_a_path_counts_the_likeliest_pairs_beside_the_best_of_each_size(
     shell: Shell, weeks: list[str], tmp_path: Path
 ) -> None:

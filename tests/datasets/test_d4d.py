@@ -133,6 +133,8 @@ def test_of_equally_near_sub_prefectures_the_lowest_id_is_taken(tmp_path: Path) 
         ("1\t-4.1\n", "is no position"),
         ("1\t-4.1\t5.3\n1\t-4.2\t5.3\n", "several positions"),
         ("", "is empty"),
+        ("\n\n", "is empty"),
+        ("id\tlon\tlat\n", "is empty"),
     ],
 )
 def test_positions_that_make_no_sense_are_refused(tmp_path: Path, text: str, message: str) -> None:

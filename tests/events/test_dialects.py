@@ -189,6 +189,7 @@ def test_a_number_with_the_other_sign_is_a_bad_row_wherever_it_comes(tmp_path: P
     assert (found.n_used, found.unused) == (3000, {"a number with a decimal comma; --decimal ,": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_whole", [2000, 150_000])
 def test_the_decimal_sign_is_seen_wherever_in_the_sample_it_first_comes(tmp_path: Path, n_whole: int) -> None:
     whole, others = ["Jo;2012-04-09 10:00;39;116"] * n_whole, ["Jo;2012-04-09 10:00;39,98;116,3"] * 2000

@@ -253,6 +253,7 @@ def test_no_password_is_ever_shown(driver: str, monkeypatch: pytest.MonkeyPatch)
         ("mysql://me:p?s3cr3t@host/calls", "mysql://…"),
         ("mysql://me:p#s3cr3t@host/calls", "mysql://…"),
         ("mysql://me:s3cr3t", "mysql://…"),
+        ("p://me:s3cr3t@host/calls", "p://host/calls"),
         ("mssql://host;UID=me;PWD=s3cr3t", "mssql://…"),
         ("mssql+pyodbc://?odbc_connect=DRIVER%3DX%3BUID%3Dme%3BPWD%3Ds3cr3t", "mssql+pyodbc://"),
         ("mssql+pyodbc://?odbc_connect=UID%3Dme%3BPWD%3Da@s3cr3t", "mssql+pyodbc://…"),

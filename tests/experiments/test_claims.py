@@ -170,6 +170,7 @@ def test_chance_alone_looks_like_a_clear_lead_as_rarely_as_it_says(n: int, *, ha
         assert false >= 0.02 or n < 100  # and it is not just that nothing is ever clear
 
 
+@pytest.mark.slow
 def test_repeats_of_the_same_users_do_not_make_chance_look_clear() -> None:
     """Ten draws of sixty of a hundred users are still a hundred users."""
     random = np.random.default_rng(1)
@@ -199,6 +200,7 @@ def test_a_claim_of_several_comparisons_is_not_refuted_by_chance() -> None:
     assert verdicts.count("does not hold") / TRIALS <= RARELY
 
 
+@pytest.mark.slow
 def test_the_best_of_several_is_not_a_peak_by_chance() -> None:
     random = np.random.default_rng(3)
     verdicts = [
@@ -208,6 +210,7 @@ def test_the_best_of_several_is_not_a_peak_by_chance() -> None:
     assert verdicts.count("holds") / TRIALS <= RARELY
 
 
+@pytest.mark.slow
 def test_fewer_pairs_of_the_same_precision_are_not_more_precise_by_chance() -> None:
     random = np.random.default_rng(4)
 

@@ -214,6 +214,10 @@ def _write_events(folder: Path) -> None:
         "".join(f"{{{n % 3}f}},{n},0,{n % 5},{1262304000000000 + n * 10**10},1,5,3\n" for n in range(120))
     )
     (folder / "places.csv").write_text("id,favicon_id\n" + "".join(f"{n},{n % 3}\n" for n in range(5)))
+    calls = (f"{n % 9}\t2012-04-{9 + n % 14:02d} 08:{n % 60:02d}:00\t{n * n % 7 + 1}\n" for n in range(180))
+    (folder / "POS_SAMPLE_9.TSV").write_text("".join(calls))
+    (folder / "ANT_POS.TSV").write_text("".join(f"{n}\t-4.{n}\t5.{n}\n" for n in range(1, 8)))
+    (folder / "SUBPREF_POS_LONLAT.TSV").write_text("".join(f"{n}\t-4.{n}\t5.{n}\n" for n in range(60, 63)))
 
 
 def _write_tracks(folder: Path) -> None:
@@ -609,21 +613,28 @@ def _tracks(rng: Random) -> Case:
     return Case("tracks", words, {}, [into_folder])
 
 
+D4D = ["SET2TSV/POS_SAMPLE_9.TSV", "ANT_POS.TSV", "SUBPREF_POS_LONLAT.TSV"]
+
+
 def _paper(rng: Random) -> Case:
     """Return data of the paper, as they come, of which one file is damaged."""
-    data = rng.choice(["web-history", "geolife"])
-    files = {"web-history": ["visits.csv", "places.csv"], "geolife": ["Data/000/Trajectory/t.plt"]}[data]
+    data, shows, separator, files = rng.choice(
+        [
+            ("web-history", "figure-popularity", ",", ["visits.csv", "places.csv"]),
+            ("geolife", "figure-active-weeks", ",", ["Data/000/Trajectory/t.plt"]),
+            ("d4d", rng.choice(["table-aggregation", "figure-map"]), "\t", D4D),
+        ]
+    )
     bad = rng.choice(files)
     contents = {file: good()[Path(file).name] for file in files}
     good_one = contents[bad]
-    contents[bad] = _cells(rng, good_one.decode(), ",") if rng.random() < 0.5 else damaged(rng, good_one)
+    contents[bad] = _cells(rng, good_one.decode(), separator) if rng.random() < 0.5 else damaged(rng, good_one)
 
     def into_folder(folder: Path) -> None:
         for name, content in contents.items():
             (folder / "data" / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / "data" / name).write_bytes(content)
 
-    shows = {"web-history": "figure-popularity", "geolife": "figure-active-weeks"}[data]
     return Case("data of the paper", ["reproduce", shows, f"--{data}", "data", "--out", "out"], {}, [into_folder])
 
 

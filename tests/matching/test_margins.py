@@ -68,6 +68,7 @@ def test_margins_do_not_depend_on_the_order_of_rows() -> None:
     assert hp.pair_margins(matching, *turned).tolist() == hp.pair_margins(matching, released, known).tolist()
 
 
+@pytest.mark.slow
 def test_surer_pairs_are_more_often_right() -> None:
     released, known = hp.datasets.town(1000, 60, seed=0)
     matching = hp.match(released, known)

@@ -45,6 +45,7 @@ def test_the_other_direction_is_the_same_attack_with_the_sides_swapped(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", WEIGHTS)
 @given(released=tables(), known=tables())
 def test_both_directions_at_once_are_each_on_its_own(

@@ -249,6 +249,7 @@ COPIED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", COPIED, ids=str)
 @given(released=tables(), known=tables(max_places=4), moved=st.integers(0, 6))
 def test_views_are_few_distinct_and_hold_both_extremes(

@@ -77,6 +77,7 @@ def test_every_protection_and_attack_is_in_the_report(found: hp.Audit, harmless:
         assert attack.title in text
 
 
+@pytest.mark.slow
 def test_the_same_facts_make_the_same_bytes(found: hp.Audit, harmless: str) -> None:
     assert hp.render_report(hp.Audit.from_json(found.to_json())) == harmless
 
@@ -93,6 +94,7 @@ def test_hostile_text_changes_neither_scripts_nor_policy(harmless: str, hostile:
         assert re.findall(part, hostile, re.DOTALL) == expected
 
 
+@pytest.mark.slow
 def test_no_sign_that_a_terminal_obeys_is_in_a_page_a_record_or_the_facts(found: hp.Audit) -> None:
     told = replace(found, settings=replace(found.settings, source="a\x1b[2J\u202eb\x9b", command="habitprint \x1b[2J"))
     compared = hp.compare([told, found], ["a\x1b[2J", "b\u202e"])
@@ -102,6 +104,7 @@ def test_no_sign_that_a_terminal_obeys_is_in_a_page_a_record_or_the_facts(found:
     assert hp.Audit.from_json(told.to_json()).settings.source == told.settings.source
 
 
+@pytest.mark.slow
 def test_hostile_names_in_a_file_change_no_markup_and_nobody_is_named(tmp_path: Path, harmless: str) -> None:
     file = tmp_path / "<img src=x onerror=alert(1)>.csv"
     rows = [
@@ -154,6 +157,7 @@ def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeyp
     assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
 
 
+@pytest.mark.slow
 def test_a_table_that_passes_needs_no_protection() -> None:
     text = text_of(hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False))
     assert "The table meets the target of 100% as it is." in text
@@ -186,6 +190,7 @@ def test_only_what_protects_people_is_called_a_guarantee(
     assert ("What it does not hide" in text) == promise.hides_in_groups
 
 
+@pytest.mark.slow
 def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(found: hp.Audit) -> None:
     attacks = [replace(attack, rate=hp.Rate.of(1, 77, 1 / 77)) for attack in advised(found).attacks]
     assert "protected this way, 77 people" in text_of(with_advised(found, attacks=tuple(attacks)))
@@ -291,6 +296,7 @@ def test_a_file_name_that_is_no_text_still_makes_a_page_and_a_file(tmp_path: Pat
     assert "caf?.csv" in (tmp_path / "audit" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_report_is_not_overwritten_without_being_asked(tmp_path: Path, found: hp.Audit, harmless: str) -> None:
     path = tmp_path / "report.html"
     hp.write_report(found, path)

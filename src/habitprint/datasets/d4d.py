@@ -142,6 +142,8 @@ def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
 
 def _positions(path: Path) -> pl.DataFrame:
     (text,) = collect([_open(path, POSITIONS).filter(~pl.all_horizontal(pl.all().is_null()))], str(path))
+    if text.is_empty():
+        raise _holds_nothing(path, POSITIONS)
     numbers = text.select(
         pl.col("place").cast(pl.Int64, strict=False), pl.col("lat", "lon").cast(pl.Float64, strict=False)
     )
@@ -179,14 +181,18 @@ def _open(path: Path, columns: tuple[str, ...]) -> pl.LazyFrame:
     ).with_columns(pl.col(columns).str.strip_chars().replace("", None))
     (first,) = collect([rows.head(1)], str(path))
     if first.is_empty():
-        raise InputError(
-            f"{path} is empty",
-            why=f"each line has {', '.join(columns[:3])}, with tabs between them",
-            fix="copy it again from where it came",
-        )
+        raise _holds_nothing(path, columns)
     is_word = pl.all().is_not_null() & pl.all().cast(pl.Float64, strict=False).is_null()
     is_header = first.select(columns[0], columns[2]).select(pl.all_horizontal(is_word)).item()
     return rows.slice(1) if is_header else rows
+
+
+def _holds_nothing(path: Path, columns: tuple[str, ...]) -> InputError:
+    return InputError(
+        f"{path} is empty",
+        why=f"each line has {', '.join(columns[:3])}, with tabs between them",
+        fix="copy it again from where it came",
+    )
 
 
 def _find(folder: str | os.PathLike[str], within: str, name: str) -> Path:
