@@ -1,7 +1,7 @@
 """From nodes to the best pairs of nodes: the first state, the kernel until it is done, and the proof."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,16 @@ class Solution:
     price: float
     step_prices: Floats
     step_flows: Indices
+
+    def turned(self) -> "Solution":
+        """Return the same with the sides exchanged."""
+        return replace(
+            self,
+            rows=self.columns,
+            columns=self.rows,
+            row_potential=self.column_potential,
+            column_potential=self.row_potential,
+        )
 
 
 def solve(

@@ -11,6 +11,7 @@ pairs that are not tight are given up, and a node without a partner whose potent
 Then no node is active, and the matching is the best. A bad start costs time, and nothing else.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
+from habitprint.matching.solver.auction import Auction, bid, open_auction, set_potentials
 from habitprint.matching.solver.divide import Parts, divide
 from habitprint.matching.solver.queue import NONE, make_queue
 from habitprint.progress import Progress, silent
@@ -29,6 +31,7 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows
 from habitprint.weighing.kernel import pair_gains
 
+MOST_WORK = 20_000  # of an auction, for each unit: as much as the best pairs take without one
 TIGHT = 1e-12  # pairs with no more slack than this, relative to the largest potential, are tight
 
 
@@ -96,10 +99,9 @@ def solve_all(
     >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
     ([1, 1], 4.0)
     """
-    size = min(len(released.members), len(known.members))
+    if start is None and len(released.members) > len(known.members):  # those who bid are the fewer
+        return solve_all(known, released, evidence[::-1], max_memory=max_memory, progress=progress).turned()
     parts = divide(released, known) if start is None else Parts.one(released, known)
-    if start is None and parts.n_parts == 1:
-        return run.solve(released, known, evidence[0], size, max_memory=max_memory, progress=progress)
     problem = st.Problem(make_rows(parts.released.shares), make_index(parts.known.shares), evidence[0])
     potential = None if start is None else np.maximum(start.column_potential, 0.0)
     state = run.first_state(problem, parts, max_memory, potential, progress)
@@ -179,24 +181,31 @@ def _match_parts(state: st.State, problem: st.Problem, parts: Parts, max_memory:
         queue = make_queue(mine.stop - mine.start + theirs.stop - theirs.start)._replace(place=place)
         of_part = state._replace(**run.own_arrays(mine.start, mine.stop, queue, n_units))
         of_part.counters[st.N_FREE], of_part.counters[st.N_WANTED] = n_free, n_units
-        of_part.clock[st.HIGHEST] = rows["potential"][mine].max(initial=0.0)
+        n_seats = np.zeros(len(columns), np.int64)
+        n_seats[theirs] = ends["n_free"][theirs]
 
         def tell(now: st.State) -> None:
             n_matched[part] = n_units - now.counters[st.N_WANTED]
             progress("matching", int(n_matched.sum()), size)
 
-        of_part = run.run(of_part, problem, max_memory, tell)
-        if of_part.counters[st.N_FREE] > 0:  # the columns are used up: what is left of the price is theirs
-            price = of_part.clock[st.HIGHEST] - of_part.clock[st.CLOCK]
-            columns["potential"][theirs] += price
-            rows["potential"][mine] = np.maximum(rows["potential"][mine] - price, 0.0)
-        return _pairs_of(of_part)
+        _hold_auction(of_part, problem, open_auction(of_part, n_seats, n_units), tell)
+        of_part.clock[st.HIGHEST] = rows["potential"][mine].max(initial=0.0)
+        return _pairs_of(run.run(of_part, problem, max_memory, tell))
 
     size = min(int(rows["n_free"].sum()), int(ends["n_free"].sum()))
     largest_first = np.argsort(-np.diff(parts.row_edges), kind="stable")
     jobs = [partial(match_part, int(part)) for part in largest_first]
     found = side_by_side(jobs, progress)
     return _Pairs(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+
+def _hold_auction(state: st.State, problem: st.Problem, auction: Auction, tell: Callable[[st.State], None]) -> None:
+    """Let rows bid until all have, or it takes too long; set the potentials of both sides."""
+    scratch, work = st.make_scratch(problem.known), 0
+    while not bid(state, problem, scratch, auction, run.PAUSE) and work < MOST_WORK * len(auction.turns):
+        work += state.counters[st.WORK]
+        tell(state)
+    set_potentials(state)
 
 
 def _join_parts(state: st.State, problem: st.Problem) -> st.State:
