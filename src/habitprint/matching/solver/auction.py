@@ -24,7 +24,7 @@ from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.lists import fill_reserve
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.scan import ANY, from_all, from_reserve, move_down
-from habitprint.matching.solver.state import FIRST_ROW, LAST_ROW, WORK, Problem, Scratch, State
+from habitprint.matching.solver.state import WORK, Problem, Scratch, State
 
 SECOND: int = np.int64(1)  # type: ignore[assignment]  # not a plain 1, as FIRST
 STEP = 0.006  # of what rows are offered at best in the beginning, on average
@@ -43,27 +43,19 @@ class Auction(NamedTuple):
     kept: float
 
 
-def open_auction(s: State, n_seats: Indices, n_bids: int) -> Auction:
+def open_auction(s: State) -> Auction:
     """Return an auction in which nobody has bid yet.
-
-    Parameters
-    ----------
-    n_seats
-        How many seats each column has.
-    n_bids
-        How many units of the rows of `s` may bid. With more than there are seats, all prices would rise for ever.
 
     Examples
     --------
     >>> from habitprint.matching.solver.run import empty_state
-    >>> open_auction(empty_state(np.array([2, 1]), np.array([1, 3]), 1e9), np.array([1, 3]), 3).turns.tolist()
+    >>> open_auction(empty_state(np.array([2, 1]), np.array([1, 3]), 1e9)).turns.tolist()
     [0, 0, 1]
     """
-    mine = np.arange(s.counters[FIRST_ROW], s.counters[LAST_ROW])
-    usual = float(s.rows["potential"][mine].sum()) / max(len(mine), 1)
-    starts = np.concatenate([[0], n_seats.cumsum()])
+    usual = float(s.rows["potential"].mean())
+    starts = np.concatenate([[0], s.ends["n_free"].cumsum()])
     return Auction(
-        turns=np.repeat(mine, s.rows["n_free"][mine])[:n_bids],
+        turns=np.repeat(np.arange(len(s.rows)), s.rows["n_free"]),
         turn=np.zeros(1, np.int64),
         starts=starts,
         prices=np.zeros(starts[-1]),
@@ -135,11 +127,11 @@ def bid(s: State, problem: Problem, scratch: Scratch, auction: Auction, work: in
             turn[0] += 1
         else:
             turns[turn[0]] = outbid
-    return turn[0] == len(turns)
+    return bool(turn[0] == len(turns))
 
 
 @kernel
 def set_potentials(s: State) -> None:
     """Set the potential of each row to what it may be offered at best."""
-    for row in range(s.counters[FIRST_ROW], s.counters[LAST_ROW]):
+    for row in range(len(s.rows)):
         s.rows[row].potential = max(_offer(s, row, FIRST), s.rows[row].cut, 0.0)

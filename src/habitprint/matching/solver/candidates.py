@@ -241,5 +241,5 @@ def _fill(starts: Indices, columns: SmallIndices, gains: Floats, s: st.State, sc
             s.reserve_gains[i, k] = scratch.offers[k]
             scratch.gains[k] = scratch.offers[k]
         r = s.rows[i]
-        r.n_reserve, r.reserve_cut, r.beyond = n, -np.inf, -np.inf
+        r.n_reserve, r.reserve_cut = n, -np.inf
         lists.sort_short(s, scratch, i)
