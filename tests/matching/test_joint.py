@@ -116,18 +116,21 @@ def test_the_order_of_rows_changes_nothing_but_their_order(size: int | None) -> 
     assert once.bound == again.bound
 
 
-def test_the_work_can_pause_and_grow_at_any_step(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("size", "at_the_end"), [(None, ("matching", 80, 80)), (60, ("matching", 60, 60, "gap 0"))])
+def test_the_work_can_pause_and_grow_at_any_step(
+    size: int | None, at_the_end: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     released, known = hp.datasets.town(80, 12)
-    whole = hp.match(released, known)
+    whole = hp.match(released, known, size=size)
     monkeypatch.setattr(run, "PAUSE", 3)
     monkeypatch.setattr(run, "FIRST_LONG", 1)
     monkeypatch.setattr(run, "FIRST_WAITERS", 1)
     reports: list[tuple[object, ...]] = []
-    piecewise = hp.match(released, known, progress=lambda *report: reports.append(report))
+    piecewise = hp.match(released, known, size=size, progress=lambda *report: reports.append(report))
     assert piecewise.to_table().equals(whole.to_table())
     stages = list(dict.fromkeys(report[0] for report in reports))
     assert stages == ["gains", "matching", "proof"]
-    assert ("matching", 80, 80, "gap 0") in reports
+    assert at_the_end in reports
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

@@ -11,7 +11,6 @@ from habitprint.histograms import align
 from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT
 from habitprint.matching.solver import lists, run
-from habitprint.matching.solver.divide import Parts
 from habitprint.matching.solver.state import Problem, State
 from habitprint.weighing import PlaceFacts, Sides, find_weight, positive_gains
 from habitprint.weighing.index import make_index, make_rows
@@ -22,7 +21,7 @@ WEIGHT = find_weight("jensen-shannon")
 
 def state_at_first(released: Nodes, known: Nodes) -> State:
     problem = Problem(make_rows(released.shares), make_index(known.shares), sides_of(released, known).evidence)
-    return run.first_state(problem, Parts.one(released, known), 1e9)
+    return run.first_state(problem, (released, known), 1e9)
 
 
 def sides_of(released: Nodes, known: Nodes) -> Sides:

@@ -1,4 +1,4 @@
-"""Whatever a matching starts from, parts matched by themselves or any potentials and pairs, it ends with the best."""
+"""Whatever a matching starts from, an auction or any potentials and pairs, it ends with the best."""
 
 import numpy as np
 import pytest
@@ -7,13 +7,15 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
-from habitprint import side_by_side
 from habitprint.histograms import align
 from habitprint.matching.match import Asked, find_matching
 from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT, Proof
-from habitprint.matching.solver import Solution, Start, divide, run, solve_all, start
+from habitprint.matching.solver import Solution, Start, auction, run, solve_all, start
+from habitprint.matching.solver.queue import NONE
+from habitprint.matching.solver.state import Problem, make_scratch
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
+from habitprint.weighing.index import make_index, make_rows
 from instances import CASES, Case, tables
 
 ALL = [case for case in CASES if case.size is None]
@@ -37,8 +39,8 @@ class Instance:
         rows, columns = linear_sum_assignment(self.gains, maximize=True)
         return float(self.gains[rows, columns].sum())
 
-    def solve(self, start: Start | None = None) -> Solution:
-        return solve_all(*self.nodes, (self.sides.evidence, self.sides.evidence_back), start=start)
+    def solve(self, beginning: Start | None = None) -> Solution:
+        return solve_all(*self.nodes, (self.sides.evidence, self.sides.evidence_back), start=beginning)
 
     def judge(self, solution: Solution) -> None:
         """Check the pairs against an outside solver, and the proof against every pair."""
@@ -85,8 +87,8 @@ def test_a_solution_that_is_a_little_wrong_ends_with_the_best(case: Case, weight
     right = instance.solve()
     noise = 0.2 * random.random(len(right.column_potential)) * (random.random(len(right.column_potential)) < 0.3)
     for wrong in (0.0, noise, -noise):
-        start = Start(right.rows, right.columns, right.flows, np.maximum(right.column_potential + wrong, 0.0))
-        instance.judge(instance.solve(start))
+        nearly = Start(right.rows, right.columns, right.flows, np.maximum(right.column_potential + wrong, 0.0))
+        instance.judge(instance.solve(nearly))
 
 
 @given(released=tables(), known=tables(), seed=st.integers(0, 1000), scale=st.sampled_from([0.0, 0.5, 5.0]))
@@ -108,43 +110,36 @@ def test_the_proof_of_another_release_is_a_start(case: Case) -> None:
     assert after.verify(released, known) <= EXACT
 
 
-@pytest.mark.parametrize("n_parts", [2, 3, 30])
+@pytest.mark.parametrize(
+    ("step", "kept", "most_work"), [(1e-6, 0.0, 1000), (0.3, 0.0, 1000), (0.01, 0.9, 1000), (0.01, 0.1, 0)]
+)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_any_division_ends_with_the_best(case: Case, n_parts: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    random = np.random.default_rng(n_parts)
-
-    def at_random(released: Nodes, known: Nodes) -> divide.Parts:
-        parts = (random.integers(0, n_parts, len(nodes.n_members)) for nodes in (released, known))
-        return divide.Parts.of(released, known, *parts)
-
-    monkeypatch.setattr(start, "divide", at_random)
+def test_any_auction_ends_with_the_best(
+    case: Case, step: float, kept: float, most_work: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auction, "STEP", step)
+    monkeypatch.setattr(auction, "KEPT", kept)
+    monkeypatch.setattr(start, "MOST_WORK", most_work)
     instance = Instance(*case.make(seed=9))
     instance.judge(instance.solve())
 
 
-@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
 @pytest.mark.parametrize("case", ALL, ids=lambda case: case.name)
-def test_the_division_does_not_depend_on_rows_or_threads(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(divide, "LEAST", 1)
-    monkeypatch.setattr(divide, "MOST_ABROAD", 1.0)
-    released, known = case.make(seed=2)
-    instance = Instance(released, known)
-    instance.judge(instance.solve())
-    once = hp.match(released, known)
-    monkeypatch.setattr(side_by_side, "MOST_AT_ONCE", 1)
-    assert hp.match(released, known).to_table().equals(once.to_table())
-
-
-def test_places_that_nobody_visits_both_of_are_in_different_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(divide, "LEAST", 1)
-    towns = [
-        {f"{town}{user}": [f"{town}{place}" for place in (user, user + 1)] for user in range(9)} for town in "abcd"
-    ]
-    habits = hp.Histograms.from_strings({user: places for town in towns for user, places in town.items()})
-    nodes = make_nodes(habits, find_weight("l1"), np.random.default_rng(0))
-    parts = divide.divide(nodes, nodes)
-    users = [
-        {habits.users[int(user)][0] for user in nodes.in_order(rows).members}
-        for rows in np.split(parts.rows, parts.row_edges[1:-1])
-    ]
-    assert sorted(town for of_part in users for town in of_part) == ["a", "b", "c", "d"]
+def test_an_auction_gives_everybody_nearly_what_he_likes_best(case: Case, weight: WeightName) -> None:
+    instance = Instance(*case.make(seed=4), weight)
+    mine, theirs = instance.nodes
+    problem = Problem(make_rows(mine.shares), make_index(theirs.shares), instance.sides.evidence)
+    state = run.first_state(problem, instance.nodes, 1e9)
+    held = auction.open_auction(state)
+    auction.bid(state, problem, make_scratch(problem.known), held, 1_000_000)
+    auction.set_potentials(state)
+    gains = instance.gains[np.ix_(*(nodes.members[nodes.starts[:-1]] for nodes in instance.nodes))]
+    offers = gains - state.columns["potential"]
+    best = np.maximum(offers.max(axis=1, initial=0.0), 0.0)
+    assert np.all(state.rows["potential"] >= best)
+    rows, columns = held.rows, np.repeat(np.arange(len(theirs.n_members)), theirs.n_members)
+    assert np.all(held.prices[rows == NONE] == 0.0)
+    seated = rows != NONE
+    paid = (gains[rows, columns] - held.prices)[seated]
+    assert np.all(paid >= best[rows[seated]] - held.step - 1e-12)

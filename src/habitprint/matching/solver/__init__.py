@@ -27,8 +27,8 @@ What makes it fast is that v never falls: what a pair offers, g − v, noted onc
 are never looked at, and none is missed.
 
 =======  ==================================================================================
-start    the best pairs of all users, from parts or from an older solution
-divide   parts of users who hardly ever share a place with those of another
+start    the best pairs of all users, from an auction or from an older solution
+auction  potentials that are nearly right, by bidding
 settle   from potentials that are nearly right to a matching that reaches them
 run      the first state, the calls of the kernel until it is done, memory, progress, proof
 kernel   the loop above, and why it is right

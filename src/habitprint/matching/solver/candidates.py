@@ -329,8 +329,7 @@ def _at_potentials(task: _Task, problem: st.Problem, column_potential: Floats) -
 
 def _fill(state: st.State, problem: st.Problem) -> None:
     """Fill the lists of all rows, and set their potentials to the best that they are offered."""
-    n_rows = len(state.rows)
-    lists.first_lists(0, n_rows, np.arange(n_rows), state, problem, st.make_scratch(problem.known))
+    lists.first_lists(0, len(state.rows), state, problem, st.make_scratch(problem.known))
 
 
 def least_to_cover(candidates: Candidates, column_potential: Floats, price: float) -> Floats:

@@ -31,11 +31,9 @@ from habitprint.matching.solver.scan import free_long_list, look_ahead, refill
 from habitprint.matching.solver.state import (
     CLOCK,
     EPSILON,
-    FIRST_ROW,
     FREE_WAITER,
     HIGHEST,
     IS_PLANTED,
-    LAST_ROW,
     N_FREE,
     N_WANTED,
     TOTAL_GAIN,
@@ -232,7 +230,7 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
     counters[WORK] = 0
     if not counters[IS_PLANTED]:
         counters[IS_PLANTED] = 1
-        for row in range(counters[FIRST_ROW], counters[LAST_ROW]):
+        for row in range(n_rows):
             if rows[row].n_free > 0:
                 _schedule_planting(s, row)
     while counters[N_FREE] > 0 and counters[N_WANTED] > 0:
@@ -276,7 +274,7 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
             goes_on &= _tighten(s, row, column)
         if goes_on:
             look_ahead(s, row)
-    for row in range(counters[FIRST_ROW], counters[LAST_ROW]):
+    for row in range(n_rows):
         if rows[row].tree == row:
             _dissolve(s, row)
     return DONE

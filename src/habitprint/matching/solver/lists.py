@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from habitprint.arrays import Floats, Indices, SmallIndices
+from habitprint.arrays import Floats, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, State
@@ -167,22 +167,15 @@ def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     Returns
     -------
     int
-        How many pairs with columns of its part there are. They are in the scratch, block after block.
+        How many pairs there are. They are in the scratch, block after block.
     """
     reserve_columns, reserve_gains = s.reserve_columns, s.reserve_gains
     r = s.rows[row]
-    first, last = s.edges[r.part], s.edges[r.part + 1]
-    n, beyond = 0, -np.inf
-    for k in range(all_gains(row, problem, scratch)):
+    n: int = all_gains(row, problem, scratch)
+    for k in range(n):
         j = np.int64(scratch.touched[k])
-        gain = scratch.sums[j]
-        if first <= j < last:
-            scratch.columns[n] = j
-            scratch.offers[n] = gain - column_potential(s.columns, s.clock, j)
-            n += 1
-        else:
-            beyond = max(beyond, gain)
-            scratch.sums[j] = 0.0
+        scratch.columns[k] = j
+        scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
     n_reserve, cut = in_blocks(scratch.offers, scratch.columns, n, reserve_columns.shape[1], s.reserve_bounds[row])
     for k in range(n):
         j = scratch.columns[k]
@@ -191,7 +184,7 @@ def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     for k in range(n_reserve):
         reserve_columns[row, k] = scratch.columns[k]
         reserve_gains[row, k] = scratch.gains[k]
-    r.n_reserve, r.reserve_cut, r.beyond = n_reserve, cut, beyond
+    r.n_reserve, r.reserve_cut = n_reserve, cut
     return n
 
 
@@ -214,8 +207,8 @@ def sort_short(s: State, scratch: Scratch, row: int) -> None:
 
 
 @kernel
-def first_lists(first: int, last: int, which: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
-    """Fill the lists of the rows ``which[first:last]``, while no row is in a tree, and set their potentials.
+def first_lists(first: int, last: int, s: State, problem: Problem, scratch: Scratch) -> int:
+    """Fill the lists of the rows `first` to `last` − 1, while no row is in a tree, and set their potentials.
 
     Returns
     -------
@@ -223,7 +216,7 @@ def first_lists(first: int, last: int, which: Indices, s: State, problem: Proble
         The number of pairs that share a place.
     """
     n_pairs = 0
-    for i in which[first:last]:
+    for i in range(first, last):
         n_pairs += fill_reserve(s, problem, scratch, i)
         sort_short(s, scratch, i)
     return n_pairs

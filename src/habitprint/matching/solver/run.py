@@ -1,7 +1,7 @@
 """From nodes to the best pairs of nodes: the first state, the kernel until it is done, and the proof."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ from habitprint.errors import InputError
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import kernel, lists
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.divide import Parts
-from habitprint.matching.solver.queue import NONE, Queue, make_queue
+from habitprint.matching.solver.queue import NONE, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
@@ -51,6 +50,16 @@ class Solution:
     price: float
     step_prices: Floats
     step_flows: Indices
+
+    def turned(self) -> "Solution":
+        """Return the same with the sides exchanged."""
+        return replace(
+            self,
+            rows=self.columns,
+            columns=self.rows,
+            row_potential=self.column_potential,
+            column_potential=self.row_potential,
+        )
 
 
 def solve(
@@ -93,7 +102,7 @@ def solve(
     ([1, 1], 4.0)
     """
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
-    state = first_state(problem, Parts.one(released, known), max_memory, progress=progress)
+    state = first_state(problem, (released, known), max_memory, progress=progress)
     state.counters[st.N_WANTED], state.clock[st.EPSILON] = size, epsilon
     state = run(state, problem, max_memory, telling_gap(size, progress))
     column_potential, price = column_potentials(state, is_all=size == min(len(released.members), len(known.members)))
@@ -114,7 +123,7 @@ def solve(
 
 def first_state(
     problem: st.Problem,
-    parts: Parts,
+    nodes: tuple[Nodes, Nodes],
     max_memory: float,
     column_potential: Floats | None = None,
     progress: Progress = silent,
@@ -123,8 +132,8 @@ def first_state(
 
     Parameters
     ----------
-    parts
-        The nodes of both sides; each looks for partners in its own part.
+    nodes
+        The nodes of both sides.
     column_potential
         v of each column; None for zero.
 
@@ -137,15 +146,13 @@ def first_state(
     >>> evidence = Sides.of(habits, habits, weight).evidence
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
     >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), evidence)
-    >>> first_state(problem, Parts.one(nodes, nodes), 1e9).short["gain"][:, 0].tolist()
+    >>> first_state(problem, (nodes, nodes), 1e9).short["gain"][:, 0].tolist()
     [2.0, 2.0]
     """
-    state = empty_state(parts.released.n_members, parts.known.n_members, max_memory, memory_of(problem))
-    state = state._replace(edges=parts.column_edges)
-    state.rows["part"] = np.repeat(np.arange(parts.n_parts), np.diff(parts.row_edges))
+    state = empty_state(nodes[0].n_members, nodes[1].n_members, max_memory, memory_of(problem))
     if column_potential is not None:
         state.columns["potential"] = column_potential
-    fill_lists(state, problem, np.arange(len(state.rows)), progress)
+    _fill_lists(state, problem, progress)
     state.clock[st.HIGHEST] = state.rows["potential"].max(initial=0.0)
     return state
 
@@ -180,8 +187,7 @@ def empty_state(
         reserve_columns=np.empty((n_rows, 0), np.int32),
         reserve_gains=np.empty((n_rows, 0)),
         reserve_bounds=np.empty((n_rows, 0)),
-        edges=np.array([0, n_columns]),
-        **own_arrays(0, n_rows, make_queue(n_rows + n_columns), n_units),
+        **own_arrays(n_rows, n_columns, n_units),
     )  # fmt: skip
     _check_memory(1.5 * memory_of(state) + memory_used + 12 * n_rows * n_reserve, max_memory)
     state = state._replace(
@@ -194,29 +200,27 @@ def empty_state(
     return state
 
 
-def own_arrays(first_row: int, last_row: int, queue: Queue, n_units: int) -> dict[str, Any]:
-    """Return those arrays of a state that are of no use after a run: for some rows, and at most so many pairs."""
-    counters = np.zeros(st.N_COUNTERS, np.int64)
-    counters[st.FIRST_ROW], counters[st.LAST_ROW] = first_row, last_row
+def own_arrays(n_rows: int, n_columns: int, n_units: int) -> dict[str, Any]:
+    """Return those arrays of a state that are of no use after a run, for at most so many pairs."""
     return {
         "arcs": st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),
         "waiters": st.records(FIRST_WAITERS, st.WAITER, sibling=st.linked(FIRST_WAITERS)),
         "long": np.zeros(FIRST_LONG, st.OFFER),
         "long_free": np.full(64, NONE),
-        "queue": queue,
+        "queue": make_queue(n_rows + n_columns),
         "step_price": np.empty(n_units + 1),
         "step_flow": np.empty(n_units + 1, np.int64),
-        "counters": counters,
+        "counters": np.zeros(st.N_COUNTERS, np.int64),
         "clock": np.zeros(4),
     }
 
 
-def fill_lists(state: st.State, problem: st.Problem, which: Indices, progress: Progress = silent) -> None:
-    """Fill the lists of some rows, and set their potentials to the best that they are offered."""
-    work = work_of_rows(problem.released, problem.known)[which]
+def _fill_lists(state: st.State, problem: st.Problem, progress: Progress) -> None:
+    """Fill the lists of all rows, and set their potentials to the best that they are offered."""
+    work = work_of_rows(problem.released, problem.known)
 
     def fill(first: int, last: int) -> int:
-        n: int = lists.first_lists(first, last, which, state, problem, st.make_scratch(problem.known))
+        n: int = lists.first_lists(first, last, state, problem, st.make_scratch(problem.known))
         return n
 
     for _ in run_blocks(fill, work, "gains", progress):

@@ -38,6 +38,22 @@ def _schedule_at(queue: Queue, clock: Floats, row: int, key: float, time: float)
 
 
 @inner
+def move_down(offers: Records, at: int, n: int, offer: float) -> int:
+    """Bring an offer of a sorted list up to date, and move it to where it belongs; return how far that is."""
+    gain, column = offers[at].gain, offers[at].column
+    k = at
+    while k + 1 < n and offers[k + 1].offer > offer:
+        offers[k].offer = offers[k + 1].offer
+        offers[k].gain = offers[k + 1].gain
+        offers[k].column = offers[k + 1].column
+        k += 1
+    offers[k].offer = offer
+    offers[k].gain = gain
+    offers[k].column = column
+    return k - at
+
+
+@inner
 def look_ahead(s: State, row: int) -> None:
     """Move a row of a tree on to its next pair with a column of no tree or another one, and schedule it."""
     columns, clock, queue = s.columns, s.clock, s.queue
@@ -48,22 +64,13 @@ def look_ahead(s: State, row: int) -> None:
         offers, n, cut = s.long[r.long_start : r.long_start + r.n_long], r.n_long, r.long_cut
     at = r.cursor
     while at < n and offers[at].offer > cut:
-        column, gain = offers[at].column, offers[at].gain
+        column = offers[at].column
         if columns[column].tree == r.tree:  # leaves the tree only together with this row
             at += 1
             continue
-        offer = gain - column_potential(columns, clock, column)
-        if offer < offers[at].offer:  # out of date: move it down to where it belongs
-            k = at
-            while k + 1 < n and offers[k + 1].offer > offer:
-                offers[k].offer = offers[k + 1].offer
-                offers[k].gain = offers[k + 1].gain
-                offers[k].column = offers[k + 1].column
-                k += 1
-            offers[k].offer = offer
-            offers[k].gain = gain
-            offers[k].column = column
-            s.counters[WORK] += k - at
+        offer = offers[at].gain - column_potential(columns, clock, column)
+        if offer < offers[at].offer:  # out of date
+            s.counters[WORK] += move_down(offers, at, n, offer)
             continue
         r.cursor = at
         _schedule_at(queue, clock, row, r.key, r.key - offer)
@@ -84,7 +91,7 @@ def free_long_list(s: State, row: int) -> None:
 
 
 @inner
-def _from_all(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
+def from_all(s: State, scratch: Scratch, n: int, without: int, best: Records) -> tuple[int, float]:
     """Make a list of the best of `n` pairs in scratch whose columns are not in the tree `without`."""
     n_kept = np.int64(0)  # not a plain 0: numba would compile `best_of` once more
     for k in range(n):
@@ -101,7 +108,7 @@ def _from_all(s: State, scratch: Scratch, n: int, without: int, best: Records) -
 
 
 @inner
-def _from_reserve(s: State, row: int, without: int, best: Records) -> tuple[int, float]:
+def from_reserve(s: State, row: int, without: int, best: Records) -> tuple[int, float]:
     """Make a list of the best pairs of the reserve whose columns are not in the tree `without`.
 
     Blocks are read only as far as their bounds, which may be old, allow for something better.
@@ -172,9 +179,9 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     if r.reserve_cut >= least:
         n_all = fill_reserve(s, problem, scratch, row)
         counters[WORK] += 8 * n_all
-        r.n_short, r.cut = _from_all(s, scratch, n_all, ANY, short)
+        r.n_short, r.cut = from_all(s, scratch, n_all, ANY, short)
     elif r.n_refills == 0:
-        r.n_short, r.cut = _from_reserve(s, row, ANY, short)
+        r.n_short, r.cut = from_reserve(s, row, ANY, short)
     n_useful = 0
     for k in range(r.n_short):
         n_useful += columns[short[k].column].tree != r.tree
@@ -190,8 +197,8 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
             counters[LONG_END] += length
         best = long[start : start + length]
         if n_all == NONE:
-            r.n_long, r.long_cut = _from_reserve(s, row, r.tree, best)
+            r.n_long, r.long_cut = from_reserve(s, row, r.tree, best)
         else:
-            r.n_long, r.long_cut = _from_all(s, scratch, n_all, r.tree, best)
+            r.n_long, r.long_cut = from_all(s, scratch, n_all, r.tree, best)
         r.long_start, r.long_class = start, length_class
     return True

@@ -18,7 +18,7 @@ import numpy as np
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.queue import NONE, make_queue
+from habitprint.matching.solver.queue import NONE
 from habitprint.progress import Progress
 
 TIGHT = 1e-12  # pairs with no more slack than this, relative to the largest potential, are tight
@@ -86,7 +86,7 @@ def settle_rows(
     if highest == 0.0:
         return pairs
     size = int(min(of.sum() for of in n_units))
-    state = state._replace(**run.own_arrays(0, len(rows), make_queue(len(rows) + len(state.ends)), size))
+    state = state._replace(**run.own_arrays(len(rows), len(state.ends), size))
     give_out(state, pairs, n_units)
     state.counters[st.N_WANTED] = size + 1 - pairs.flows.sum()  # one more than there can be: it never runs out
     state.clock[st.HIGHEST] = highest

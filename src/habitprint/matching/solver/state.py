@@ -38,8 +38,6 @@ ROW = np.dtype([
     ("long_start", I), ("long_class", I),
     ("reserve_cut", F),  # no pair outside the reserve offers more
     ("n_reserve", I),
-    ("part", I),         # only columns of the same part are in its lists
-    ("beyond", F),       # no pair with a column of another part gains more
 ], align=True)  # fmt: skip
 # Columns are read in no order, and far more often than rows: what an offer needs is kept apart, and so in the cache.
 COLUMN = np.dtype([
@@ -64,8 +62,8 @@ WAITER = np.dtype([("time", F), ("row", I), ("version", I), ("child", I), ("sibl
 OFFER = np.dtype([("offer", F), ("gain", F), ("column", I)], align=True)
 
 # Places in `counters`
-(N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED, FIRST_ROW,
- LAST_ROW, N_COUNTERS) = range(13)  # fmt: skip
+(N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED,
+ N_COUNTERS) = range(11)  # fmt: skip
 CLOCK, HIGHEST, TOTAL_GAIN, EPSILON = range(4)  # places in `clock`
 
 
@@ -104,7 +102,6 @@ class State(NamedTuple):
     reserve_columns: npt.NDArray[np.int32]  # per row: the pairs to make lists from, in blocks of falling offers
     reserve_gains: Floats
     reserve_bounds: Floats  # no pair of a block of the reserve offers more
-    edges: Indices  # where the columns of each part start; one more at the end
     queue: Queue  # of rows, and after them columns
     step_price: Floats  # at which price how many pairs were added: the path of all sizes
     step_flow: Indices
