@@ -69,21 +69,22 @@ def look_at_all(
     pairs = rows.crossJoin(columns.hint("shuffle_replicate_nl"))
     for name in ("released_content", "released_piece"):
         pairs = pairs.withColumn(name, sf.when(sf.col("is_first"), sf.col(name)))
-    kept = map_in_arrow(pairs, _offer(n_kept, known.length), KEPT)
-    # Several tasks keep offers of a block where known blocks are in several partitions.
-    found = map_in_arrow(kept.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
+    is_all = known.n_partitions == 1  # otherwise several tasks keep offers of a block
+    found = map_in_arrow(pairs, _offer(n_kept, known.length, is_all=is_all), KEPT)
+    if not is_all:
+        found = map_in_arrow(found.repartition(released.n_blocks, "block"), _merge(n_kept), KEPT)
     session = released.frame.sparkSession
     with _settings(session, SETTINGS):
         table = run_job(session, found.toArrow, "pairs", progress)
-    return _to_pass(table.sort_by("block"))
+    return _to_pass(table)
 
 
 def _named(frame: DataFrame, side: str) -> DataFrame:
     return frame.select(*(sf.col(name).alias(f"{side}_{name}") for name in ("block", "content", "piece")))
 
 
-def _offer(n_kept: int, length: int) -> Callable[[Batches], Batches]:
-    """Return what a task does."""
+def _offer(n_kept: int, length: int, *, is_all: bool) -> Callable[[Batches], Batches]:
+    """Return what a task does; `is_all` says that it has all known blocks, and nothing is to be merged."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         mine: _Task | None = None
@@ -93,11 +94,11 @@ def _offer(n_kept: int, length: int) -> Callable[[Batches], Batches]:
                 number = row["released_block"].as_py()
                 if mine is None or mine.number != number:
                     if mine is not None:
-                        yield mine.to_batch()
+                        yield mine.to_batch(is_all=is_all)
                     mine = _Task(number, row["released_content"], row["released_piece"], n_kept)
                 mine.offer_to(row["known_content"], row["known_piece"], row["known_block"].as_py() * length)
         if mine is not None:
-            yield mine.to_batch()
+            yield mine.to_batch(is_all=is_all)
 
     return run
 
@@ -123,12 +124,12 @@ class _Task:
         self._n_bytes += _n_bytes(content, potential)
         self._seconds += time.thread_time() - start
 
-    def to_batch(self) -> pa.RecordBatch:
-        """Return what was kept."""
+    def to_batch(self, *, is_all: bool) -> pa.RecordBatch:
+        """Return what was kept, and the offers if there is more to come."""
         best = self._best
         offers = best.offers[np.arange(best.offers.shape[1]) < best.n[:, np.newaxis]]
         columns, gains = offers["column"].astype(np.int32), offers["gain"].copy()
-        kept = Kept(best.n, columns, gains, offers["offer"].copy(), best.cut, best.top)
+        kept = Kept(best.n, columns, gains, offers["offer"][: 0 if is_all else None].copy(), best.cut, best.top)
         return _to_batch(self.number, kept, self._n_pairs, self._n_bytes, self._seconds)
 
 
@@ -196,7 +197,8 @@ def _totals(table: pa.Table) -> tuple[int, int, float]:
 
 
 def _to_pass(table: pa.Table) -> Pass:
-    parts = [Kept._make(unpack(content)) for content in table["content"]]
+    contents = table["content"]  # put in order one by one: together they may be more than a column of bytes can hold
+    parts = [Kept._make(unpack(contents[int(k)])) for k in np.argsort(table["block"].to_numpy())]
     n, columns, gains, _, cut, top = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     return Pass(Candidates.of_lists(n, columns, gains), cut, top, *_totals(table))
 
