@@ -8,7 +8,7 @@ import pytest
 
 from habitprint.errors import InputError
 from habitprint.progress import Progress, silent
-from habitprint.side_by_side import Once, both, side_by_side
+from habitprint.side_by_side import Once, side_by_side, two_side_by_side
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -92,7 +92,7 @@ def test_without_threads_jobs_tell_directly() -> None:
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_two_jobs_of_different_kinds_give_each_its_own(n_threads: int) -> None:
-    assert both(lambda _: 1, lambda _: "two", n_threads=n_threads) == (1, "two")
+    assert two_side_by_side(lambda _: 1, lambda _: "two", n_threads=n_threads) == (1, "two")
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -105,7 +105,7 @@ def test_what_two_jobs_need_is_done_once(n_threads: int) -> None:
         return n_done[0]
 
     needed = Once(work)
-    assert both(needed, lambda progress: f"from {needed(progress)}", n_threads=n_threads) == (1, "from 1")
+    assert two_side_by_side(needed, lambda progress: f"from {needed(progress)}", n_threads=n_threads) == (1, "from 1")
 
 
 def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
@@ -115,4 +115,4 @@ def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
 
     needed = Once(fail)
     with pytest.raises(InputError, match="what"):
-        both(needed, needed, n_threads=2)
+        two_side_by_side(needed, needed, n_threads=2)

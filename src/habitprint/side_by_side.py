@@ -76,7 +76,7 @@ def side_by_side(
     return [future.result() for future in futures]
 
 
-def both(
+def two_side_by_side(
     one: Callable[[Progress], One],
     other: Callable[[Progress], Other],
     progress: Progress = silent,
@@ -87,7 +87,7 @@ def both(
 
     Examples
     --------
-    >>> both(lambda progress: 1, lambda progress: "two")
+    >>> two_side_by_side(lambda progress: 1, lambda progress: "two")
     (1, 'two')
     """
     jobs: list[Callable[[Progress], Any]] = [one, other]

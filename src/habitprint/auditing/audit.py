@@ -55,7 +55,7 @@ from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
-from habitprint.side_by_side import Once, both
+from habitprint.side_by_side import Once, two_side_by_side
 from habitprint.sources import AnyTable, as_events, as_histograms, is_table, sidecar
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
@@ -601,7 +601,7 @@ def _audit(
         find_protection, whole, part, steps, goal, look=look, noise=settings.noise, counts=settings.counts
     )
     # A search for a protection goes step by step and leaves cores idle: all that it does not need is done meanwhile.
-    (times, curves), found = both(see_what_matters, lambda progress: protect(progress=progress), progress)
+    (times, curves), found = two_side_by_side(see_what_matters, lambda progress: protect(progress=progress), progress)
     people, users = assess(progress)
     n = settings.population or TIMES_AS_MANY * joint.rate.n
     is_protected = bool(prepared.tables.steps)
