@@ -8,7 +8,7 @@ import pytest
 
 from habitprint.errors import InputError
 from habitprint.progress import Progress, silent
-from habitprint.side_by_side import side_by_side
+from habitprint.side_by_side import Once, side_by_side, two_side_by_side
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -88,3 +88,31 @@ def test_whoever_is_told_can_stop_all_jobs() -> None:
 
 def test_without_threads_jobs_tell_directly() -> None:
     assert side_by_side([lambda progress: progress is silent], n_threads=1) == [True]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_two_jobs_of_different_kinds_give_each_its_own(n_threads: int) -> None:
+    assert two_side_by_side(lambda _: 1, lambda _: "two", n_threads=n_threads) == (1, "two")
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_what_two_jobs_need_is_done_once(n_threads: int) -> None:
+    n_done = [0]
+
+    def work(_: Progress) -> int:
+        time.sleep(0.05)
+        n_done[0] += 1
+        return n_done[0]
+
+    needed = Once(work)
+    assert two_side_by_side(needed, lambda progress: f"from {needed(progress)}", n_threads=n_threads) == (1, "from 1")
+
+
+def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
+    def fail(_: Progress) -> None:
+        time.sleep(0.05)
+        raise InputError("what", why="why", fix="fix")
+
+    needed = Once(fail)
+    with pytest.raises(InputError, match="what"):
+        two_side_by_side(needed, needed, n_threads=2)

@@ -3,12 +3,14 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from threading import Event
-from typing import TypeVar
+from threading import Event, Lock
+from typing import Any, Generic, TypeVar
 
 from habitprint.progress import Progress, silent
 
 T = TypeVar("T")
+One = TypeVar("One")
+Other = TypeVar("Other")
 Told = tuple[str, int, int, str]
 
 LOOK = 0.1  # seconds between two looks at what jobs have told
@@ -72,3 +74,46 @@ def side_by_side(
             stop.set()
             threads.shutdown(cancel_futures=True)
     return [future.result() for future in futures]
+
+
+def two_side_by_side(
+    one: Callable[[Progress], One],
+    other: Callable[[Progress], Other],
+    progress: Progress = silent,
+    *,
+    n_threads: int | None = None,
+) -> tuple[One, Other]:
+    """Return what two jobs of different kinds give, which run at the same time, as `side_by_side`.
+
+    Examples
+    --------
+    >>> two_side_by_side(lambda progress: 1, lambda progress: "two")
+    (1, 'two')
+    """
+    jobs: list[Callable[[Progress], Any]] = [one, other]
+    first, second = side_by_side(jobs, progress, n_threads=n_threads)
+    return first, second
+
+
+class Once(Generic[T]):
+    """Hold a job that several others need: whoever asks first does it, and who asks meanwhile waits.
+
+    Examples
+    --------
+    >>> done = []
+    >>> job = Once(lambda progress: done.append("once") or len(done))
+    >>> side_by_side([job, job], n_threads=2), done
+    ([1, 1], ['once'])
+    """
+
+    def __init__(self, job: Callable[[Progress], T]) -> None:
+        self._job = job
+        self._found: list[T] = []
+        self._lock = Lock()
+
+    def __call__(self, progress: Progress = silent) -> T:
+        """Return what the job gives; if it fails, whoever asks next tries again."""
+        with self._lock:
+            if not self._found:
+                self._found.append(self._job(progress))
+            return self._found[0]

@@ -56,7 +56,7 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
     part = attack_in_every_way(TABLES.sample(100, 0))
     sure = Rate.of(50, 50, 1 / 150)
     goal = Goal(0.99, "measured", surest_target=0.5)
-    found = find_protection(whole, part, [], goal, look=CloserLook(sure, None), noise=False).protections
+    found = find_protection(whole, part, [], goal, look=lambda _: CloserLook(sure, None), noise=False).protections
     assert found.trials[0].passes is False
     assert found.trials[0].surest == sure
     assert found.advised is not None

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 
 import habitprint as hp
+from habitprint.matching.path import find_sizes
 from habitprint.weighing import WeightName
 from instances import CASES, Case, tables
 
@@ -22,6 +23,27 @@ def test_every_size_has_the_total_of_a_matching_of_that_size(case: Case, weight:
         matching = hp.match(released, known, size=int(size), weight=weight)
         assert path.total_weight[size - 1] == pytest.approx(matching.total_weight, abs=1e-9)
         assert path.total_gain[size - 1] == pytest.approx(matching.total_gain, abs=1e-9)
+
+
+@pytest.mark.parametrize("weight", hp.WEIGHTS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_one_run_that_stops_at_some_sizes_finds_the_best_of_each(case: Case, weight: WeightName) -> None:
+    released, known = case.make(seed=6)
+    largest = min(released.n_users, known.n_users)
+    sizes = np.unique(np.linspace(1, largest, 7).astype(int)).tolist()
+    for size, found in zip(sizes, find_sizes(released, known, hp.WEIGHTS[weight], sizes), strict=True):
+        alone = hp.match(released, known, size=size, weight=weight)
+        assert found.size == alone.size == len(found.released.unique()) == len(found.known.unique())
+        assert found.total_gain == pytest.approx(alone.total_gain, abs=1e-9)
+        assert found.n_guesses == alone.n_guesses
+
+
+def test_where_the_best_is_unique_one_run_finds_the_same_pairs() -> None:
+    released, known = hp.datasets.town(300, 60)
+    sizes = [20, 100, 250]
+    for size, found in zip(sizes, find_sizes(released, known, hp.WEIGHTS["rarity-half"], sizes), strict=True):
+        alone = hp.match(released, known, size=size, weight="rarity-half")
+        assert found.to_table().equals(alone.to_table())
 
 
 @pytest.mark.parametrize("weight", hp.WEIGHTS)

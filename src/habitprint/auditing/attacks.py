@@ -26,7 +26,7 @@ from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import side_by_side
+from habitprint.side_by_side import side_by_side, two_side_by_side
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight, WeightName, find_weight
 from habitprint.weighing.learned import fit_on_other_half
@@ -398,12 +398,19 @@ def attack_in_every_way(
     attempts = make([(view, way) for view in views for way in alone], nested(progress, STAGE, 0, n_ways, "one by one"))
     best_alone = max(attempts, key=_high)
     best = [max((each for each in attempts if each.matching.weight == weight), key=_high) for weight in together]
-    at_once = [(each.tables, Way(weight, method)) for each, weight in zip(best, together, strict=True)]
-    attempts += make(at_once, nested(progress, STAGE, 1, n_ways, "all at once"))
-    attempts += before.values()  # all at once, but not where it was strongest one by one
-    strongest = Attacked(tables, tuple(attempts), tuple(weights)).strongest_joint
-    attempts += _with_totals(views, strongest, best_alone, method, seed, progress)
-    attempts += _with_truth(best_alone.tables, seed, nested(progress, STAGE, n_ways - 1, n_ways, ON_TRUTH))
+
+    def match_at_once(progress: Progress) -> list[Attempt]:
+        at_once = [(each.tables, Way(weight, method)) for each, weight in zip(best, together, strict=True)]
+        made = make(at_once, nested(progress, STAGE, 1, n_ways, "all at once"))
+        made += before.values()  # all at once, but not where it was strongest one by one
+        strongest = Attacked(tables, tuple(made), tuple(weights)).strongest_joint
+        return made + _with_totals(views, strongest, best_alone, method, seed, progress)
+
+    def match_by_truth(progress: Progress) -> list[Attempt]:
+        return _with_truth(best_alone.tables, seed, nested(progress, STAGE, n_ways - 1, n_ways, ON_TRUTH))
+
+    for more in two_side_by_side(match_at_once, match_by_truth, progress):
+        attempts += more
     return Attacked(tables, tuple(attempts), tuple(weights))
 
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -37,7 +38,7 @@ from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
-from habitprint.auditing.times import Linkage, duration_curve, measure_times, name_adversary
+from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.events import Events
@@ -54,6 +55,7 @@ from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
+from habitprint.side_by_side import Once, two_side_by_side
 from habitprint.sources import AnyTable, as_events, as_histograms, is_table, sidecar
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
@@ -561,40 +563,46 @@ def _audit(
     weight = joint.matching.weight_name
     part = _part_of(whole, seed, progress)
     steps = coarser_places(prepared.tables.released, grid, mappings)
-    times = measure_times(
-        prepared,
-        joint,
-        part.strongest_joint,
-        most_users=MOST_USERS,
-        weights=whole.weights,
-        overlap=settings.overlap,
-        progress=progress,
-    )
-    curves = (
-        users_curve(joint, progress),
-        duration_curve(prepared, joint, overlap=settings.overlap, progress=progress),
-        resolution_curve(
-            part.strongest_joint,
-            steps,
-            side=None if grid is None else grid.side,
-            n_in_all=None if part is whole else joint.rate.n,
-            progress=progress,
-        ),
-        times.pairs,
-        times.distance,
-    )
     goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep, settings.person_target)
-    people, users = assess_people(joint, progress)
-    found = find_protection(
-        whole,
-        part,
-        steps,
-        goal,
-        look=CloserLook(people.surest, people.sureness),
-        noise=settings.noise,
-        counts=settings.counts,
-        progress=progress,
+
+    assess = Once(partial(assess_people, joint))
+
+    def look(progress: Progress) -> CloserLook:
+        people, _ = assess(progress)
+        return CloserLook(people.surest, people.sureness)
+
+    def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
+        times = measure_times(
+            prepared,
+            joint,
+            part.strongest_joint,
+            most_users=MOST_USERS,
+            weights=whole.weights,
+            overlap=settings.overlap,
+            progress=progress,
+        )
+        curves = (
+            users_curve(joint, progress),
+            duration_curve(prepared, joint, overlap=settings.overlap, progress=progress),
+            resolution_curve(
+                part.strongest_joint,
+                steps,
+                side=None if grid is None else grid.side,
+                n_in_all=None if part is whole else joint.rate.n,
+                progress=progress,
+            ),
+            times.pairs,
+            times.distance,
+        )
+        assess(progress)
+        return times, curves
+
+    protect = partial(
+        find_protection, whole, part, steps, goal, look=look, noise=settings.noise, counts=settings.counts
     )
+    # A search for a protection goes step by step and leaves cores idle: all that it does not need is done meanwhile.
+    (times, curves), found = two_side_by_side(see_what_matters, lambda progress: protect(progress=progress), progress)
+    people, users = assess(progress)
     n = settings.population or TIMES_AS_MANY * joint.rate.n
     is_protected = bool(prepared.tables.steps)
     # Of a protected table, parts say nothing about more people: its groups would be others.

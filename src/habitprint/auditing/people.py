@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -17,11 +16,10 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
-from habitprint.matching.match import Asked, find_matching
+from habitprint.matching.path import find_sizes
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
-from habitprint.side_by_side import side_by_side
 from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -240,9 +238,7 @@ def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     tables, largest = joint.tables.as_attacked, joint.matching.size
     both, weight, seed = joint.tables.matched, joint.matching.weight, joint.matching.seed
     sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
-    smaller = side_by_side(
-        [partial(find_matching, *both, Asked(weight, size=size, seed=seed)) for size in sizes], progress
-    )
+    smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)

@@ -1,7 +1,7 @@
 """Which protection keeps the risk under the target at the least loss."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate
@@ -409,7 +409,7 @@ def find_protection(
     coarser: Sequence[Coarser],
     goal: Goal,
     *,
-    look: CloserLook | None = None,
+    look: Callable[[Progress], CloserLook] | None = None,
     noise: bool = True,
     counts: bool = False,
     progress: Progress = silent,
@@ -435,7 +435,7 @@ def find_protection(
     goal
         What must be reached.
     look
-        How sure claims about the table as it is are, which was measured before.
+        What tells how sure claims about the table as it is are. It is asked last, unless the answer depends on it.
     noise
         Whether to try noise; it has no seed, so those trials differ from run to run.
     counts
@@ -463,6 +463,8 @@ def find_protection(
     search = _Search(whole, part, goal, look, progress)
     screened = {} if part is whole else search.screen(candidates)
     search.try_all([AS_IT_IS] if screened else candidates)
+    if search.trials[AS_IT_IS].passes is not False:
+        search.look_at_original()
     screening = Screening.of(screened, goal) if screened else None
     chosen: Candidate | None = AS_IT_IS
     measured: Candidate | None = None
@@ -473,6 +475,7 @@ def find_protection(
             proven = search.choose("proven", screening)
             measured = search.choose("measured", screening)
         chosen = search.cheaper_of(proven, measured) if goal.decide == "measured" else proven
+    search.look_at_original()
     why = why_no_noise(released) if noise else "it was not asked for"
     trials = search.trials
     numbers = {candidate: number for number, candidate in enumerate(trials)}
@@ -700,10 +703,15 @@ class _Search:
     """
 
     def __init__(
-        self, whole: Attacked, part: Attacked, goal: Goal, look: CloserLook | None, progress: Progress
+        self,
+        whole: Attacked,
+        part: Attacked,
+        goal: Goal,
+        look: Callable[[Progress], CloserLook] | None,
+        progress: Progress,
     ) -> None:
         self.whole, self.part, self.goal, self.progress = whole, part, goal, progress
-        self.look_as_it_is = look
+        self._look = look
         self.trials: dict[Candidate, Trial] = {}
         self.not_tried: list[NotTried] = []
         self._refused: set[Candidate] = set()
@@ -729,11 +737,14 @@ class _Search:
         return not (trial.proven.is_within(target) or trial.may_be_within(target))
 
     def try_all(self, candidates: Sequence[Candidate]) -> None:
-        """Try all on all users; the surest claims on the table as it is were measured before."""
+        """Try all on all users."""
         self.trials |= self._try(self.whole, [[each] for each in candidates])
-        if AS_IT_IS in candidates:
-            rule = self.goal.of_original(self.whole.tables)
-            self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, self.look_as_it_is, rule.decide)
+
+    def look_at_original(self) -> None:
+        """Add how sure claims about the table as it is are, which somebody else measures."""
+        look = None if self._look is None else self._look(self.progress)
+        rule = self.goal.of_original(self.whole.tables)
+        self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, look, rule.decide)
 
     def _looked_at(self, candidate: Candidate, look: CloserLook | None, by: Decide) -> Trial:
         trial, goal = self.trials[candidate], self.goal

@@ -1,6 +1,7 @@
 """Match released with known users: the verb of this package."""
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
@@ -140,7 +141,7 @@ def find_matching(
         found = _one_by_one(released, known, asked.weight, direction, streams[2], progress)
     else:
         found = _jointly(released, known, asked, streams, max_memory, start, progress)
-    return _matching(released, known, found, asked)
+    return make_matching(released, known, found, asked)
 
 
 def find_from_both_sides(
@@ -161,18 +162,25 @@ def find_from_both_sides(
     rows, columns = np.arange(released.n_users), np.arange(known.n_users)
     asked = Asked(weight, "one-by-one", "released-to-known", seed=seed)
     return (
-        _matching(released, known, _Found(rows, there.columns, there.gains, n_nearest=there.n_nearest), asked),
-        _matching(
+        make_matching(released, known, Found(rows, there.columns, there.gains, n_nearest=there.n_nearest), asked),
+        make_matching(
             released,
             known,
-            _Found(back.columns, columns, back.gains, n_nearest=back.n_nearest),
+            Found(back.columns, columns, back.gains, n_nearest=back.n_nearest),
             replace(asked, direction="known-to-released"),
         ),
     )
 
 
-def _matching(released: Histograms, known: Histograms, found: "_Found", asked: Asked) -> Matching:
-    """Return the pairs that were found, by id, in the order of the released users and then of the known ones."""
+def make_matching(released: Histograms, known: Histograms, found: "Found", asked: Asked) -> Matching:
+    """Return the pairs that were found, by id, in the order of the released users and then of the known ones.
+
+    Examples
+    --------
+    >>> habits, first = Histograms.from_strings({1: "a", 2: "b"}), np.zeros(1, np.int64)
+    >>> make_matching(habits, habits, Found(first, first, np.full(1, 2.0)), Asked(find_weight("l1"))).known.to_list()
+    [1]
+    """
     sort = np.lexsort((found.columns, found.rows))
     return Matching(
         released=released.users[found.rows[sort]].alias("released"),
@@ -193,7 +201,7 @@ def _matching(released: Histograms, known: Histograms, found: "_Found", asked: A
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """Pairs by position in ascending order of ids, with the proof of joint ones."""
 
     rows: Indices
@@ -211,7 +219,7 @@ def _jointly(
     max_memory: float,
     start: Proof | None,
     progress: Progress,
-) -> _Found:
+) -> Found:
     weight = asked.weight
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
@@ -226,11 +234,8 @@ def _jointly(
         progress=progress,
     )
     rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
-    # Where fewer pairs share a place than were asked for, users left over are paired at random: guesses.
-    n_guesses = size - len(rows)
-    rows = np.concatenate([rows, left_over(rows, released.n_users, streams[0])[:n_guesses]])
-    columns = np.concatenate([columns, left_over(columns, known.n_users, streams[1])[:n_guesses]])
-    return _Found(
+    rows, columns = with_guesses((rows, columns), released, known, size, streams)
+    return Found(
         rows=rows,
         columns=columns,
         gains=pair_gains(sides, rows, columns),
@@ -240,6 +245,29 @@ def _jointly(
             solution.price,
         ),
     )
+
+
+def with_guesses(
+    pairs: tuple[Indices, Indices],
+    released: Histograms,
+    known: Histograms,
+    size: int,
+    streams: Sequence[np.random.Generator],
+) -> tuple[Indices, Indices]:
+    """Return so many pairs: where fewer share a place, users left over are paired at random, and these are guesses.
+
+    Examples
+    --------
+    >>> habits, none = Histograms.from_strings({1: "a", 2: "b"}), np.zeros(0, np.int64)
+    >>> [len(users) for users in with_guesses((none, none), habits, habits, 2, seed_streams(0))]
+    [2, 2]
+    """
+    n_guesses = size - len(pairs[0])
+    rows, columns = (
+        np.concatenate([used, left_over(used, table.n_users, stream)[:n_guesses]])
+        for used, table, stream in zip(pairs, (released, known), streams, strict=False)
+    )
+    return rows, columns
 
 
 def left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indices:
@@ -260,7 +288,7 @@ def _one_by_one(
     direction: Direction,
     random: np.random.Generator,
     progress: Progress,
-) -> _Found:
+) -> Found:
     sides = Sides.of(released, known, weight)
     mine, theirs = equal_users(released, weight), equal_users(known, weight)
     if direction == "released-to-known":
@@ -269,7 +297,7 @@ def _one_by_one(
     else:
         nearest = find_nearest(theirs, mine, sides.evidence_back, random, progress)
         rows, columns = nearest.columns, np.arange(known.n_users)
-    return _Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
+    return Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
 
 
 def _check_options(method: str, direction: str, epsilon: float | None) -> None:

@@ -2,7 +2,9 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -10,15 +12,27 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
-from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, match, seed_streams
+from habitprint.matching.match import (
+    NO_SHARED_PLACE,
+    Asked,
+    Found,
+    bytes_allowed,
+    make_matching,
+    match,
+    seed_streams,
+    with_guesses,
+)
 from habitprint.matching.matching import Matching
-from habitprint.matching.nodes import make_nodes
+from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import TIE
-from habitprint.matching.solver import solve
+from habitprint.matching.solver import run, solve
+from habitprint.matching.solver import state as st
+from habitprint.matching.solver.divide import Parts
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
 from habitprint.sources import AnyTable, as_histograms
-from habitprint.weighing import Sides, Weight, WeightName, find_weight, to_weights
+from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
+from habitprint.weighing.index import make_index, make_rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -171,3 +185,49 @@ def matching_path(
         seed=seed,
         max_memory=max_memory,
     )
+
+
+def find_sizes(
+    released: Histograms,
+    known: Histograms,
+    weight: Weight,
+    sizes: Sequence[int],
+    *,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> list[Matching]:
+    """Find the best matchings of several sizes in one run, which stops at each of them and goes on.
+
+    Each is the best of its size, as `match` with a size finds it, but carries no proof: that would take longer than all
+    else. Of equally good ones, another may be found.
+
+    Parameters
+    ----------
+    released, known, weight, seed, progress
+        As for `habitprint.match`.
+    sizes
+        In ascending order, from 1 to min(N, N′).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.illustration()
+    >>> [matching.size for matching in find_sizes(released, known, find_weight("l1"), [1, 3])]
+    [1, 3]
+    """
+    asked, streams = Asked(weight, seed=seed), seed_streams(seed)
+    released, known = align(released.in_order(), known.in_order())
+    sides = Sides.of(released, known, weight)
+    nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
+    problem = st.Problem(make_rows(nodes[0].shares), make_index(nodes[1].shares), sides.evidence)
+    state = run.first_state(problem, Parts.one(*nodes), asked.max_memory, progress=progress)
+    found = []
+    for size in sizes:
+        state.counters[st.N_WANTED] = size - state.arcs["flow"].sum()
+        state = run.run(state, problem, asked.max_memory, run.telling_gap(size, progress))
+        used = state.arcs[state.arcs["flow"] > 0]
+        sure = pair_up(*nodes, used["row"], used["column"], used["flow"])
+        pairs = with_guesses(sure, released, known, size, deepcopy(streams))
+        gains = pair_gains(sides, *pairs)
+        found.append(make_matching(released, known, Found(*pairs, gains), replace(asked, size=size)))
+    return found

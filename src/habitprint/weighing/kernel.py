@@ -17,6 +17,7 @@ from habitprint.weighing.definitions import (
     LIKELIHOOD_BACK,
     LOGARITHM,
     MINIMUM,
+    PRODUCT,
 )
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows
@@ -38,15 +39,9 @@ def _log_of_sum(small: float, large: float) -> float:
     return total * z
 
 
-@kernel
-def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
-    """Return g, what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
-
-    Examples
-    --------
-    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5), 1.0)
-    0.5
-    """
+@inner
+def _place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
+    """Return g: see `place_gain`."""
     if branch == LOGARITHM:
         # (p+q) ln(p+q) − p ln p − q ln q, as a sum of positive terms: nothing cancels, so it is never zero.
         small, large = min(p, q), max(p, q)
@@ -61,6 +56,51 @@ def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds
     if branch == LIKELIHOOD_BACK:
         return p * math.log1p(odds * q)
     return p * q
+
+
+@kernel
+def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
+    """Return g, what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
+
+    Examples
+    --------
+    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5), 1.0)
+    0.5
+    """
+    gain: float = _place_gain(branch, p, q, log_p, log_q, odds)
+    return gain
+
+
+@inner
+def _add_term(t: int, place: int, p: float, log_p: float, index: Index, evidence: Evidence, by_share: Floats) -> None:
+    """Add what one g is worth between a share of a place and each distinct share of the others there.
+
+    Each g has a loop of its own, in which nothing is left to decide: so it is computed for several shares at once,
+    which takes a fifth of the time.
+    """
+    branch, factor = evidence.branches[t], evidence.factors[place, t]
+    odds = evidence.odds[t] / evidence.popularity[place]
+    first = index.share_starts[place]
+    n_shares = index.share_starts[place + 1] - first
+    shares, logs = index.shares, index.logs
+    if branch == LOGARITHM:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(LOGARITHM, p, shares[first + k], log_p, logs[first + k], odds)
+    elif branch == MINIMUM:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(MINIMUM, p, shares[first + k], log_p, logs[first + k], odds)
+    elif branch == FOURTH_ROOT:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(FOURTH_ROOT, p, shares[first + k], log_p, logs[first + k], odds)
+    elif branch == PRODUCT:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(PRODUCT, p, shares[first + k], log_p, logs[first + k], odds)
+    elif branch == LIKELIHOOD:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(LIKELIHOOD, p, shares[first + k], log_p, logs[first + k], odds)
+    else:
+        for k in range(n_shares):
+            by_share[k] += factor * _place_gain(LIKELIHOOD_BACK, p, shares[first + k], log_p, logs[first + k], odds)
 
 
 @inner
@@ -86,16 +126,10 @@ def row_gains(
     n_touched = 0
     for a in range(rows.starts[i], rows.starts[i + 1]):
         place, p, log_p = rows.places[a], rows.shares[a], rows.logs[a]
-        first = index.share_starts[place]
-        n_shares = index.share_starts[place + 1] - first
-        for k in range(n_shares):
+        for k in range(index.share_starts[place + 1] - index.share_starts[place]):
             by_share[k] = 0.0
         for t in range(len(evidence.branches)):
-            branch, factor = evidence.branches[t], evidence.factors[place, t]
-            odds = evidence.odds[t] / evidence.popularity[place]
-            for k in range(n_shares):
-                of_share = place_gain(branch, p, index.shares[first + k], log_p, index.logs[first + k], odds)
-                by_share[k] += factor * of_share
+            _add_term(t, place, p, log_p, index, evidence, by_share)
         for b in range(index.starts[place], index.starts[place + 1]):
             j = index.users[b]
             before = sums[j]
@@ -147,7 +181,7 @@ def gains(
 def _term_gain(evidence: Evidence, t: int, place: int, p: float, q: float, log_p: float, log_q: float) -> float:
     """Return what one g adds to the gain of a pair at a shared place, with how much it counts there."""
     odds = evidence.odds[t] / evidence.popularity[place]
-    gain: float = evidence.factors[place, t] * place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
+    gain: float = evidence.factors[place, t] * _place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
     return gain
 
 
