@@ -91,6 +91,7 @@ def test_a_truth_that_names_people_keeps_them_together(spark: SparkSession) -> N
     assert sample.whole is not None
     assert (sample.whole.n_in_file, sample.whole.n_attacked) == (3 * N // 2, N // 2)
     pairs = set(truth.rows())
+    assert isinstance(sample.truth, pl.DataFrame)
     assert set(sample.truth.rows()) <= pairs
     for released, known in pairs:
         is_there = (released in set(sample.released.users), known in set(sample.known.users))

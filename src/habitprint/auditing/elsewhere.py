@@ -65,7 +65,8 @@ interval 3.8% to 6.6%; by chance 0.1%).'
     """
     rate, gap = attack.rate, attack.gap or 0.0
     proof = "proven optimal" if gap <= EXACT else f"with at least {gap_and_share(gap)[1]} of the best gain"
-    found = f"On all {rate.n:,} people in both tables, the attack “{attack.title}” was made, {proof}: it identifies {rate.words}."
+    made = f"On all {rate.n:,} people in both tables, the attack “{attack.title}” was made, {proof}"
+    found = f"{made}: it identifies {rate.words}."
     if forecast is None or forecast.n != rate.n or forecast.n_measured >= rate.n:
         return found
     is_within = forecast.low <= rate.value <= forecast.high

@@ -103,7 +103,7 @@ class AuditOnSpark:
         if self.is_events:
             period = self.source.periods.period_or(HalvesOfRows())
             parts = count_on_spark(self.files[0], self.source, period, self.source.places.by_row(), "all", progress)
-            return SparkTables(*parts, parts=parts, sample=engine.sample, epsilon=engine.epsilon)
+            return SparkTables(parts.released, parts.known, parts=parts, sample=engine.sample, epsilon=engine.epsilon)
         names = (self.columns.user, self.columns.place, self.columns.count)
         released, known = (read_counts(session, name, names, progress) for name in self.files)
         truth = SAME_ID if self.tables.truth in (None, SAME_ID) else read_table(str(self.tables.truth))

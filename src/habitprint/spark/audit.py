@@ -22,6 +22,7 @@ from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
+from habitprint.matching import Method
 from habitprint.matching.match import check_epsilon
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, refuse_release
@@ -192,8 +193,10 @@ class SparkTables(Elsewhere):
         finally:
             people.unpersist()
         parts = self.parts
+        released, known = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
         return Drawn(
-            *(_of(table, drawn[table.side].drop_nulls(), progress) for table in tables),
+            released,
+            known,
             SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls(),
             None if is_all else whole,
             None if parts is None else parts.periods,
@@ -220,7 +223,8 @@ class SparkTables(Elsewhere):
             found = evaluate(matching, self.released, self.known, self.truth, progress=progress)
         matching.unpersist()
         assert found.accuracy_rate is not None  # noqa: S101  (a sample of them has people in both tables)
-        return Attack(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
+        method: Method = "joint" if self.epsilon is None else "approximate"
+        return Attack(method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
 
     def _people(self, released: Counts, known: Counts) -> DataFrame:
         """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.
