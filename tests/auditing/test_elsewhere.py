@@ -144,7 +144,7 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     for words in ("Measured in the sample", "Measured on all", "Forecast", "Proven in the sample", "The attack on all"):
         assert words in page
     assert sampled.about_all in page
-    assert "The last point is all 160 people, attacked in the same way where they are." in page
+    assert "The last point is all 160 people, attacked all at once where they are." in page
     assert "160 people: forecast" in page
     assert "**Result, measured in the sample.**" in record
     assert "**Result, measured on all.**" in record

@@ -118,10 +118,10 @@ class Curve(Drawn):
         >>> few = Point(100, "100 people", Rate.of(55, 100, by_chance=0.01), 100)
         >>> curve = Curve("users", "people", "In groups.", (few,)).and_on_all(Rate.of(90, 1000, by_chance=0.001))
         >>> curve.points[-1].label, curve.words
-        ('1,000 people', 'In groups. The last point is all 1,000 people, attacked in the same way where they are.')
+        ('1,000 people', 'In groups. The last point is all 1,000 people, attacked all at once where they are.')
         """
         point = Point(float(rate.n), f"{rate.n:,} people", rate, rate.n)
-        words = f"{self.words} The last point is all {point.label}, attacked in the same way where they are."
+        words = f"{self.words} The last point is all {point.label}, attacked all at once where they are."
         return replace(self, words=words, points=(*self.points, point))
 
     @property

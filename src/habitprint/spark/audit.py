@@ -22,7 +22,6 @@ from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
-from habitprint.matching import Method
 from habitprint.matching.match import check_epsilon
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, refuse_release
@@ -36,7 +35,7 @@ from habitprint.spark.split import SparkSplit
 from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import Weight
 
-MOST_PEOPLE = 50_000  # of whom a sample has: with so many, an audit takes minutes and a few gigabytes on one machine
+MOST_PEOPLE = 50_000  # in a sample: an audit of so many takes some minutes and 2 GB on one machine
 IS_BOTH = "released is not null and known is not null"
 
 
@@ -223,8 +222,7 @@ class SparkTables(Elsewhere):
             found = evaluate(matching, self.released, self.known, self.truth, progress=progress)
         matching.unpersist()
         assert found.accuracy_rate is not None  # noqa: S101  (a sample of them has people in both tables)
-        method: Method = "joint" if self.epsilon is None else "approximate"
-        return Attack(method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
+        return Attack(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
 
     def _people(self, released: Counts, known: Counts) -> DataFrame:
         """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.
