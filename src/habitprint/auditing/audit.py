@@ -736,6 +736,7 @@ def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) ->
         drawn.truth,
         seed=settings.seed,
         periods=drawn.periods,
+        periods_how="The events were counted in these two periods, where they are.",
         spans=drawn.spans,
         whole=drawn.whole,
         told=drawn.told,

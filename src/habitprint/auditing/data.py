@@ -384,6 +384,7 @@ def prepare_tables(
     overlap: float | None = None,
     seed: int = 0,
     periods: str | None = None,
+    periods_how: str = GIVEN,
     spans: tuple[Span, Span] = TWO_TABLES,
     steps: tuple[Step, ...] = (),
     losses: Losses | None = None,
@@ -403,7 +404,7 @@ def prepare_tables(
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
     cautions = [*told, *caveats(released, copied), *_totals_caution(tables)]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
-    how = unknown if periods is None else GIVEN
+    how = unknown if periods is None else periods_how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
     scope = _scope(tables, n_in_file, spans, share_of_rows=None, whole=whole)
     facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses)
