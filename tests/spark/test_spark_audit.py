@@ -130,7 +130,7 @@ NAMES = ("--user", "caller", "--time", "when", "--place", "antenna", "--weeks", 
 def test_events_are_counted_attacked_and_audited_from_the_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = (*NAMES, *SPARK, "--conf", "spark.some.secret=hush", "--sample", "20", "--no-noise")
+    asked = (*NAMES, *SPARK, "--conf", "spark.some.secret=hush", "--sample", "20", "--target", "20%", "--no-noise")
     assert run(monkeypatch, "audit", "calls", *asked, "--out", "audit", "--fail-above", "5%") == 1
     printed = capsys.readouterr().out
     found = hp.read_audit("audit")
@@ -141,7 +141,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09"
-    rest = "--no-noise --out audit --fail-above 5% --engine spark --sample 20"
+    rest = "--target 20% --no-noise --out audit --fail-above 5% --engine spark --sample 20"
     assert found.settings.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
     assert pl.read_parquet("audit/users.parquet").height == found.data.scope.n_released
