@@ -150,7 +150,7 @@ class SparkTables(Elsewhere):
     >>> session = hp.spark.connect("local[2]")
     >>> sides = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
     >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).released
-    Histograms(20 users × 20 places, 157 counts above zero)
+    Histograms(20 users × 18 places, 90 counts above zero)
     """
 
     released: DataFrame
