@@ -25,11 +25,10 @@ LAYERS = """
     losses matching
     expectation
     evaluation calibration overlap
-    spark
     rehearsal forecasting
     plots markov
     auditing experiments
-    report
+    report spark
     __init__ compile
     cli
     __main__

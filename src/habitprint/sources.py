@@ -102,6 +102,21 @@ def sidecar(path: str | os.PathLike[str]) -> Path:
     return Path(f"{os.fspath(path)}.json")
 
 
+def refuse_release(path: str | os.PathLike[str]) -> None:
+    """Raise `InputError` if a file beside a table tells how it was protected, which is not copied on Spark.
+
+    Examples
+    --------
+    >>> refuse_release("week1.parquet")
+    """
+    if os.path.lexists(sidecar(path)):
+        raise InputError(
+            f"{sidecar(path)} says what anyone can copy of this release, which is not done on Spark",
+            why="an adversary changes his own table in the same way",
+            fix="use one machine; or --as-is, which leaves the known side alone",
+        )
+
+
 def is_table(source: object) -> bool:
     """Return whether something may be read as a table: a file by its name, a frame, or a mapping of columns.
 

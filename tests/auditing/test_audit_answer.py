@@ -184,7 +184,7 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
-        "protections", "remedies", "people", "verdict", "forecast", "place_map",
+        "protections", "remedies", "people", "verdict", "forecast", "place_map", "on_all",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain

@@ -83,7 +83,7 @@ def test_an_option_without_a_default_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("command", "groups"),
     [
-        ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Output"]),
+        ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Cluster", "Output"]),
         ("split", ["Input", "Periods", "Places", "Cluster", "Output"]),
         ("inspect", ["Input", "Output"]),
         ("match", ["Input", "Adversary", "Cluster", "Output"]),

@@ -33,6 +33,7 @@ from habitprint.auditing.data import (
     prepare_events,
     prepare_tables,
 )
+from habitprint.auditing.elsewhere import Elsewhere, words_on_all
 from habitprint.auditing.explanation import Case, Explanation
 from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
@@ -86,7 +87,7 @@ class Settings:
 
     What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
     `target_given` is whether the target was asked for, or is the tool's default. `population` is for how many people
-    the share identified is forecast; None for ten times those attacked.
+    the share identified is forecast; None for all people where a sample is audited, else ten times those attacked.
     """
 
     source: str
@@ -182,6 +183,9 @@ class Audit(Shown):
         that was protected before, whose groups would be others, and in files of earlier versions.
     place_map
         Where people are given away; None where nobody told where places are.
+    on_all
+        The attack on all people of tables that are elsewhere, of whom `data` and all the rest may be a sample
+        (`data.scope.whole`); None for tables that are here.
     internal
         Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
 
@@ -208,6 +212,7 @@ class Audit(Shown):
     verdict: Verdict
     forecast: Forecast | None = None
     place_map: PlaceMap | None = None
+    on_all: Attack | None = None
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -292,6 +297,11 @@ class Audit(Shown):
             return ""
         limit = self.verdict.target if self.verdict.passes else None
         return name_adversary(self.data.scope.known, self.strongest.rate, self.other_time.rate, limit)
+
+    @property
+    def about_all(self) -> str:
+        """Say what the attack on all people of tables elsewhere found, beside the forecast; empty for tables here."""
+        return "" if self.on_all is None else words_on_all(self.on_all, self.forecast)
 
     @property
     def lost(self) -> str:
@@ -406,7 +416,7 @@ IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal
 
 
 def audit(
-    source: Events | Split | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable,
+    source: Events | Split | Elsewhere | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable,
     *,
     period: Period | None = None,
     target: float | None = None,
@@ -438,7 +448,8 @@ def audit(
     source
         Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
         protected already: the adversary knows how. Each may also be the name of a file, or any frame; then columns
-        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so.
+        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so. For tables
+        that are too large to come here, see `habitprint.spark.audit`.
     period
         Which events are released and which are known; None cuts the file at the day that halves its rows.
     target
@@ -479,7 +490,8 @@ def audit(
     counts
         Whether counts are released; else what is advised releases shares, so that totals tell nothing.
     population
-        For how many people the share identified is forecast; None for ten times those attacked.
+        For how many people the share identified is forecast; None for all where a sample is audited, else for ten
+        times those attacked.
     name
         What the data is called in the report; None for what its source says.
     preparation
@@ -541,9 +553,12 @@ def audit(
             preparation=preparation,
             progress=progress,
         )
+    elif isinstance(source, Elsewhere):
+        prepared = _prepare_drawn(source, settings, progress)
     else:
         prepared = _prepare_pair(source, period, truth, settings, preparation)
-    return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, progress)
+    elsewhere = source if isinstance(source, Elsewhere) else None
+    return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
 
 
 def _audit(
@@ -554,13 +569,16 @@ def _audit(
     mappings: Iterable[PlaceMapping],
     events: EventsAsked | None,
     rehearsal: tuple[Histograms, Histograms] | None,
+    elsewhere: Elsewhere | None,
     progress: Progress,
 ) -> Audit:
-    seed = settings.seed
+    seed, everybody = settings.seed, prepared.facts.scope.whole
     weights, learned = _learn(prepared, rehearsal, seed, progress)
     whole = attack_in_every_way(prepared.tables, weights=weights, seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
+    # The very attack that later stages repeat, so that what they find can be compared with it.
+    on_all = None if elsewhere is None else elsewhere.attack(joint.matching.weight, seed, progress)
     part = _part_of(whole, seed, progress)
     steps = coarser_places(prepared.tables.released, grid, mappings)
     goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep, settings.person_target)
@@ -603,7 +621,7 @@ def _audit(
     # A search for a protection goes step by step and leaves cores idle: all that it does not need is done meanwhile.
     (times, curves), found = two_side_by_side(see_what_matters, lambda progress: protect(progress=progress), progress)
     people, users = assess(progress)
-    n = settings.population or TIMES_AS_MANY * joint.rate.n
+    n = settings.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     is_protected = bool(prepared.tables.steps)
     # Of a protected table, parts say nothing about more people: its groups would be others.
     forecast = None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), settings.target)
@@ -638,9 +656,11 @@ def _audit(
             is_protected=is_protected,
             fail_above=settings.fail_above,
             overlap=settings.overlap,
+            on_all=None if everybody is None else on_all,
         ),
         forecast=forecast,
         place_map=draw_map(joint, positions, grid),
+        on_all=on_all,
         internal=Internal(users, advice, Case(joint, users, found.tried, found.protections)),
     )
 
@@ -682,14 +702,14 @@ def _name_of(source: object) -> str:
     # No report tells in which folder somebody keeps their files.
     if isinstance(source, (Events, Split)):
         return Path(source.source).name
-    if isinstance(source, (tuple, list)):
+    if isinstance(source, (tuple, list, Elsewhere)):
         return "two sets of histograms"
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "a frame"
 
 
-def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
+def _opened(source: object) -> Events | Split | Elsewhere | tuple[Histograms | Release, Histograms]:
     """Return what is audited as values of ours, whatever it was given as."""
-    if isinstance(source, (Events, Split)):
+    if isinstance(source, (Events, Split, Elsewhere)):
         return source
     tables = list(source) if isinstance(source, (tuple, list)) else [source]
     is_known = [isinstance(table, (Histograms, Release)) or is_table(table) for table in tables]
@@ -708,6 +728,27 @@ def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Hist
 def _as_text(name: str) -> str:
     """Return a name of a file, which may hold bytes that are no text at all, as text."""
     return name.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) -> Prepared:
+    if settings.overlap is not None:
+        raise InputError(
+            "an overlap for tables that are elsewhere",
+            why="the attack on all people is made with everybody in the known table",
+            fix="leave out of the known table whom the adversary is not to know",
+        )
+    drawn = source.draw(settings.seed, progress)
+    return prepare_tables(
+        drawn.released,
+        drawn.known,
+        drawn.truth,
+        seed=settings.seed,
+        periods=drawn.periods,
+        periods_how="The events were counted in these two periods, where they are.",
+        spans=drawn.spans,
+        whole=drawn.whole,
+        told=drawn.told,
+    )
 
 
 def _prepare_pair(

@@ -1,7 +1,7 @@
 """What the risk depends on: the number of users, how much of them is counted, how finely; and what a curve shows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -107,6 +107,22 @@ class Curve(Drawn):
     def of(cls, dimension: Dimension, axis: str, how: str, points: Sequence[Point]) -> "Curve":
         """Return a curve whose words say how it was measured, and then what its points show."""
         return cls(dimension, axis, " ".join(filter(None, [how, shown_by(dimension, points)])), tuple(points))
+
+    def and_on_all(self, rate: Rate) -> "Curve":
+        """Return the same curve with one more point: all people, where those before are a sample of them.
+
+        It is to be looked at: a forecast follows points that are all of the same people.
+
+        Examples
+        --------
+        >>> few = Point(100, "100 people", Rate.of(55, 100, by_chance=0.01), 100)
+        >>> curve = Curve("users", "people", "In groups.", (few,)).and_on_all(Rate.of(90, 1000, by_chance=0.001))
+        >>> curve.points[-1].label, curve.words
+        ('1,000 people', 'In groups. The last point is all 1,000 people, attacked all at once where they are.')
+        """
+        point = Point(float(rate.n), f"{rate.n:,} people", rate, rate.n)
+        words = f"{self.words} The last point is all {point.label}, attacked all at once where they are."
+        return replace(self, words=words, points=(*self.points, point))
 
     @property
     def title(self) -> str:

@@ -31,7 +31,7 @@ from habitprint.periods import (
 )
 from habitprint.periods.dates import DayName
 from habitprint.periods.dates import in_words as day_in_words
-from habitprint.periods.split import CountedAs
+from habitprint.periods.split import Accounted, CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
 from habitprint.ties import share_classes
@@ -46,6 +46,13 @@ N_NAMED = 3  # days that are years from all others
 GIVEN = "The periods were given."
 UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
 TWO_TABLES = (Span("the released table"), Span("the known table"))
+SAMPLED = (
+    "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "
+    "other attacks, what the risk depends on, the protections, and who is at risk. Among fewer people each is easier "
+    "to find, so what is measured in the sample is, as a rule, above what it would be among all. What is proven or "
+    "measured of a protection is about the sample under it: protect the whole table in the same way, and check or "
+    "audit what comes of it, before anything is published."
+)
 
 
 @dataclass(frozen=True)
@@ -200,6 +207,16 @@ class TableFacts:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """Hold how many people two tables have of which a sample is audited: in either, in each, and in both."""
+
+    n_in_file: int
+    n_released: int
+    n_known: int
+    n_attacked: int
+
+
+@dataclass(frozen=True)
 class Scope:
     """Hold whom and which time an audit is about.
 
@@ -213,12 +230,16 @@ class Scope:
         Which time the two cover.
     share_of_rows
         How much of the file was counted; None for two tables, of which no rows are known.
+    whole
+        Of how many people those above are a sample; None where everybody is audited.
 
     Examples
     --------
     >>> week, next_week = Span("the first week"), Span("the second week")
     >>> Scope(7115, 412, 431, 397, week, next_week, 0.123).words[:82]
     '397 of the 7,115 people in the file are in the release and known to the adversary.'
+    >>> Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)).words[:75]
+    'This is a sample of 500 of the 9,000 people in the two tables, drawn at ran'
     """
 
     n_in_file: int
@@ -228,10 +249,31 @@ class Scope:
     released: Span
     known: Span
     share_of_rows: float | None
+    whole: Whole | None = None
+
+    @property
+    def of_sample(self) -> str:
+        """Return what a number of people is to be followed by: that they are a sample, if they are."""
+        return "" if self.whole is None else " in the sample"
 
     @property
     def words(self) -> str:
         """Return the scope in words."""
+        return self._of_all if self.whole is None else self._of_sample(self.whole)
+
+    def _of_sample(self, whole: Whole) -> str:
+        def people(n: int, n_all: int) -> str:
+            return f"{counted(n, 'person', 'people')} in the sample, {n_all:,} in all"
+
+        return (
+            f"This is a sample of {self.n_in_file:,} of the {whole.n_in_file:,} people in the two tables, drawn at "
+            f"random. In the release and known to the adversary: {people(self.n_attacked, whole.n_attacked)}. "
+            f"Released: {self.released.words}, {people(self.n_released, whole.n_released)}. "
+            f"Known: {self.known.words}, {people(self.n_known, whole.n_known)}. {SAMPLED}"
+        )
+
+    @property
+    def _of_all(self) -> str:
         people = f"{self.n_in_file:,} people in the {'two tables' if self.share_of_rows is None else 'file'}"
         who = f"All {people}" if self.n_attacked == self.n_in_file else f"{self.n_attacked:,} of the {people}"
         rows = "" if self.share_of_rows is None else f" {percent(self.share_of_rows)} of the rows are used."
@@ -342,9 +384,12 @@ def prepare_tables(
     overlap: float | None = None,
     seed: int = 0,
     periods: str | None = None,
+    periods_how: str = GIVEN,
     spans: tuple[Span, Span] = TWO_TABLES,
     steps: tuple[Step, ...] = (),
     losses: Losses | None = None,
+    whole: Whole | None = None,
+    told: Sequence[Caution] = (),
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
@@ -357,11 +402,11 @@ def prepare_tables(
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
-    cautions = caveats(released, copied) + _totals_caution(tables)
+    cautions = [*told, *caveats(released, copied), *_totals_caution(tables)]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
-    how = unknown if periods is None else GIVEN
+    how = unknown if periods is None else periods_how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
-    scope = _scope(tables, n_in_file, spans, share_of_rows=None)
+    scope = _scope(tables, n_in_file, spans, share_of_rows=None, whole=whole)
     facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses)
     return Prepared(tables, facts, None)
 
@@ -474,7 +519,13 @@ def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> Even
     )
 
 
-def _scope(tables: TwoTables, n_in_file: int, spans: tuple[Span, Span], share_of_rows: float | None) -> Scope:
+def _scope(
+    tables: TwoTables,
+    n_in_file: int,
+    spans: tuple[Span, Span],
+    share_of_rows: float | None,
+    whole: Whole | None = None,
+) -> Scope:
     return Scope(
         n_in_file=n_in_file,
         n_released=tables.released.n_users,
@@ -483,6 +534,7 @@ def _scope(tables: TwoTables, n_in_file: int, spans: tuple[Span, Span], share_of
         released=spans[0],
         known=spans[1],
         share_of_rows=share_of_rows,
+        whole=whole,
     )
 
 
@@ -550,7 +602,7 @@ def _table_facts(histograms: Histograms) -> TableFacts:
 
 def _event_cautions(found: EventsCheck, parts: Split, preparation: Preparation) -> list[Caution]:
     cautions = []
-    n_shared, n_unused, n_repeats = found.shared.n_users, sum(parts.unused.values()), found.n_repeats
+    n_shared, n_repeats = found.shared.n_users, found.n_repeats
     if n_shared:
         # Who has merged or dropped them already is not told to do it.
         advice = "; merge them or leave them out" if preparation.shared in UNRESOLVED else ""
@@ -559,16 +611,31 @@ def _event_cautions(found: EventsCheck, parts: Split, preparation: Preparation) 
             f"another id. They are recognised by themselves{advice}."
         )
         cautions.append(Caution(words, is_grave=n_shared >= MANY * found.n_users))
-    if n_unused:
-        verb = "was" if n_unused == 1 else "were"
-        words = f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used: {in_words(parts.unused)}."
-        cautions.append(Caution(words, is_grave=n_unused >= MANY * parts.n_rows))
+    cautions += unused_caution(parts)
     if n_repeats:
         verb = "repeats another row and counts" if n_repeats == 1 else "repeat another row and count"
         share = f" ({percent(n_repeats / found.n_used)})"
         words = f"{n_repeats:,} of {counted(found.n_used, 'row')}{share} {verb} again."
         cautions.append(Caution(words, is_grave=n_repeats >= MANY * found.n_used))
     return cautions
+
+
+def unused_caution(parts: Accounted) -> list[Caution]:
+    """Say how many rows were not used, and why, if there are any.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
+    >>> unused_caution(hp.split(events, hp.ConsecutiveWeeks("2012-04-09")))
+    []
+    """
+    n_unused = sum(parts.unused.values())
+    if not n_unused:
+        return []
+    verb = "was" if n_unused == 1 else "were"
+    words = f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used: {in_words(parts.unused)}."
+    return [Caution(words, is_grave=n_unused >= MANY * parts.n_rows)]
 
 
 def _stray_caution(strays: Sequence[DayRows], *, is_left_out: bool) -> list[Caution]:

@@ -78,6 +78,7 @@ def reach_verdict(
     is_protected: bool = False,
     fail_above: float | None = None,
     overlap: float | None = None,
+    on_all: Attack | None = None,
 ) -> Verdict:
     """Say whether the table meets the target as it is, and if not, what would help.
 
@@ -93,6 +94,8 @@ def reach_verdict(
         Whether the table was protected before.
     fail_above, overlap
         As for `habitprint.audit`.
+    on_all
+        The attack on all people, where all else is about a sample of them: the target must be met by both.
 
     Examples
     --------
@@ -102,23 +105,25 @@ def reach_verdict(
     """
     # A table that is not protected is only ever measured.
     rule = goal if is_protected else replace(goal, decide="measured")
-    case = _Case(goal, rule, strongest, protections, people, overlap)
+    case = _Case(goal, rule, strongest, protections, people, overlap, on_all)
+    # What is proven of a sample is proven of nobody else: of all people, only what was measured counts.
+    among_all = 0.0 if on_all is None else on_all.rate.high
     helps = None if case.passes else protections.advised
     gate = None if fail_above is None else replace(rule, target=fail_above)
     return Verdict(
-        answer=_answer(case, helps),
+        answer=" ".join([_answer(case, helps), *_about_all(case, helps)]),
         details=tuple(_details(case)),
         about_protections=_about_protections(case),
-        upper_end=case.rate.high,
+        upper_end=max(case.rate.high, among_all),
         proven=case.proven,
         target=goal.target,
-        passes=case.passes,
+        passes=case.passes and among_all <= goal.target,
         is_protected=is_protected,
         can_pass_at_all=case.can_pass,
         n_users_needed=users_needed(goal.target),
         surest_passes=None if goal.surest_target is None else goal.is_sure_enough(people.surest),
         person_passes=None if goal.person_target is None else case.is_safe_for_each,
-        fails_gate=None if gate is None else not gate.is_reached_by(case.proven, case.rate),
+        fails_gate=None if gate is None else not gate.is_reached_by(case.proven, case.rate) or among_all > gate.target,
         protection=None if helps is None else helps.label,
     )
 
@@ -133,6 +138,12 @@ class _Case:
     protections: Protections
     people: People
     overlap: float | None
+    on_all: Attack | None
+
+    @property
+    def subject(self) -> str:
+        """Return what the answer is about."""
+        return "table" if self.on_all is None else "sample"
 
     @property
     def rate(self) -> Rate:
@@ -212,22 +223,23 @@ def users_needed(target: float) -> int:
 def _answer(case: _Case, protection: Trial | None) -> str:
     goal, target = case.goal, case.target
     if case.passes and case.proven.is_within(min(goal.target, SOMETHING)):
-        return f"The table meets the target of {target}, proven: whoever attacks, {case.proven.in_short}."
+        meets = f"The {case.subject} meets the target of {target}, proven"
+        return f"{meets}: whoever attacks, {case.proven.in_short}."
     if case.passes:
         return (
-            f"As far as was measured, the table meets the target of {target} as it is: {case.measured}. Nothing is "
-            "proven about attacks that were not made."
+            f"As far as was measured, the {case.subject} meets the target of {target} as it is: {case.measured}. "
+            "Nothing is proven about attacks that were not made."
         )
     if case.rule.is_reached_by(case.proven, case.rate) and not case.is_safe_for_each:
-        misses = f"The table misses its target for each person: {_each_person(case)}"
+        misses = f"The {case.subject} misses its target for each person: {_each_person(case)}"
     elif case.rule.is_reached_by(case.proven, case.rate):
-        misses = f"The table misses its target for the surest claims: {_surest(case)}"
+        misses = f"The {case.subject} misses its target for the surest claims: {_surest(case)}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
-        misses = f"It is not proven that the table meets the target of {target}: {case.proven.in_short}"
+        misses = f"It is not proven that the {case.subject} meets the target of {target}: {case.proven.in_short}"
     elif case.rate.low > goal.target:
-        misses = f"The table misses the target of {target} as it is: {case.measured}"
+        misses = f"The {case.subject} misses the target of {target} as it is: {case.measured}"
     else:
-        misses = f"It cannot be shown that the table meets the target of {target} as it is: {_why_not(case)}"
+        misses = f"It cannot be shown that the {case.subject} meets the target of {target} as it is: {_why_not(case)}"
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
     loss = case.loss_of(protection) or 0.0
@@ -242,6 +254,19 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     helps = f"Protected by “{protection.label}” it meets the target{each}, {how}"
     dropped = f"; {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
     return f"{misses}. {helps}. The {case.scale.name} is {case.scale.in_words(loss)}{left}{dropped}."
+
+
+def _about_all(case: _Case, protection: Trial | None) -> list[str]:
+    """Say what holds for all people, where the rest is about a sample of them; nothing where it is about all."""
+    if case.on_all is None:
+        return []
+    rate, target = case.on_all.rate, case.goal.target
+    than = "is within" if rate.high <= target else "may be above" if rate.low <= target else "is above"
+    others = "" if rate.low > target else "; other attacks were not made there"
+    found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
+    attack = f"One attack was made on all {rate.n:,} people, {case.on_all.name}"
+    unseen = "What the protection makes of the whole table was not seen: check or audit that."
+    return [f"{attack}: it identifies {found}, which {than} the target{others}.", *([unseen] if protection else [])]
 
 
 def _why_not(case: _Case) -> str:
@@ -313,7 +338,7 @@ def _details(case: _Case) -> list[str]:
     if goal.person_target is not None:
         each = _each_person(case)
         verdict = "meets" if case.is_safe_for_each else "misses"
-        details.append(f"The table {verdict} the target for each person: {each}.")
+        details.append(f"The {case.subject} {verdict} the target for each person: {each}.")
     if not case.passes:
         details.append(_about_protections(case))
     if case.overlap is not None:
@@ -326,7 +351,7 @@ def _about_protections(case: _Case) -> str:
     found, goal = case.protections, case.goal
     if case.passes:
         more = " The protections show what more would cost." if found.n_tried else ""
-        return f"The table meets the target of {case.target} as it is.{more}"
+        return f"The {case.subject} meets the target of {case.target} as it is.{more}"
     if not found.n_tried:
         return "No protection could be tried."
     on_all = f", {found.n_on_all} of them on all people" if found.screened else ""

@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
@@ -17,7 +18,9 @@ from habitprint.auditing.attacks import strongest_ways
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
+from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.search import Decide, Protections
+from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
     CountOptions,
@@ -61,6 +64,10 @@ from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
 ORIGINAL = "ORIGINAL"  # in place of the table from which an audited one was made: that is not known here
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
@@ -86,7 +93,8 @@ class AdversaryOptions(Options, panel=ADVERSARY):
         int | None,
         typer.Option(
             min=1,
-            help="Forecast how many would be identified among so many people; default: ten times those attacked.",
+            help="Forecast how many would be identified among so many people; default: ten times those attacked, or of "
+            "a sample, all.",
             metavar="N",
         ),
     ] = None
@@ -190,7 +198,7 @@ class OutputOptions(Options, panel=OUTPUT):
 class Subject:
     """Hold what is audited, as `habitprint.audit` takes it, and what was done to it before."""
 
-    source: Events | tuple[Release, Histograms]
+    source: Events | Elsewhere | tuple[Release, Histograms]
     preparation: Preparation
     period: Period | None = None
     grid: Grid | None = None
@@ -217,6 +225,7 @@ def audit(
     tables: TableOptions,
     adversary: AdversaryOptions,
     protections: ProtectionOptions,
+    engine: AuditEngineOptions,
     output: OutputOptions,
 ) -> None:
     """Find out how many people statistics of their habits would identify, and whether that meets a target.
@@ -237,23 +246,22 @@ def audit(
     habitprint audit 'gps/*.csv' --lat lat --lon lon --side 500 --halves --out audit --fail-above 5%
 
     habitprint audit week1.csv week2.csv --target 1% --out audit
+
+    habitprint audit calls/ --engine spark --master spark://host:7077 --out audit
     """
     target = _optional_share(protections.target, "--target")
     fail_above = _optional_share(output.fail_above, "--fail-above")
     surest_target = _optional_share(protections.surest_target, "--surest-target")
     person_target = _optional_share(protections.person_target, "--person-target")
     overlap = _optional_share(adversary.overlap, "--overlap")
-    is_events = _is_events(files)
-    data = files_of(files[0]) if is_events else [Path(file) for file in files]
+    is_events, is_spark = _is_events(files), engine.is_spark
+    data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
     others = [*beside, tables.truth_file, *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
     require_earlier(adversary.rehearse)
-    check_folder(output.out, overwrite=output.force)
-    require_charts()
-    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
-        refuse_inputs(output.out / name, *data, *others)
+    _require_output(output, [*data, *others])
     column = [given for given in counts.given if given.name == "--count"]
     for_events = [
         given
@@ -262,14 +270,20 @@ def audit(
         if is_events or given not in column
     ]
     columns = TableColumns(ids.user, ids.place or "place", counts.count or "count")
-    if is_events:
-        _refuse(tables.given, "events", "a user has the same id in both periods, and all their rows are counted")
-    else:
-        _refuse(for_events, "two tables of histograms", "they are counts already, of two periods")
-    with ProgressBar(Screen(stderr=True)) as progress:
+    _refuse_other_options(tables.given if is_events else for_events, is_events=is_events)
+    source = EventSource(ids, events, written, rows, periods, counts, places)
+    cluster = AuditOnSpark(files, source, columns, tables, engine, output.out)
+    if is_spark:
+        cluster.refuse(adversary.given)
+    with (
+        ProgressBar(Screen(stderr=True)) as progress,
+        engine.connected(progress) if is_spark else nullcontext() as session,
+    ):
         coarser = [read_place_mapping(file) for file in protections.coarsen or []]
-        if is_events:
-            subject = _events(files[0], EventSource(ids, events, written, rows, periods, counts, places), protections)
+        if session is not None:
+            subject = _on_spark(cluster, session, protections, progress)
+        elif is_events:
+            subject = _events(files[0], source, protections)
         else:
             subject = _two_tables(files, columns, written, tables, protections, progress)
         is_folder = is_events and is_tracks(files[0])
@@ -279,13 +293,10 @@ def audit(
         progress("hashing the files", 0, 1)
         preparation = replace(
             subject.preparation,
-            command=command_in_words(shown, [given for options in asked for given in options.given]),
+            command=command_in_words(shown, [*(given for each in asked for given in each.given), *engine.told]),
             inputs=(
-                *(
-                    [InputFile.of_all(called[0], data)]
-                    if is_folder
-                    else (replace(InputFile.of(file), name=name) for file, name in zip(data, called, strict=True))
-                ),
+                # Folders of a cluster are not here to be hashed.
+                *(() if is_spark else _hashed(data, called, is_folder=is_folder)),
                 *(InputFile.of(file) for file in others if file is not None),
             ),
         )
@@ -322,28 +333,62 @@ def audit(
         print_json_text(found.to_text())
     else:
         given = [*for_events, *ids.given, *written.given, *([] if is_events else column)]
-        commands = commands_to_protect(found, files, output.out, given)
+        # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
+        whole = WHOLE, [] if is_events else given
+        commands = commands_to_protect(found, *(whole if is_spark else (files, given)), out=output.out)
         _tell(found, made, commands, Screen())
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
 
+def _require_output(output: OutputOptions, inputs: Sequence[Path | None]) -> None:
+    """Raise `InputError` unless a report could be written: worth knowing before long work."""
+    check_folder(output.out, overwrite=output.force)
+    require_charts()
+    for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
+        refuse_inputs(output.out / name, *inputs)
+
+
+def _hashed(files: Sequence[Path], called: Sequence[str], *, is_folder: bool) -> list[InputFile]:
+    if is_folder:
+        return [InputFile.of_all(called[0], files)]
+    return [replace(InputFile.of(file), name=name) for file, name in zip(files, called, strict=True)]
+
+
 def _events(files: str, source: EventSource, protections: ProtectionOptions) -> Subject:
-    periods, places = source.periods, source.places
+    periods = source.periods
     is_left_to_us = periods.named is None and periods.days is None
     period = None if is_left_to_us else periods.period_or(HalvesOfRows())
     placed = source.open(files)
-    preparation = Preparation(
-        by_hours=places.by_hours,
-        by_weekday=places.by_weekday,
+    preparation = replace(
+        _prepared(source, placed.grid, placed.box, protections),
         shared=source.rows.shared,
-        first_day=periods.first_day,
-        side=places.side if placed.grid is None else None,
-        box=placed.box if placed.grid is None else None,
-        coarsen=protections.mappings,
         events=source.asked(placed.box),
     )
     return Subject(placed.events, preparation, period, placed.grid)
+
+
+def _prepared(source: EventSource, grid: Grid | None, box: str | None, protections: ProtectionOptions) -> Preparation:
+    places = source.places
+    return Preparation(
+        by_hours=places.by_hours,
+        by_weekday=places.by_weekday,
+        first_day=source.periods.first_day,
+        side=places.side if grid is None else None,
+        box=box if grid is None else None,
+        coarsen=protections.mappings,
+    )
+
+
+def _on_spark(
+    cluster: AuditOnSpark, session: "SparkSession", protections: ProtectionOptions, progress: Progress
+) -> Subject:
+    tables = cluster.open(session, progress)
+    if not cluster.is_events:
+        return Subject(tables, Preparation(coarsen=protections.mappings))
+    places = cluster.source.places
+    grid = places.grid if places.are_squares else None
+    return Subject(tables, _prepared(cluster.source, grid, places.box, protections), grid=grid)
 
 
 def _two_tables(
@@ -446,13 +491,18 @@ def _is_events(files: list[str]) -> bool:
     return len(files) == 1
 
 
-def _refuse(options: list[Given], source: str, why: str) -> None:
+def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
+    source, why = (
+        ("events", "a user has the same id in both periods, and all their rows are counted")
+        if is_events
+        else ("two tables of histograms", "they are counts already, of two periods")
+    )
     if options:
         names = [option.name for option in options]
         raise InputError(f"{names[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(names)}")
 
 
-def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterable[Given] = ()) -> list[str]:
+def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path) -> list[str]:
     """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
     Parameters
@@ -461,16 +511,16 @@ def commands_to_protect(found: Audit, files: list[str], out: Path, given: Iterab
         What the audit found.
     files
         What was audited: one table of events, or two of histograms.
-    out
-        The folder of the audit, which holds its advice.
     given
         The options that say how the data is read, as they were given.
+    out
+        The folder of the audit, which holds its advice.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
-    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], Path("audit"))[0]
+    >>> commands_to_protect(found, ["week1.csv", "week2.csv"], out=Path("audit"))[0]
     'habitprint protect week1.csv --advice audit --known week2.csv --out audit-safer.parquet'
     """
     if found.advice is None:
@@ -549,11 +599,15 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print(f"The strongest of {len(found.attacks) - 1} attacks:")
     screen.print(table)
     screen.print(found.learned, markup=False)
+    if found.about_all:
+        screen.print(found.about_all, markup=False)
     if found.forecast is not None:
         screen.print(found.forecast.words, markup=False)
     screen.print()
     if commands and found.verdict.is_protected:
         screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)
+    if commands and found.on_all is not None:
+        screen.print(f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}.", markup=False)
     for aim, command in zip(NEXT, commands, strict=False):
         screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)
     for file in written:

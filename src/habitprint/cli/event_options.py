@@ -247,9 +247,24 @@ class PlaceOptions(Options, panel=PLACES):
         box = None if self.side is None else to_box(self.box) if self.box else box_around(events)
         grid = None if self.side is None or box is None else Grid(self.side, box)
         placed = self._steps(grid)(events)
-        are_squares = self.mapping is None and self.by_hours is None and not self.by_weekday
         covered = None if box is None else self.box or ",".join(f"{edge:g}" for edge in astuple(box))
-        return Placed(placed, grid if are_squares else None, covered)
+        return Placed(placed, grid if self.are_squares else None, covered)
+
+    @property
+    def are_squares(self) -> bool:
+        """Return whether places, where there is a grid, are its squares and nothing else."""
+        return self.mapping is None and self.by_hours is None and not self.by_weekday
+
+    @property
+    def grid(self) -> Grid | None:
+        """Return the grid that is told without a look at positions; None if there is none.
+
+        Examples
+        --------
+        >>> PlaceOptions(side=500, box="39.75,116.15,40.10,116.60").grid.side
+        500
+        """
+        return None if self.side is None or self.box is None else Grid(self.side, to_box(self.box))
 
     def by_row(self) -> "Steps":
         """Return what gives events their places, without a look at all of them.
@@ -268,7 +283,7 @@ class PlaceOptions(Options, panel=PLACES):
                 why="a grid has squares of one size within a box, and executors do not see all positions",
                 fix="give both: --side 1000 --box SOUTH,WEST,NORTH,EAST",
             )
-        return self._steps(None if self.side is None or self.box is None else Grid(self.side, to_box(self.box)))
+        return self._steps(self.grid)
 
     def _steps(self, grid: Grid | None) -> "Steps":
         mapping = None if self.mapping is None else read_place_mapping(self.mapping, to=self.map_to)

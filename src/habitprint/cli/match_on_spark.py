@@ -1,6 +1,5 @@
 """``habitprint match --engine spark``: who is whom in two tables on a cluster."""
 
-import os
 import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,8 +28,8 @@ from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
 from habitprint.matching.match import NO_SHARED_PLACE
-from habitprint.mechanisms.files import sidecar
 from habitprint.progress import Progress
+from habitprint.sources import refuse_release
 from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
 from habitprint.words import counted
@@ -81,12 +80,8 @@ class SparkAsked:
                 why="it is chosen in a rehearsal, which one machine does",
                 fix="habitprint rehearse A B --out weight.json, on tables of a sample; then --weight weight.json",
             )
-        if not self.tables.as_is and os.path.lexists(sidecar(self.released)):
-            raise InputError(
-                f"{sidecar(self.released)} says what anyone can copy of this release, which is not done on Spark",
-                why="an adversary changes his own table in the same way",
-                fix="match on one machine; or --as-is, which leaves the known side alone",
-            )
+        if not self.tables.as_is:
+            refuse_release(self.released)
 
 
 def match_on_spark(asked: SparkAsked, engine: EngineOptions, *, as_json: bool) -> None:

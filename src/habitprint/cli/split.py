@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import polars as pl
 import typer
@@ -20,6 +20,7 @@ from habitprint.cli.event_options import (
     PeriodOptions,
     PlaceOptions,
     RowOptions,
+    Steps,
     files_of,
 )
 from habitprint.cli.options import INPUT, OUTPUT, FileOptions, ForceOption, JsonOption, expanded, refuse_inputs
@@ -30,7 +31,11 @@ from habitprint.files import real_path, write_all
 from habitprint.periods import BusiestWeeks, Period
 from habitprint.periods import split as split_events
 from habitprint.periods.split import SIDES, Accounted, Sides
+from habitprint.progress import Progress
 from habitprint.tables import check_writable, find_label, read_table, require_columns, table_output
+
+if TYPE_CHECKING:
+    from habitprint.spark import SparkSplit
 
 
 @expanded
@@ -147,39 +152,13 @@ def _here(asked: _Asked, users: str) -> _Told:
 
 def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
     source = asked.source
-    refuse_on_spark(
-        [*source.events.given, *source.written.given, *source.rows.given],
-        ["--stays", "--sheet", "--sql", "--shared"],
-        fix="do this first, on one machine or with Spark, and split what comes of it",
-    )
-    prepare, written = source.places.by_row(), source.written.format
+    refuse_to_count_on_spark(source)
+    prepare = source.places.by_row()
     with ProgressBar(Screen(stderr=True)) as progress, engine.connected(progress) as session:
-        from habitprint.spark import split as split_on_spark  # noqa: PLC0415 - an extra, and slow to load
-        from habitprint.spark.folders import refuse_outputs, write_folders  # noqa: PLC0415
+        from habitprint.spark.folders import refuse_outputs, write_folders  # noqa: PLC0415 - an extra, and slow to load
 
         refuse_outputs(session, asked.outs, [asked.files], overwrite=asked.force)
-        parts = split_on_spark(
-            asked.files,
-            asked.period,
-            user=source.ids.user,
-            time=source.events.time,
-            place=source.ids.place,
-            lat=source.events.lat,
-            lon=source.events.lon,
-            seconds=source.events.seconds,
-            columns=source.events.column_names,
-            time_zone=source.events.time_zone,
-            time_format=source.events.time_format,
-            separator=written.separator,
-            decimal=written.decimal,
-            encoding=written.encoding,
-            on_bad_rows=source.rows.on_bad_rows,
-            prepare=prepare,
-            users=asked.users,
-            active=source.counts.active,
-            count=source.counts.counted_as,
-            progress=progress,
-        )
+        parts = count_on_spark(asked.files, source, asked.period, prepare, asked.users, progress)
         write_folders(list(zip(parts, asked.outs, strict=True)), overwrite=asked.force, progress=progress)
     return _Told(
         parts,
@@ -187,6 +166,52 @@ def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
         (parts.n_released_users, parts.n_known_users),
         (parts.n_released_places, parts.n_known_places),
         asked.outs,
+    )
+
+
+def refuse_to_count_on_spark(source: EventSource) -> None:
+    """Raise `InputError` if something is asked for about events that is not done on a cluster.
+
+    Examples
+    --------
+    >>> from habitprint.auditing.data import EventsAsked
+    >>> refuse_to_count_on_spark(EventSource.of(EventsAsked(by_hours=6)))
+    """
+    refuse_on_spark(
+        [*source.events.given, *source.written.given, *source.rows.given],
+        ["--stays", "--sheet", "--sql", "--shared"],
+        fix="do this first, on one machine or with Spark, and split what comes of it",
+    )
+
+
+def count_on_spark(
+    files: str, source: EventSource, period: Period, prepare: Steps, users: Sides | pl.Series, progress: Progress
+) -> "SparkSplit":
+    """Count events on a cluster as the options of a command say."""
+    from habitprint.spark import split as split_on_spark  # noqa: PLC0415 - an extra, and slow to load
+
+    written = source.written.format
+    return split_on_spark(
+        files,
+        period,
+        user=source.ids.user,
+        time=source.events.time,
+        place=source.ids.place,
+        lat=source.events.lat,
+        lon=source.events.lon,
+        seconds=source.events.seconds,
+        columns=source.events.column_names,
+        time_zone=source.events.time_zone,
+        time_format=source.events.time_format,
+        separator=written.separator,
+        decimal=written.decimal,
+        encoding=written.encoding,
+        on_bad_rows=source.rows.on_bad_rows,
+        prepare=prepare,
+        users=users,
+        active=source.counts.active,
+        count=source.counts.counted_as,
+        progress=progress,
     )
 
 

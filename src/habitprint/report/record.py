@@ -107,13 +107,13 @@ def _paragraph(audit: Audit) -> str:
     return PARAGRAPH.format(
         source=audit.settings.source,
         released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
-        n_known=counted(scope.n_known, "person", "people"),
+        n_known=_known_people(audit),
         answer=audit.headline,
     )
 
 
 def _findings(audit: Audit) -> list[Term]:
-    settings = audit.settings
+    settings, sampled = audit.settings, audit.data.scope.of_sample
     grave = [sentence(caution.words) for caution in audit.data.cautions if caution.is_grave]
     program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
     if settings.command:
@@ -122,8 +122,9 @@ def _findings(audit: Audit) -> list[Term]:
         Term("Scope", " ".join([audit.data.scope.words, *grave])),
         Term("Adversary assumed", _adversary(audit)),
         Term("Target, and who set it", _target(audit)),
-        Term("Result, measured", _measured(audit)),
-        Term("Result, proven", proven_words(audit.verdict.proven)),
+        Term(f"Result, measured{sampled}", _measured(audit)),
+        *([Term("Result, measured on all", audit.about_all)] if audit.about_all else []),
+        Term(f"Result, proven{sampled}", proven_words(audit.verdict.proven)),
         Term("Advice", _advice(audit)),
         *_remedies(audit),
         *([Term("Lost already", audit.lost)] if audit.lost else []),
@@ -134,9 +135,13 @@ def _findings(audit: Audit) -> list[Term]:
     ]
 
 
+def _known_people(audit: Audit) -> str:
+    scope = audit.data.scope
+    return f"{counted(scope.n_known, 'person', 'people')}{scope.of_sample}"
+
+
 def _adversary(audit: Audit) -> str:
-    overlap = audit.settings.overlap
-    n_known = counted(audit.data.scope.n_known, "person", "people")
+    overlap, n_known = audit.settings.overlap, _known_people(audit)
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
     return f"{ADVERSARY_IN_SHORT.format(n_known=n_known)}{reach} {audit.learned}"
 

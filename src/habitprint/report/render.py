@@ -97,7 +97,12 @@ def build_page(audit: Audit) -> Page:
             adversary_section(audit),
             data_section(audit.data),
             attacks_section(audit),
-            curves_section(audit.curves, audit.settings.target, audit.forecast),
+            curves_section(
+                audit.curves,
+                audit.settings.target,
+                audit.forecast,
+                None if audit.on_all is None or audit.data.scope.whole is None else audit.on_all.rate,
+            ),
             time_section(audit),
             protections_section(audit),
             people_section(audit),
@@ -124,18 +129,22 @@ def _opening(audit: Audit) -> list[Block]:
     # Where there are two adversaries, each number says whose it is.
     label = "Measured" if audit.other_time is None else "Measured, one period known"
     others = [] if more is None else [_number("Measured, all other time known", more.rate)]
+    sampled = audit.data.scope.of_sample
     numbers = Numbers(
         (
-            _number(label, rate, f"; by chance {percent(rate.by_chance)}"),
+            _number(f"{label}{sampled}", rate, f"; by chance {percent(rate.by_chance)}"),
             *others,
             Number("95% interval", rate.interval_words, "for comparison" if is_proof else "its upper end decides"),
-            Number("Proven", bound, "this decides" if is_proof else "about anybody"),
+            *_among_all(audit),
+            Number(f"Proven{sampled}", bound, "this decides" if is_proof else "about anybody"),
             Number("Target", percent(target), "at most"),
         )
     )
-    bars = [Bar("As it is", rate)]
+    bars = [Bar(f"As it is{sampled and ', sample'}", rate)]
+    if audit.on_all is not None and sampled:
+        bars.append(Bar("As it is, all people", audit.on_all.rate))
     if advised is not None:
-        bars.append(Bar(f"With “{advised.label}”", advised.risk))
+        bars.append(Bar(f"With “{advised.label}”{sampled and ', sample'}", advised.risk))
     picture = rates_picture(bars, target, "Share of the people identified, against the target.")
     return [
         Text(audit.data.scope.words),
@@ -150,6 +159,20 @@ def _opening(audit: Audit) -> list[Block]:
             (Picture("answer-picture", picture),),
         ),
     ]
+
+
+def _among_all(audit: Audit) -> list[Number]:
+    """Return what was measured and what was forecast of all people, where the other numbers are about a sample."""
+    on_all, forecast = audit.on_all, audit.forecast
+    if on_all is None or audit.data.scope.whole is None:
+        return []
+    rate = on_all.rate
+    note = f"{whole(rate.n_correct)} of {rate.n:,} people, by one attack; 95% interval {rate.interval_words}"
+    measured = Number("Measured on all", percent(rate.value), note)
+    if forecast is None:
+        return [measured]
+    ahead = f"of {forecast.n:,} people, from the sample; 95% interval {forecast.interval_words}"
+    return [measured, Number("Forecast", percent(forecast.share), ahead)]
 
 
 def _number(label: str, rate: Rate, chance: str = "") -> Number:

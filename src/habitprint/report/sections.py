@@ -81,7 +81,7 @@ def adversary_section(audit: Audit) -> Section:
     nothing = "nothing beside these two tables" if is_counted else UNKNOWN
     unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
     if settings.overlap is None:
-        common = counted(audit.data.n_common, "person", "people")
+        common = f"{counted(audit.data.n_common, 'person', 'people')}{audit.data.scope.of_sample}"
         reach = (
             f"They know everybody: all {common} who are in both tables. An adversary who knows fewer finds fewer "
             "people, but perhaps a larger share of those."
@@ -201,6 +201,7 @@ def attacks_section(audit: Audit) -> Section:
             ),
             Text(METHODS_IN_WORDS),
             Text(audit.learned),
+            *_on_all(audit),
             Figure(
                 "Share of the people identified, by the strongest attacks",
                 key_to_rates(target),
@@ -209,6 +210,13 @@ def attacks_section(audit: Audit) -> Section:
             ),
         ),
     )
+
+
+def _on_all(audit: Audit) -> list[Block]:
+    """Show the attack on all people of tables elsewhere."""
+    if audit.on_all is None:
+        return []
+    return [Text(audit.about_all), attacks_table("The attack on all people", [audit.on_all], explained=False)]
 
 
 def attacks_table(caption: str, attacks: Sequence[Attack], *, explained: bool) -> Table:
@@ -250,8 +258,12 @@ def _proof(gap: float | None) -> str:
     return "optimal" if gap <= EXACT else f"at least {gap_and_share(gap)[1]} of the best gain"
 
 
-def curves_section(curves: Sequence[Curve], target: float, forecast: Forecast | None = None) -> Section:
+def curves_section(
+    curves: Sequence[Curve], target: float, forecast: Forecast | None = None, on_all: Rate | None = None
+) -> Section:
     """Show how the risk depends on the number of people, also of more than there are, the duration, the resolution.
+
+    `on_all` is what was measured of all people, where the curves are of a sample.
 
     Examples
     --------
@@ -259,7 +271,11 @@ def curves_section(curves: Sequence[Curve], target: float, forecast: Forecast | 
     >>> curves_section([curve], 0.05).blocks[1].items
     ('How long they are watched: There is one day only.',)
     """
-    drawn = [curve for curve in curves if curve.points and curve.dimension != "pairs"]
+    drawn = [
+        curve if on_all is None or curve.dimension != "users" else curve.and_on_all(on_all)
+        for curve in curves
+        if curve.points and curve.dimension != "pairs"
+    ]
     pairs = [curve for curve in curves if curve.points and curve.dimension == "pairs"]
     missing = tuple(f"{curve.title}: {sentence(curve.words)}" for curve in curves if not curve.points)
     blocks: list[Block] = [

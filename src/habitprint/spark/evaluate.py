@@ -3,7 +3,7 @@
 import warnings
 
 import polars as pl
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from habitprint.errors import NoCommonUserWarning
@@ -96,8 +96,20 @@ def _truth(truth: Truth, users: tuple[Users, Users]) -> DataFrame:
             of_side.frame.select(sf.col("user").alias(side)) for of_side, side in zip(users, SIDES, strict=True)
         )
         return released.join(known, _equal(released, "released", known, "known"))
+    return truth_frame(truth, users[0].frame.sparkSession)
+
+
+def truth_frame(truth: Truth, session: SparkSession) -> DataFrame:
+    """Return a truth that names people as a table ``released, known`` on the cluster.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> truth_frame({"p": "Jo"}, hp.spark.connect("local[2]")).collect()
+    [Row(released='p', known='Jo')]
+    """
     if not isinstance(truth, DataFrame):
-        return users[0].frame.sparkSession.createDataFrame(truth_table(truth).to_arrow())
+        return session.createDataFrame(truth_table(truth).to_arrow())
     require_columns(pl.DataFrame(schema=dict.fromkeys(truth.columns, pl.Null)), SIDES, source="the truth")
     named = truth.select(*SIDES).distinct()
     for side in SIDES:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from habitprint.arrays import Floats
 from habitprint.ids import ascending
-from habitprint.matching.matching import Matching
+from habitprint.matching.matching import Matching, Method
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.spark.nodes import Users, collect
 from habitprint.spark.search import Round
@@ -80,7 +80,7 @@ class SparkMatching:
         )
 
     @property
-    def method(self) -> str:
+    def method(self) -> Method:
         """Return ``"joint"``, or ``"approximate"`` where a share of the gain may be missing."""
         return "joint" if self.epsilon is None else "approximate"
 
@@ -123,7 +123,7 @@ class SparkMatching:
             n_released=self.n_released,
             n_known=self.n_known,
             size=self.size,
-            method="joint" if self.epsilon is None else "approximate",
+            method=self.method,
             direction="released-to-known",
             epsilon=self.epsilon,
             weight=self.weight,

@@ -1,0 +1,259 @@
+"""Audit two tables on a cluster: all people are attacked there, and a sample of them is audited here."""
+
+import math
+import os
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import polars as pl
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from habitprint.auditing.attacks import Attack
+from habitprint.auditing.audit import Audit
+from habitprint.auditing.audit import audit as audit_source
+from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole, unused_caution
+from habitprint.auditing.elsewhere import Drawn, Elsewhere
+from habitprint.auditing.search import Decide
+from habitprint.counts import COLUMNS
+from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning, require_whole
+from habitprint.grids import Grid
+from habitprint.histograms import Histograms
+from habitprint.losses import Purpose
+from habitprint.mappings import PlaceMapping
+from habitprint.matching.match import check_epsilon
+from habitprint.progress import Progress, silent
+from habitprint.sources import AnyTable, refuse_release
+from habitprint.spark.counts import COUNT, USER, Counts
+from habitprint.spark.evaluate import evaluate, truth_frame
+from habitprint.spark.folders import read_counts
+from habitprint.spark.match import Plan, match
+from habitprint.spark.nodes import KEPT, collect
+from habitprint.spark.session import connect
+from habitprint.spark.split import SparkSplit
+from habitprint.truth import SAME_ID, Truth
+from habitprint.weighing import Weight
+
+MOST_PEOPLE = 50_000  # in a sample: an audit of so many takes some minutes and 2 GB on one machine
+IS_BOTH = "released is not null and known is not null"
+
+
+def audit(
+    released: DataFrame | str | os.PathLike[str],
+    known: DataFrame | str | os.PathLike[str],
+    *,
+    truth: Truth = SAME_ID,
+    parts: SparkSplit | None = None,
+    sample: int = MOST_PEOPLE,
+    epsilon: float | None = None,
+    max_memory: float = math.inf,
+    plan: Plan | None = None,
+    target: float | None = None,
+    decide: Decide = "proven",
+    keep: Purpose = "patterns",
+    fail_above: float | None = None,
+    surest_target: float | None = None,
+    person_target: float | None = None,
+    grid: Grid | None = None,
+    positions: AnyTable | None = None,
+    coarser: Iterable[PlaceMapping] = (),
+    rehearsal: tuple[Histograms, Histograms] | None = None,
+    noise: bool = True,
+    counts: bool = False,
+    population: int | None = None,
+    name: str | None = None,
+    preparation: Preparation = NOTHING,
+    seed: int = 0,
+    progress: Progress = silent,
+) -> Audit:
+    """Find out whether statistics of habits on a cluster meet a target, and if not, which protection may help.
+
+    A sample of the people comes here and is audited as `habitprint.audit` does; then all people are attacked on the
+    cluster, all at once, by the weight that identifies most in the sample. What was forecast from the sample for as
+    many people stands beside it. The scope says what was measured on whom: nothing but that one attack, and the numbers
+    of people, is about all of them.
+
+    Parameters
+    ----------
+    released, known
+        Spark tables ``user, place, count``, as `habitprint.spark.split` makes them; or the names of Parquet files, or
+        of folders of them. What was protected before is audited on one machine: there the adversary copies how.
+    truth
+        As for `habitprint.spark.evaluate`.
+    parts
+        What the two tables were split as: then the scope says which time they cover, and rows that were not used are
+        told.
+    sample
+        How many people are audited here, at the most. They are drawn by a hash of their ids and the seed, so neither
+        partitions nor the order of rows matter, and people who are in one table only are drawn like all others.
+    epsilon, max_memory, plan
+        Of the attack on all people, as for `habitprint.spark.match`.
+    target, decide, keep, fail_above, surest_target, person_target, grid, positions, coarser, noise, counts
+        As for `habitprint.audit`; the target, and the gate, must be met by the sample and by the attack on all.
+    rehearsal
+        As for `habitprint.audit`. Where the weight that is learned from it identifies most, it attacks all people too.
+    population
+        For how many people the share identified is forecast; None for all who are in both tables.
+    name, preparation, seed, progress
+        As for `habitprint.audit`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> session = hp.spark.connect("local[2]")
+    >>> sides = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
+    >>> found = hp.spark.audit(*sides, sample=30, noise=False)
+    >>> found.data.scope.n_in_file, found.data.scope.whole.n_in_file, found.on_all.rate.n
+    (30, 60, 60)
+    """
+    tables = SparkTables(
+        _opened(released, progress), _opened(known, progress), truth, parts, sample, epsilon, max_memory, plan
+    )
+    return audit_source(
+        tables,
+        target=target,
+        decide=decide,
+        keep=keep,
+        fail_above=fail_above,
+        surest_target=surest_target,
+        person_target=person_target,
+        grid=grid,
+        positions=positions,
+        coarser=coarser,
+        rehearsal=rehearsal,
+        noise=noise,
+        counts=counts,
+        population=population,
+        name=name,
+        preparation=preparation,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def _opened(table: DataFrame | str | os.PathLike[str], progress: Progress) -> DataFrame:
+    if not isinstance(table, (str, os.PathLike)):
+        return table  # what is no Spark table is refused when it is looked at
+    refuse_release(table)
+    return read_counts(connect(), os.fspath(table), COLUMNS, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class SparkTables(Elsewhere):
+    """Hold two tables on a cluster as `habitprint.audit` takes them; the fields are those of `audit`.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.progress import silent
+    >>> session = hp.spark.connect("local[2]")
+    >>> sides = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
+    >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).released
+    Histograms(20 users × 18 places, 90 counts above zero)
+    """
+
+    released: DataFrame
+    known: DataFrame
+    truth: Truth = SAME_ID
+    parts: SparkSplit | None = None
+    sample: int = MOST_PEOPLE
+    epsilon: float | None = None
+    max_memory: float = math.inf
+    plan: Plan | None = None
+
+    def __post_init__(self) -> None:
+        why = "an audit counts how many people are recognised among others"
+        require_whole("sample", self.sample, 2, why=why, fix="give how many people may be audited here, such as 50_000")
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+
+    def draw(self, seed: int, progress: Progress) -> Drawn:
+        """Return the people who are audited here: all, or as many as are asked for."""
+        tables = Counts.of(self.released, "released", progress), Counts.of(self.known, "known", progress)
+        people = self._people(*tables).persist(KEPT)
+        try:
+            n = collect(
+                people.agg(
+                    sf.count("key").alias("n_in_file"),
+                    sf.count("released").alias("n_released"),
+                    sf.count("known").alias("n_known"),
+                    sf.count_if(sf.expr(IS_BOTH)).alias("n_attacked"),
+                ),
+                "counting people",
+                progress,
+            )
+            whole = Whole(*n.select("n_in_file", "n_released", "n_known", "n_attacked").row(0))
+            is_all = whole.n_in_file <= self.sample
+            # By what a hash makes of an id: whoever has the lowest is drawn, wherever he is stored.
+            lot = sf.xxhash64(sf.lit(seed), "key")
+            in_order = people.orderBy(lot, "key", "is_named")
+            drawn = collect(people if is_all else in_order.limit(self.sample), "drawing a sample", progress)
+        finally:
+            people.unpersist()
+        parts = self.parts
+        released, known = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
+        return Drawn(
+            released,
+            known,
+            SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls(),
+            None if is_all else whole,
+            None if parts is None else parts.periods,
+            TWO_TABLES if parts is None else (parts.released_span, parts.known_span),
+            () if parts is None else unused_caution(parts),
+        )
+
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+        """Return what an attack on all people at once, by a weight, achieves."""
+        with warnings.catch_warnings():
+            # Facts that the rate tells too, as of every attack of an audit.
+            warnings.simplefilter("ignore", NoSharedPlaceWarning)
+            warnings.simplefilter("ignore", NoCommonUserWarning)
+            matching = match(
+                self.released,
+                self.known,
+                weight=weight,
+                epsilon=self.epsilon,
+                seed=seed,
+                max_memory=self.max_memory,
+                plan=self.plan,
+                progress=progress,
+            )
+            found = evaluate(matching, self.released, self.known, self.truth, progress=progress)
+        matching.unpersist()
+        assert found.accuracy_rate is not None  # noqa: S101  (a sample of them has people in both tables)
+        return Attack(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
+
+    def _people(self, released: Counts, known: Counts) -> DataFrame:
+        """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.
+
+        The key is the known id. Released users whom the truth does not name keep their own, and are nobody known.
+        """
+        # An integer and its decimal text are the same id.
+        of_released, of_known = (
+            table.frame.where(sf.col(COUNT) > 0)
+            .select(
+                sf.col(USER).alias(table.side), sf.col(USER).cast("string").alias("key"), sf.expr("true as is_named")
+            )
+            .distinct()
+            for table in (released, known)
+        )
+        if not _is_same_id(self.truth):
+            named = truth_frame(self.truth, of_known.sparkSession).select(
+                sf.col("released").cast("string").alias("key"), sf.col("known").cast("string").alias("as")
+            )
+            of_released = of_released.join(named, "key", "left").select(
+                "released", sf.coalesce("as", "key").alias("key"), sf.col("as").isNotNull().alias("is_named")
+            )
+        return of_released.join(of_known, ["key", "is_named"], "full_outer")
+
+
+def _is_same_id(truth: Truth) -> bool:
+    return isinstance(truth, str) and truth == SAME_ID
+
+
+def _of(table: Counts, users: pl.Series, progress: Progress) -> Histograms:
+    """Bring the counts of some users here."""
+    ids = table.frame.sparkSession.createDataFrame(users.alias(USER).to_frame().to_arrow())
+    rows = collect(table.frame.join(sf.broadcast(ids), USER, "left_semi"), f"{table.side} sample", progress)
+    return Histograms.from_table(rows)

@@ -1,0 +1,156 @@
+"""An audit of a sample says of whom each number is, and claims nothing about all people that was seen in the sample."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+import habitprint as hp
+from habitprint.auditing.attacks import Attack, attack
+from habitprint.auditing.data import Whole
+from habitprint.auditing.elsewhere import Drawn, Elsewhere
+from habitprint.auditing.search import Goal
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.verdict import Verdict, reach_verdict
+from habitprint.progress import Progress
+from habitprint.rates import Rate
+from habitprint.report.record import build_record, to_markdown
+from habitprint.weighing import Weight
+from outline import Outline
+
+pytestmark = pytest.mark.slow
+N, N_SAMPLE = 160, 80
+TOWN = hp.datasets.town(N, 25, seed=4)
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby(Elsewhere):
+    """Two tables that are here, and are treated as if they were not: the first people are the sample."""
+
+    n_drawn: int
+
+    def draw(self, seed: int, progress: Progress) -> Drawn:
+        del seed, progress
+        users = TOWN[0].users.to_list()[: self.n_drawn]
+        released, known = (side.select(users=users) for side in TOWN)
+        return Drawn(released, known, "same-id", Whole(N, N, N, N) if self.n_drawn < N else None)
+
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+        return attack(TwoTables(*TOWN, truth="same-id"), weight, seed=seed, progress=progress).fact
+
+
+@pytest.fixture(scope="module")
+def sampled() -> hp.Audit:
+    return hp.audit(Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
+
+
+def verdict_with(found: hp.Audit, on_all: Rate, target: float) -> Verdict:
+    fact = Attack("joint", "l1", on_all, 0.0, 0)
+    trials = (
+        replace(found.protections.trials[0], passes=found.strongest.rate.high <= target),
+        *found.protections.trials[1:],
+    )
+    protections = replace(found.protections, trials=trials)
+    return reach_verdict(Goal(target), found.strongest, protections, found.people, fail_above=target, on_all=fact)
+
+
+def test_the_scope_says_what_was_measured_on_whom(sampled: hp.Audit) -> None:
+    words = sampled.data.scope.words
+    assert words.startswith("This is a sample of 80 of the 160 people in the two tables, drawn at random.")
+    assert "In the release and known to the adversary: 80 people in the sample, 160 in all." in words
+    assert "One attack was made on all people. Everything else was done with the sample" in words
+    assert "protect the whole table in the same way, and check or audit what comes of it" in words
+
+
+def test_the_attack_on_all_is_the_one_that_later_stages_repeat(sampled: hp.Audit) -> None:
+    assert sampled.on_all is not None
+    assert sampled.on_all.weight == sampled.weight
+    assert sampled.on_all.rate.n == N
+    assert {attack.rate.n for attack in sampled.attacks} == {N_SAMPLE}
+
+
+def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: hp.Audit) -> None:
+    assert sampled.forecast is not None
+    assert sampled.on_all is not None
+    assert (sampled.forecast.n, sampled.forecast.n_measured) == (N, N_SAMPLE)
+    assert max(point.n_users for point in sampled.curves[0].points) == N_SAMPLE  # what forecasts are made of
+    assert "From the sample alone" in sampled.about_all
+    is_within = sampled.forecast.low <= sampled.on_all.rate.value <= sampled.forecast.high
+    assert ("is within that" in sampled.about_all) == is_within
+    other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))
+    assert "what was measured is not within that, and counts" in other.about_all
+    further = hp.audit(Nearby(20), population=7000, target=1.0, noise=False)
+    assert further.forecast is not None
+    assert further.forecast.n == 7000
+    assert "forecast" not in further.about_all
+
+
+def test_the_answer_is_about_the_sample_and_names_the_attack_on_all(sampled: hp.Audit) -> None:
+    answer = sampled.verdict.answer
+    assert answer.startswith("The sample misses the target of 10% as it is")
+    assert "the table" not in answer.replace("the whole table", "").lower()
+    assert f"One attack was made on all {N} people, all at once, {sampled.weight}" in answer
+    assert "What the protection makes of the whole table was not seen: check or audit that." in answer
+
+
+@pytest.mark.parametrize(
+    ("n_correct", "passes", "said"),
+    [
+        (0, True, "which is within the target; other attacks were not made there."),
+        (1000, False, "which may be above the target; other attacks were not made there."),
+        (9000, False, "which is above the target."),
+    ],
+)
+def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
+    sampled: hp.Audit, n_correct: int, passes: bool, said: str
+) -> None:
+    on_all = Rate.of(n_correct, 10_000, by_chance=0.0001)
+    strict = verdict_with(sampled, on_all, 0.1)
+    assert not strict.passes
+    assert strict.fails_gate
+    assert strict.answer.startswith("The sample misses")
+    generous = verdict_with(sampled, on_all, 1.0)
+    assert generous.passes
+    # A sample that meets the target says nothing about all.
+    lucky = replace(sampled, attacks=(replace(sampled.strongest, rate=Rate.of(0, 4000, by_chance=0.0001)),))
+    found = verdict_with(lucky, on_all, 0.1)
+    assert (found.passes, found.fails_gate) == (passes, not passes)
+    assert found.answer.startswith("As far as was measured, the sample meets the target of 10%")
+    assert said in found.answer
+
+
+def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
+    proven = replace(sampled.protections.trials[0], proven=hp.ProvenShare(0.01, 0.01), passes=True)
+    protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
+    on_all = Attack("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
+    found = reach_verdict(Goal(0.1), sampled.strongest, protections, sampled.people, on_all=on_all)
+    assert found.answer.startswith("The sample meets the target of 10%, proven")
+    assert "which is above the target." in found.answer
+    assert not found.passes
+
+
+def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
+    found = hp.audit(Nearby(N), target=0.1, noise=False).to_json()
+    here = hp.audit(TOWN, target=0.1, noise=False).to_json()
+    assert found["on_all"] is not None
+    assert here["on_all"] is None
+    assert found | {"on_all": None} == here
+
+
+def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit) -> None:
+    assert hp.Audit.from_json(sampled.to_json()).to_json() == sampled.to_json()
+    page = Outline(hp.render_report(sampled)).text
+    record = to_markdown(build_record(sampled))
+    assert sampled.on_all is not None
+    for words in ("Measured in the sample", "Measured on all", "Forecast", "Proven in the sample", "The attack on all"):
+        assert words in page
+    assert sampled.about_all in page
+    assert "The last point is all 160 people, attacked all at once where they are." in page
+    assert "160 people: forecast" in page
+    assert "**Result, measured in the sample.**" in record
+    assert "**Result, measured on all.**" in record
+    assert "80 people in the sample, with names" in record
+
+
+def test_an_overlap_is_refused_before_anything_is_drawn() -> None:
+    with pytest.raises(hp.InputError, match="an overlap for tables that are elsewhere"):
+        hp.audit(Nearby(N_SAMPLE), overlap=0.5)
