@@ -27,7 +27,6 @@ from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.solver import run, solve
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.divide import Parts
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
 from habitprint.sources import AnyTable, as_histograms
@@ -220,7 +219,7 @@ def find_sizes(
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
     problem = st.Problem(make_rows(nodes[0].shares), make_index(nodes[1].shares), sides.evidence)
-    state = run.first_state(problem, Parts.one(*nodes), asked.max_memory, progress=progress)
+    state = run.first_state(problem, nodes, asked.max_memory, progress=progress)
     found = []
     for size in sizes:
         state.counters[st.N_WANTED] = size - state.arcs["flow"].sum()
