@@ -375,3 +375,14 @@ def test_every_field_of_the_schema_is_documented(found: hp.Audit) -> None:
     keys = keys_of(found.to_json()) | keys_of(of_events.to_json())
     assert {"n_rows", "protects_people", "by_chance"} <= keys
     assert keys - {"schema"} <= documented
+
+
+def test_what_an_audit_finds_does_not_depend_on_what_it_does_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for n_cores in (1, 4):
+        monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
+        audit = hp.audit(hp.datasets.town(60, 20), target=0.3, noise=False)
+        found.append((audit.to_json(), audit.users))
+    (one, users_of_one), (other, users_of_other) = found
+    assert one == other
+    assert users_of_one.equals(users_of_other)
