@@ -25,14 +25,14 @@ def solve_joint(
     """Find `size` pairs with the largest total gain, or with at least (1 − ε) of it.
 
     The falling price (see `solver`) spends most of its time on the last few users, who add little, so it may be stopped
-    early. That is neither Duan & Pettie's scaling nor an auction; the potentials that it has when it stops are the
-    proof.
+    early. The potentials that it has when it stops are the proof.
 
-    *Claim.* The total gain is at least (1 − ε) of the optimum. *Proof.* With s pairs, the matching has U + v = g on its
-    pairs, U = price on free rows and v = 0 on free columns, so its gain is G = Σu + Σv + s·price, where u = U − price.
-    These potentials and the price cover every pair, so no `size` pairs gain more than B = Σu + Σv + size·price
-    = G + (size − s)·price. The run stops when (size − s)·price ≤ ε·B, that is G ≥ (1 − ε)·B. The users left over are
-    then matched among themselves, exactly, which can only add to G. ∎
+    *Claim.* The total gain is at least (1 − ε) of the optimum. *Proof*, from nothing. With s pairs, the matching has
+    U + v = g on its pairs, U = price on free rows and v = 0 on free columns, so its gain is G = Σu + Σv + s·price,
+    where u = U − price. These potentials and the price cover every pair, so no `size` pairs gain more than
+    B = Σu + Σv + size·price = G + (size − s)·price. The run stops when (size − s)·price ≤ ε·B, that is G ≥ (1 − ε)·B.
+    Where all users of one side are matched, from the potentials of an auction, see `solver.settle`. The users left
+    over are then matched among themselves, exactly, which can only add to G. ∎
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def solve_joint(
         The share of the gain that may be missing; None for the optimum. The `step_prices` and `step_flows` of the
         solution are then those of the run that was stopped.
     start
-        What to start from, if all users of one side are to be matched exactly; otherwise it is not used.
+        What to start from, if all users of one side are to be matched; otherwise it is not used.
     max_memory
         Bytes that the solver may use.
 
@@ -61,10 +61,13 @@ def solve_joint(
     >>> [int(solve_joint(nodes, nodes, evidence, 3, epsilon=epsilon).flows.sum()) for epsilon in (None, 0.5)]
     [3, 3]
     """
-    if epsilon is None and size == min(len(released.members), len(known.members)):
-        return solve_all(released, known, evidence, start=start, max_memory=max_memory, progress=progress)
     least = epsilon or 0.0
-    solution = solve(released, known, evidence[0], size, epsilon=least, max_memory=max_memory, progress=progress)
+    if size == min(len(released.members), len(known.members)):
+        solution = solve_all(
+            released, known, evidence, epsilon=least, start=start, max_memory=max_memory, progress=progress
+        )
+    else:
+        solution = solve(released, known, evidence[0], size, epsilon=least, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())
     if epsilon is None or n_missing == 0:
         return solution

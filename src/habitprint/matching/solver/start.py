@@ -53,11 +53,12 @@ def solve_all(
     known: Nodes,
     evidence: tuple[Evidence, Evidence],
     *,
+    epsilon: float = 0.0,
     start: Start | None = None,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> run.Solution:
-    """Find as many pairs as one side has users with the largest total gain, exactly: the paper's (A1).
+    """Find as many pairs as one side has users with the largest total gain: the paper's (A1).
 
     Parameters
     ----------
@@ -65,6 +66,8 @@ def solve_all(
         The nodes of both sides.
     evidence
         What shared places are worth, seen from the released side and from the known one.
+    epsilon
+        Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
     start
         What to start from; None for the potentials of an auction.
     max_memory
@@ -83,7 +86,8 @@ def solve_all(
     ([1, 1], 4.0)
     """
     if start is None and len(released.members) > len(known.members):  # those who bid are the fewer
-        return solve_all(known, released, evidence[::-1], max_memory=max_memory, progress=progress).turned()
+        turned = solve_all(known, released, evidence[::-1], epsilon=epsilon, max_memory=max_memory, progress=progress)
+        return turned.turned()
     problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence[0])
     potential = None if start is None else np.maximum(start.column_potential, 0.0)
     state = run.first_state(problem, (released, known), max_memory, potential, progress)
@@ -93,14 +97,16 @@ def solve_all(
     pairs = Pairs(start.rows, start.columns, start.flows)
     gains = pair_gains(pairs.rows, pairs.columns, problem.released, make_rows(known.shares), evidence[0])
     n_members = released.n_members, known.n_members
-    pairs = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress)
+    pairs = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress, epsilon)
     row_potential, column_potential = state.rows["potential"].copy(), state.columns["potential"].copy()
     del state  # its lists are of no use from the other side
     if (pairs.n_left(n_members[1], 1)[column_potential > 0] > 0).any():
         back = st.Problem(make_rows(known.shares), make_index(released.shares), evidence[1])
         state = run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back))
         potentials = row_potential, column_potential
-        pairs, column_potential = settle_columns(state, back, pairs, potentials, n_members, max_memory, progress)
+        pairs, column_potential = settle_columns(
+            state, back, pairs, potentials, n_members, max_memory, progress, epsilon
+        )
         del state
     column_potential = np.maximum(column_potential, 0.0)
     return run.Solution(
