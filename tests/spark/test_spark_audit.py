@@ -30,9 +30,12 @@ def drawn(session: SparkSession, *sides: hp.Histograms, n_parts: int, seed: int 
 
 
 @pytest.fixture(scope="module")
-def sampled(spark: SparkSession) -> hp.Audit:
-    sides = on_spark(spark, RELEASED), on_spark(spark, KNOWN)
-    return hp.spark.audit(*sides, sample=N_SAMPLE, target=0.1, noise=False)
+def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> hp.Audit:
+    """Return the audit of a sample of two tables, which are folders."""
+    released, known = (tmp_path_factory.mktemp("tables") / name for name in ("released", "known"))
+    for side, folder in ((RELEASED, released), (KNOWN, known)):
+        on_spark(spark, side).write.parquet(str(folder))
+    return hp.spark.audit(released, known, sample=N_SAMPLE, target=0.1, noise=False)
 
 
 def test_the_attack_on_all_is_that_of_one_machine(spark: SparkSession) -> None:
@@ -102,13 +105,6 @@ def test_a_truth_that_names_people_keeps_them_together(spark: SparkSession) -> N
         assert ((released, known) in set(sample.truth.rows())) == all(is_there)
 
 
-def test_where_all_people_fit_the_audit_is_that_of_one_machine(spark: SparkSession) -> None:
-    released, known = hp.datasets.town(24, 8, seed=5)
-    found = hp.spark.audit(on_spark(spark, released), on_spark(spark, known), epsilon=0.05, noise=False).to_json()
-    assert found["on_all"] is not None
-    assert found | {"on_all": None} == hp.audit((released, known), noise=False).to_json()
-
-
 @pytest.fixture
 def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder of calls of thirty people in two weeks, with a row that is of no use, in the folder of work."""
@@ -151,10 +147,11 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
 
 
 @pytest.mark.usefixtures("calls")
-def test_two_folders_of_counts_are_audited_too(
+def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for side, name in zip(hp.datasets.town(24, 8, seed=5), "ab", strict=True):
+    town = hp.datasets.town(24, 8, seed=5)
+    for side, name in zip(town, "ab", strict=True):
         Path(name).mkdir()
         side.to_table().rename({"user": "who"}).write_parquet(f"{name}/part.parquet")
     words = ("--user", "who", "--target", "100%", "--no-noise", "--epsilon", "0.1", "--json")
@@ -164,6 +161,9 @@ def test_two_folders_of_counts_are_audited_too(
     assert told["on_all"]["method"] == "approximate"
     assert told["on_all"]["gap"] <= 0.1
     assert told["settings"]["inputs"] == []
+    here = hp.audit(town, target=1.0, noise=False).to_json()
+    assert here["on_all"] is None
+    assert told | {"on_all": None, "settings": None} == here | {"settings": None}
 
 
 @pytest.mark.parametrize(
