@@ -1,4 +1,4 @@
-"""All users matched at once: exactly, or nearly all of the gain in a part of the time."""
+"""All users matched at once: exactly, or with nearly all of the gain, which stops sooner."""
 
 from dataclasses import replace
 

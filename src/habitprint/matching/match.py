@@ -60,7 +60,7 @@ def match(
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method
-        ``"joint"``; ``"approximate"``: jointly, with at least (1 − ε) of the gain, in a part of the time; or
+        ``"joint"``; ``"approximate"``: jointly, with at least (1 − ε) of the gain, which stops sooner; or
         ``"one-by-one"``: each user takes the nearest on the other side.
     direction
         For one-by-one: who looks for whom.
