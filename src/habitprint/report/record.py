@@ -184,6 +184,8 @@ def _advice(audit: Audit) -> str:
     found = audit.protections
     if audit.verdict.passes:
         return "None is needed to meet this target."
+    if found.chosen == 0:
+        return "None was looked for: the sample meets the target as it is. All people do not."
     keep, advised, only = found.keep, found.advised, found.only_measured
     parts = ["No protection that was tried meets the target."]
     if advised is not None:
