@@ -113,7 +113,7 @@ def refuse_release(path: str | os.PathLike[str]) -> None:
         raise InputError(
             f"{sidecar(path)} says what anyone can copy of this release, which is not done on Spark",
             why="an adversary changes his own table in the same way",
-            fix="use one machine; or --as-is, which leaves the known side alone",
+            fix="use one machine; or, on the command line, --as-is, which leaves the known side alone",
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 import habitprint as hp
+from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attack, attack
 from habitprint.auditing.data import Whole
 from habitprint.auditing.elsewhere import Drawn, Elsewhere
@@ -15,7 +16,7 @@ from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.record import build_record, to_markdown
 from habitprint.weighing import Weight
-from outline import Outline
+from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
 N, N_SAMPLE = 160, 80
@@ -88,8 +89,21 @@ def test_the_answer_is_about_the_sample_and_names_the_attack_on_all(sampled: hp.
     answer = sampled.verdict.answer
     assert answer.startswith("The sample misses the target of 10% as it is")
     assert "the table" not in answer.replace("the whole table", "").lower()
-    assert f"One attack was made on all {N} people, all at once, {sampled.weight}" in answer
+    assert f"One attack was made on all {N} people in both tables, all at once, {sampled.weight}" in answer
     assert "What the protection makes of the whole table was not seen: check or audit that." in answer
+
+
+def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditing, "MOST_USERS", 30)
+    found = hp.audit(Nearby(60), target=0.01, noise=False)
+    assert found.protections.screened
+    assert found.protections.advised is None
+    text = text_of(found)
+    assert f"{found.protections.n_on_all} of them on 60 people" in text
+    assert "tried on all" not in text
+    remedies = {remedy.kind: remedy.words for remedy in found.remedies}
+    assert "needs groups of 100, and there are 160 people" in remedies["more people"]
+    assert "the sample does not say which they are" in remedies["aggregates only"]
 
 
 @pytest.mark.parametrize(

@@ -42,11 +42,11 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
             assert words in text
 
 
-def test_where_the_sample_meets_the_target_and_all_people_do_not_no_protection_was_looked_for(found: hp.Audit) -> None:
+def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_was_chosen(found: hp.Audit) -> None:
     of_sample = replace(found, protections=replace(found.protections, chosen=0))
     assert not of_sample.verdict.passes
     for text in records(of_sample):
-        assert "None was looked for: the sample meets the target as it is. All people do not." in text
+        assert "None was chosen: the sample meets the target as it is; of all people that is not shown." in text
         assert "No protection that was tried" not in text
 
 

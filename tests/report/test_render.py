@@ -151,8 +151,8 @@ def test_with_many_users_both_what_was_tried_on_some_and_on_all_is_shown(monkeyp
     text = text_of(found)
     n_tried, n_on_all = found.protections.n_tried, found.protections.n_on_all
     assert n_tried > n_on_all
-    assert f"Of {n_tried} protections that were tried, {n_on_all} of them on all people" in text
-    assert "Protections that were tried on all people, the least loss first" in text
+    assert f"Of {n_tried} protections that were tried, {n_on_all} of them on {found.strongest.rate.n} people" in text
+    assert f"Protections that were tried on {found.strongest.rate.n} people, the least loss first" in text
     assert "Every protection, tried on 50 people only, the least loss first" in text
     assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
 

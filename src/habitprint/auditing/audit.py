@@ -646,6 +646,7 @@ def _audit(
             found.protections,
             needed=None if forecast is None else forecast.needed,
             side=None if grid is None else grid.side,
+            n_released=None if everybody is None else everybody.n_released,
         ),
         people=people,
         verdict=reach_verdict(

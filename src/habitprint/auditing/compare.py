@@ -13,6 +13,7 @@ from habitprint.auditing.attacks import Attack
 from habitprint.auditing.audit import Audit, Settings
 from habitprint.auditing.data import TWO_TABLES, Scope
 from habitprint.auditing.search import Decide, Trial
+from habitprint.auditing.verdict import SAMPLE_DOES
 from habitprint.errors import InputError
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
@@ -99,6 +100,8 @@ class Compared:
         What a table that was protected has lost against its original; None where it was not, or nobody knows.
     advised
         The cheapest protection that meets the target; None if none is needed, or none does.
+    advice
+        Which one that is, or why there is none.
 
     Examples
     --------
@@ -120,6 +123,7 @@ class Compared:
     answer: str
     losses: Losses | None
     advised: Trial | None
+    advice: str
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -142,6 +146,7 @@ class Compared:
             answer=audit.headline,
             losses=audit.data.losses,
             advised=None if verdict.passes else audit.protections.advised,
+            advice=_advice(audit),
         )
 
     @property
@@ -150,20 +155,25 @@ class Compared:
         return self.strongest.rate
 
     @property
+    def people(self) -> str:
+        """Say how many people were attacked in all ways."""
+        return counted(self.rate.n, "person", "people") + self.scope.of_sample
+
+    @property
     def verdict(self) -> str:
         """Say whether the target is met, and by what."""
         how = "proven" if self.proven.is_within(self.target) else "measured"
-        target = percent(self.target)
-        return f"meets the target of {target}, {how}" if self.passes else f"misses the target of {target}"
+        target = f"the target of {percent(self.target)}"
+        if self.advice == SAMPLE_DOES:
+            return f"is not shown to meet {target}"
+        return f"meets {target}, {how}" if self.passes else f"misses {target}"
 
     @property
     def words(self) -> str:
         """Say what was measured and proven."""
         bound = f"proven: at most {at_most(self.proven.mean)}" if self.proven.mean < 1 else "nothing is proven"
-        return (
-            f"“{self.name}” {self.verdict}: {whole(self.rate.n_correct)} of {counted(self.rate.n, 'person', 'people')} "
-            f"are identified ({self.rate.words}); {bound}."
-        )
+        found = f"{whole(self.rate.n_correct)} of {self.people} are identified ({self.rate.words}); {bound}."
+        return f"“{self.name}” {self.verdict}: {found}"
 
     @property
     def lost(self) -> str:
@@ -174,6 +184,15 @@ class Compared:
             return "not known: the owner’s file was not there"
         loss = self.losses.information_loss
         return "not defined" if loss is None else f"{loss:.2f}"
+
+
+def _advice(audit: Audit) -> str:
+    """Say which protection is advised, or why none is."""
+    if audit.verdict.passes:
+        return "none is needed"
+    if audit.protections.advised is not None:
+        return audit.protections.advised.label
+    return SAMPLE_DOES if audit.protections.chosen == 0 else "none that was tried is enough"
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,7 @@ def find_remedies(
     *,
     needed: PeopleNeeded | None = None,
     side: float | None = None,
+    n_released: int | None = None,
 ) -> tuple[Remedy, ...]:
     """Say what would be enough where no protection is; nothing where one is, or none is needed.
 
@@ -71,6 +72,8 @@ def find_remedies(
         Among how many people the table would do as it is, by the forecast; None where none is made.
     side
         Of the squares that the places are; None where they are no squares.
+    n_released
+        How many people the released table has of which these are a sample; None where they are all.
 
     Examples
     --------
@@ -93,9 +96,9 @@ def find_remedies(
     return (
         Remedy("fewer places", *_along(coarser, resolution, goal)),
         Remedy("shorter span", *_along(shorter, duration, goal)),
-        Remedy("more people", *_more_people(goal, tables, needed, protections)),
-        *_larger_groups(goal, tables, protections),
-        Remedy("aggregates only", *_totals_only(goal, tables)),
+        Remedy("more people", *_more_people(goal, n_released or tables.released.n_users, needed, protections)),
+        *_larger_groups(goal, n_released or tables.released.n_users, protections),
+        Remedy("aggregates only", *_totals_only(goal, tables, is_sample=n_released is not None)),
     )
 
 
@@ -122,9 +125,9 @@ def _along(points: Sequence[Point], curve: Curve, goal: Goal) -> tuple[float | N
 
 
 def _more_people(
-    goal: Goal, tables: TwoTables, forecast: PeopleNeeded | None, protections: Protections
+    goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections
 ) -> tuple[float | None, str]:
-    as_it_is, k, n = protections.trials[0], group_needed(goal.target), tables.released.n_users
+    as_it_is, k = protections.trials[0], group_needed(goal.target)
     needed = [k] if n < k else []
     parts = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
     if goal.person_target is not None and goal.person_target < goal.target:
@@ -156,7 +159,7 @@ def _more_than(needed: int, n: int) -> str:
     return f": at least {needed:,} people in the table, {needed - n:,} more than there are"
 
 
-def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> list[Remedy]:
+def _larger_groups(goal: Goal, n: int, protections: Protections) -> list[Remedy]:
     """Return the groups in which even the surest claims are not right too often: in groups of k, one in k at most."""
     allowed = goal.surest_target
     surest = next((trial.surest for trial in protections.trials[::-1] if trial.surest is not None), None)
@@ -166,8 +169,7 @@ def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> l
     def is_enough(size: int) -> bool:
         return wilson_interval(surest.n / size, surest.n)[1] <= allowed
 
-    least, n = group_needed(goal.target), tables.released.n_users
-    most = least
+    least = most = group_needed(goal.target)
     while not is_enough(most):
         most *= 2
     k = bisect_left(range(most), x=True, lo=least, key=is_enough) if most > least else least
@@ -179,11 +181,17 @@ def _larger_groups(goal: Goal, tables: TwoTables, protections: Protections) -> l
     return [Remedy("larger groups", k, words)]
 
 
-def _totals_only(goal: Goal, tables: TwoTables) -> tuple[float, str]:
+def _totals_only(goal: Goal, tables: TwoTables, *, is_sample: bool) -> tuple[float | None, str]:
     released, k = tables.released, group_needed(goal.target)
     visitors = np.bincount(released.counts.indices, minlength=released.n_places)
     n_few = int(np.count_nonzero(visitors < k))
     places = counted(released.n_places, "place")
+    if is_sample:
+        return None, (
+            "Totals of places over all people hold no row of anybody, so that there is no row to be found. Leave out "
+            f"places of fewer than {k:,} people, which tell about these; the sample does not say which they are. What "
+            "totals tell was not measured."
+        )
     if n_few == released.n_places:
         care = f"All of them are of fewer than {k:,} people and tell about these: too few even for totals"
     elif n_few:

@@ -354,11 +354,12 @@ class Protections(Drawn):
         """Return on whom protections were tried, as sentences."""
         n_part, n = self.n_users, self.n_users_in_all
         if n_part == n:
-            return f"Protections were tried on all {n:,} people."
+            return f"Protections were tried on {n:,} people."
         return (
             f"To save time, {len(self.screened) - 1} protections were first tried on a random {n_part:,} of {n:,} "
             "people. Among fewer each is easier to tell apart, and groups of like people are harder to find, so "
-            "risk and loss are too high there. Those that might be the cheapest were then tried on all."
+            "risk and loss are too high there. Those that might be the cheapest were then tried on "
+            f"{n:,}."
         )
 
     def proven_within(self, target: float) -> list[Trial]:

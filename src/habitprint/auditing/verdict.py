@@ -16,6 +16,8 @@ from habitprint.words import at_most, counted, percent, whole
 SURE = 0.95  # claims of such a precision are called sure
 SOMETHING = 0.99  # a bound above says nothing
 
+SAMPLE_DOES = "none was chosen: the sample meets the target as it is; of all people that is not shown"
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -30,7 +32,8 @@ class Verdict:
     about_protections
         What came of the protections, in sentences.
     upper_end
-        Of the interval of the strongest attack on the table as it is.
+        Of the interval of the strongest attack on the table as it is; where a sample is audited, the higher one of that
+        and of the attack on all people.
     proven
         What anybody could reach on the table as it is.
     target, passes
@@ -264,7 +267,7 @@ def _about_all(case: _Case, protection: Trial | None) -> list[str]:
     than = "is within" if rate.high <= target else "may be above" if rate.low <= target else "is above"
     others = "" if rate.low > target else "; other attacks were not made there"
     found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
-    attack = f"One attack was made on all {rate.n:,} people, {case.on_all.name}"
+    attack = f"One attack was made on all {rate.n:,} people in both tables, {case.on_all.name}"
     unseen = "What the protection makes of the whole table was not seen: check or audit that."
     return [f"{attack}: it identifies {found}, which {than} the target{others}.", *([unseen] if protection else [])]
 
@@ -354,8 +357,8 @@ def _about_protections(case: _Case) -> str:
         return f"The {case.subject} meets the target of {case.target} as it is.{more}"
     if not found.n_tried:
         return "No protection could be tried."
-    on_all = f", {found.n_on_all} of them on all people" if found.screened else ""
-    tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{on_all}"
+    with_most = f", {found.n_on_all} of them on {found.n_users_in_all:,} people" if found.screened else ""
+    tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
     # What is dearer than the answer was attacked in the first ways only.
     n_open = sum(not trial.in_every_way and trial.may_be_within(goal.target) for trial in found.trials[1:])

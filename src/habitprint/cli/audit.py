@@ -616,6 +616,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     if verdict.fails_gate is not None:
         allowed = percent(found.settings.fail_above or 0.0)
         word = "exceeds" if verdict.fails_gate else "does not exceed"
-        proven = f", proven {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
-        found_out = f"measured up to {at_most(verdict.upper_end)}{proven}"
+        sampled = found.data.scope.of_sample
+        of_both = ", in the sample or on all people" if sampled else ""
+        proven = f", proven{sampled} {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
+        found_out = f"measured up to {at_most(verdict.upper_end)}{of_both}{proven}"
         screen.print(f"gate: the table {word} {allowed}: {found_out}", markup=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from habitprint.auditing.elsewhere import Elsewhere
+from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere
 from habitprint.cli.engine import CLUSTER, EngineOptions, refuse_on_spark
 from habitprint.cli.event_options import EventSource
 from habitprint.cli.options import Given, TableColumns
@@ -36,7 +36,7 @@ class AuditEngineOptions(EngineOptions, panel=CLUSTER):
     sample: Annotated[
         int,
         typer.Option(min=2, help="With Spark: how many people are audited on this machine, at the most.", metavar="N"),
-    ] = 50_000
+    ] = MOST_SAMPLED
     epsilon: Annotated[
         float | None,
         typer.Option(help="With Spark: the share of the gain that may be missing in the attack on all, such as 0.01."),

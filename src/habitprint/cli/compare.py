@@ -16,22 +16,15 @@ from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_input
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target, real_path
 from habitprint.limits import require_charts
-from habitprint.words import at_most, counted, percent
-
-
-def _advised(audit: Compared) -> str:
-    if audit.advised is not None:
-        return audit.advised.label
-    return "none is needed" if audit.passes else "none that was tried is enough"
-
+from habitprint.words import at_most, percent
 
 ROWS: dict[str, Callable[[Compared], str]] = {
-    "identified": lambda audit: f"{percent(audit.rate.value)} of {counted(audit.rate.n, 'person', 'people')}",
+    "identified": lambda audit: f"{percent(audit.rate.value)} of {audit.people}",
     "95% interval": lambda audit: audit.rate.interval_words,
     "proven": lambda audit: f"at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing",
     "verdict": lambda audit: audit.verdict,
     "information loss": lambda audit: audit.lost,
-    "advice": _advised,
+    "advice": lambda audit: audit.advice,
 }
 
 

@@ -122,8 +122,8 @@ def find_matching(
     released, known, asked, progress
         As for `match`.
     start
-        The proof of a matching of a like release with the same known users, by the same weight: from its potentials
-        the search is two to four times as fast. Which of equally good matchings is found may depend on it.
+        The proof of a matching of a like release with the same known users, by the same weight: the search starts from
+        its potentials instead of those of an auction. Which of equally good matchings is found may depend on it.
 
     Examples
     --------

@@ -46,21 +46,6 @@ class Nodes:
         starts = np.concatenate([[0], self.n_members[is_kept].cumsum()])
         return Nodes(self.shares[np.flatnonzero(is_kept)], self.members[np.repeat(is_kept, self.n_members)], starts)
 
-    def in_order(self, order: Indices) -> "Nodes":
-        """Return the nodes in another order.
-
-        Examples
-        --------
-        >>> from habitprint.weighing import find_weight
-        >>> nodes = equal_users(Histograms.from_strings({1: "ab", 2: "b", 3: "ab"}), find_weight("l1"))
-        >>> nodes.in_order(np.array([1, 0])).members.tolist()
-        [1, 0, 2]
-        """
-        n_members = self.n_members[order]
-        starts = np.concatenate([[0], n_members.cumsum()])
-        shift = np.repeat(self.starts[order] - starts[:-1], n_members)
-        return Nodes(self.shares[order], self.members[np.arange(len(shift)) + shift], starts)
-
     def to_users(self, values: Floats) -> Floats:
         """Return a value per node as a value per user.
 

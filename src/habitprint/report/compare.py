@@ -189,8 +189,7 @@ def _advice(found: Comparison) -> Section:
 def _advice_cells(audit: Compared) -> list[Cell]:
     trial = audit.advised
     if trial is None:
-        words = "none is needed" if audit.passes else "none that was tried is enough"
-        return [Cell(words), *(Cell(NONE) for _ in range(4))]
+        return [Cell(audit.advice), *(Cell(NONE) for _ in range(4))]
     loss = Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss)
     return [
         Cell(trial.label),

@@ -27,7 +27,7 @@ from habitprint.report.texts import GROUPS
 from habitprint.words import counted, headed, in_column, number, percent, rounded_up, sentence
 
 TRIED = "Every protection that was tried, the least loss first"
-TRIED_ON_ALL = "Protections that were tried on all people, the least loss first"
+TRIED_ON_MOST = "Protections that were tried on {:,} people, the least loss first"
 SCREENED = "Every protection, tried on {:,} people only, the least loss first"
 FILES = (
     "RELEASED is the table of counts that would be released, KNOWN one of another time, AUDIT the folder of this "
@@ -43,7 +43,7 @@ AT_LEAST = (
     "other attacks may identify more."
 )
 BEST = (
-    "Among the protections that were tried on all people; of equal ones, the one that keeps the most of the patterns. "
+    "Among the protections that were tried on {:,} people; of equal ones, the one that keeps the most of the patterns. "
     "What is marked decided here."
 )
 IN_WORDS = {True: "yes", False: "no", None: "not measured"}
@@ -64,17 +64,18 @@ def protections_section(audit: Audit) -> Section:
     blocks: list[Block] = [Text(audit.verdict.about_protections), Text(sentence(found.words))]
     blocks += _remedies(audit.remedies)
     blocks += _best_for_each(found)
+    ringed = found.trials[0] if audit.verdict.passes else found.advised
     n_drawn = sum(trial.loss_for(found.keep) is not None for trial in found.trials)
     if n_drawn > 1:
         picture = frontier_picture(found, target, f"Risk against loss of {n_drawn} protections.")
         blocks.append(
             Figure(
                 "Risk against loss",
-                _caption(found, target, allowed, n_drawn),
+                _caption(found, ringed, target, allowed, n_drawn),
                 (Picture("frontier-picture", picture),),
             )
         )
-    caption = TRIED_ON_ALL if found.screened else TRIED
+    caption = TRIED_ON_MOST.format(found.n_users_in_all) if found.screened else TRIED
     blocks.append(_trials_table(caption, found.trials, found.keep, found.chosen, allowed))
     if found.advised is not None:
         blocks += _advice(found.advised, None if audit.data.events is None else audit.data.events.periods_command)
@@ -87,8 +88,8 @@ def protections_section(audit: Audit) -> Section:
     return Section("protections", "Protections", tuple(blocks))
 
 
-def _caption(found: Protections, target: float, allowed: float | None, n_drawn: int) -> str:
-    ring = "" if found.chosen is None else _ring(found.trials[found.chosen])
+def _caption(found: Protections, ringed: Trial | None, target: float, allowed: float | None, n_drawn: int) -> str:
+    ring = "" if ringed is None else f" Ring: the cheapest that meets the target, “{ringed.label}”."
     if any(_has_sure_claims(trial, allowed) for trial in found.trials[1:] if trial.risk.high <= target):
         ring += " Some below the dashed line have surest claims that are right too often."
     n_missing = len(found.trials) - n_drawn
@@ -101,10 +102,6 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
         f"that was made on it. {headed(scale.name)}: {scale.ends}. Line: the frontier, the least "
         f"risk for the loss that one can bear.{ring} Dashed line: the target, {percent(target)}.{missing}{first}"
     )
-
-
-def _ring(chosen: Trial) -> str:
-    return f" Ring: the cheapest that meets the target, “{chosen.label}”."
 
 
 def _remedies(remedies: Sequence[Remedy]) -> list[Block]:
@@ -132,7 +129,13 @@ def _best_for_each(found: Protections) -> list[Block]:
         [Cell(headed(SCALES[best.keep].kept)), cell(best.proven, best.keep), cell(best.measured, best.keep)]
         for best in found.best
     ]
-    made = table("The best for each purpose", ["To keep", "Proven to be enough", "Measured to be"], rows, note=BEST)
+    note = BEST.format(found.n_users_in_all)
+    made = table(
+        "The best for each purpose",
+        ["To keep", "Proven to be enough", "Measured to be"],
+        rows,
+        note=note,
+    )
     is_asked = [best.keep == found.keep for best in found.best]
     return [_with_marks(made, is_asked)]
 

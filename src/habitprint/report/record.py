@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
+from habitprint.auditing.verdict import SAMPLE_DOES
 from habitprint.losses import SCALES, Purpose
 from habitprint.mechanisms import InputFile, ProvenShare
 from habitprint.periods.dates import in_words as day_in_words
@@ -185,7 +186,7 @@ def _advice(audit: Audit) -> str:
     if audit.verdict.passes:
         return "None is needed to meet this target."
     if found.chosen == 0:
-        return "None was looked for: the sample meets the target as it is. All people do not."
+        return f"{headed(SAMPLE_DOES)}."
     keep, advised, only = found.keep, found.advised, found.only_measured
     parts = ["No protection that was tried meets the target."]
     if advised is not None:

@@ -130,13 +130,14 @@ def _opening(audit: Audit) -> list[Block]:
     label = "Measured" if audit.other_time is None else "Measured, one period known"
     others = [] if more is None else [_number("Measured, all other time known", more.rate)]
     sampled = audit.data.scope.of_sample
+    decides = " decides, with that of all people" if sampled else " decides"
     numbers = Numbers(
         (
             _number(f"{label}{sampled}", rate, f"; by chance {percent(rate.by_chance)}"),
             *others,
-            Number("95% interval", rate.interval_words, "for comparison" if is_proof else "its upper end decides"),
+            Number("95% interval", rate.interval_words, "for comparison" if is_proof else f"its upper end{decides}"),
             *_among_all(audit),
-            Number(f"Proven{sampled}", bound, "this decides" if is_proof else "about anybody"),
+            Number(f"Proven{sampled}", bound, f"this{decides}" if is_proof else "about anybody"),
             Number("Target", percent(target), "at most"),
         )
     )
@@ -171,7 +172,7 @@ def _among_all(audit: Audit) -> list[Number]:
     measured = Number("Measured on all", percent(rate.value), note)
     if forecast is None:
         return [measured]
-    ahead = f"of {forecast.n:,} people, from the sample; 95% interval {forecast.interval_words}"
+    ahead = f"of {forecast.n:,} people, from the sample; {percent(forecast.level)} interval {forecast.interval_words}"
     return [measured, Number("Forecast", percent(forecast.share), ahead)]
 
 

@@ -14,7 +14,7 @@ from habitprint.auditing.attacks import Attack
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole, unused_caution
-from habitprint.auditing.elsewhere import Drawn, Elsewhere
+from habitprint.auditing.elsewhere import MOST_SAMPLED, Drawn, Elsewhere
 from habitprint.auditing.search import Decide
 from habitprint.counts import COLUMNS
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning, require_whole
@@ -35,7 +35,6 @@ from habitprint.spark.split import SparkSplit
 from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import Weight
 
-MOST_PEOPLE = 50_000  # in a sample: an audit of so many takes some minutes and 2 GB on one machine
 IS_BOTH = "released is not null and known is not null"
 
 
@@ -45,7 +44,7 @@ def audit(
     *,
     truth: Truth = SAME_ID,
     parts: SparkSplit | None = None,
-    sample: int = MOST_PEOPLE,
+    sample: int = MOST_SAMPLED,
     epsilon: float | None = None,
     max_memory: float = math.inf,
     plan: Plan | None = None,
@@ -70,9 +69,9 @@ def audit(
     """Find out whether statistics of habits on a cluster meet a target, and if not, which protection may help.
 
     A sample of the people comes here and is audited as `habitprint.audit` does; then all people are attacked on the
-    cluster, all at once, by the weight that identifies most in the sample. What was forecast from the sample for as
-    many people stands beside it. The scope says what was measured on whom: nothing but that one attack, and the numbers
-    of people, is about all of them.
+    cluster, all at once, by the weight that identifies most in the sample that way. What was forecast from the sample
+    for as many people stands beside it. The scope says what was measured on whom: nothing but that one attack, and the
+    numbers of people, is about all of them.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ class SparkTables(Elsewhere):
     known: DataFrame
     truth: Truth = SAME_ID
     parts: SparkSplit | None = None
-    sample: int = MOST_PEOPLE
+    sample: int = MOST_SAMPLED
     epsilon: float | None = None
     max_memory: float = math.inf
     plan: Plan | None = None

@@ -26,19 +26,21 @@ it leaves at most (pairs still wanted) · price to be gained: the approximate me
 What makes it fast is that v never falls: what a pair offers, g − v, noted once, is an upper bound for ever. Most pairs
 are never looked at, and none is missed.
 
-=======  ==================================================================================
-start    the best pairs of all users, from an auction or from an older solution
-auction  potentials that are nearly right, by bidding
-settle   from potentials that are nearly right to a matching that reaches them
-run      the first state, the calls of the kernel until it is done, memory, progress, proof
-kernel   the loop above, and why it is right
-queue    which row or column is due next
-scan     the next pair of a row that matters: old offers are brought up to date when first
-lists    the best offers of a row, sorted or in blocks, each with a bound of all others
-waiting  rows whose next column is in another tree
-flow     the pairs given out, and flipping a path
-state    all of it as plain arrays, so that compiled code can pause and go on
-=======  ==================================================================================
+==========  ================================================================================
+start       the best pairs of all users, from an auction or from an older solution
+auction     potentials that are nearly right, by bidding
+settle      from potentials that are nearly right to a matching that reaches them
+candidates  the same on pairs that are listed, as they come from a cluster
+offers      the best pairs of a row among those of many blocks
+run         the first state, the calls of the kernel until it is done, memory, progress, proof
+kernel      the loop above, and why it is right
+queue       which row or column is due next
+scan        the next pair of a row that matters: old offers are brought up to date when first
+lists       the best offers of a row, sorted or in blocks, each with a bound of all others
+waiting     rows whose next column is in another tree
+flow        the pairs given out, and flipping a path
+state       all of it as plain arrays, so that compiled code can pause and go on
+==========  ================================================================================
 """
 
 from habitprint.matching.solver.run import Solution, solve

@@ -15,8 +15,8 @@ falls to zero. Written U = u + price:
 So one run passes the optimum of every size, each with its price: the gain that the last pair added.
 
 A row without a partner need not be in a tree before the price has come down to what it is offered at best: until then
-it waits in the queue, to be planted. In a run that does not start from the empty matching (`start`) a row may also have
-less than the price: where it comes down to zero within a tree, it is released, and the root has its partner.
+it waits in the queue, to be planted. In a run that does not start from the empty matching (`settle`) a row may also
+have less than the price: where it comes down to zero within a tree, it is released, and the root has its partner.
 
 The clock counts how far the price has fallen. A row that joined a tree at time t has the constant *key* t + U,
 and its pair with column j becomes tight at time key + v − g. Potentials v never fall, which `scan` makes use of.
@@ -234,7 +234,8 @@ def advance(s: State, problem: Problem, scratch: Scratch, work: int) -> int:
             if rows[row].n_free > 0:
                 _schedule_planting(s, row)
     while counters[N_FREE] > 0 and counters[N_WANTED] > 0:
-        to_come = counters[N_WANTED] * (clock[HIGHEST] - clock[CLOCK])  # no pair more adds more than the price
+        # From nothing, no pair more adds more than the price; in `settle`, no free row has more.
+        to_come = counters[N_WANTED] * (clock[HIGHEST] - clock[CLOCK])
         if to_come <= clock[EPSILON] * (clock[TOTAL_GAIN] + to_come):
             break
         if queue.size[0] == 0 or queue.time[0] == np.inf:

@@ -10,7 +10,7 @@ pairs that are not tight are given up, and a node without a partner whose potent
 
 Then no node is active, and the matching is the best. A bad start costs time, and nothing else.
 
-Where a share ε of the gain may be missing, each side stops as soon as what its active nodes still have is at most half
+Where a share ε of the gain may be missing, each side stops once what its active nodes still have is surely at most half
 of that. With no active node the gain G would be the bound; so it is at least (1 − ε/2) / (1 + ε/2) > 1 − ε of it.
 """
 
