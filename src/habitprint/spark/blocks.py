@@ -18,8 +18,9 @@ from pyspark.sql import functions as sf
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.progress import Progress, silent
 from habitprint.spark.nodes import KEPT, Users, as_array, collect
-from habitprint.spark.session import Batches, map_in_arrow
+from habitprint.spark.session import Batches, map_in_arrow, run_job
 from habitprint.weighing import PlaceFacts, Weight
 from habitprint.weighing.evidence import Evidence, evidence_of, scaled
 from habitprint.weighing.index import Index, Rows, make_index, make_rows
@@ -113,15 +114,15 @@ class Blocks:
         return self.frame.join(sent.hint("shuffle_hash"), ["key", "block"]).drop("key")
 
 
-def make_row_blocks(users: Users, weight: Weight, length: int) -> Blocks:
+def make_row_blocks(users: Users, weight: Weight, length: int, progress: Progress = silent) -> Blocks:
     """Arrange the nodes of the released side by user, each block in a partition of its own."""
     n_blocks = -(-users.n_nodes // length)
     keys = keys_of_partitions(users.frame.sparkSession, n_blocks)
     frame = _packed(users, keys, length, partial(row_block, weight=weight))
-    return Blocks(frame.repartition(n_blocks, "key").persist(KEPT), users.n_nodes, length, keys)
+    return Blocks(_made(frame, n_blocks, progress), users.n_nodes, length, keys)
 
 
-def make_index_blocks(users: Users, weight: Weight, length: int, n_groups: int) -> Blocks:
+def make_index_blocks(users: Users, weight: Weight, length: int, n_groups: int, progress: Progress = silent) -> Blocks:
     """Arrange the nodes of the known side by place, in groups of blocks: a task reads one group, block after block.
 
     What is known of places (how rare, how popular) is computed once, and travels in the blocks.
@@ -132,7 +133,14 @@ def make_index_blocks(users: Users, weight: Weight, length: int, n_groups: int) 
     frame = _packed(users, keys, length, partial(index_block, weight=weight))
     if any(term.rarity != 0 or term.kind == "likelihood" for term in weight.terms):
         frame = _with_facts(frame, users, weight, length)
-    return Blocks(frame.repartition(n_groups, "key").persist(KEPT), users.n_nodes, length, keys)
+    return Blocks(_made(frame, n_groups, progress), users.n_nodes, length, keys)
+
+
+def _made(frame: DataFrame, n_partitions: int, progress: Progress) -> DataFrame:
+    """Return blocks where they stay, made by now: a look sends rows to Python one by one, and users are many."""
+    kept = frame.repartition(n_partitions, "key").persist(KEPT)
+    run_job(frame.sparkSession, kept.count, "blocks", progress)
+    return kept
 
 
 def keys_of_partitions(session: SparkSession, n: int) -> Indices:

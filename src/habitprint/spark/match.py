@@ -129,10 +129,10 @@ def _match(session: SparkSession, tables: tuple[Counts, Counts], asked: _Asked, 
     size = asked.size or min(released.n_users, known.n_users)
     plan, n_cores = asked.plan, session.sparkContext.defaultParallelism
     length = plan.block
-    rows = make_row_blocks(released, asked.weight, length)
+    rows = make_row_blocks(released, asked.weight, length, progress)
     # One task for each released block, or several where there are more cores than blocks.
     n_groups = -(-plan.tasks_per_core * n_cores // rows.n_blocks)
-    columns = make_index_blocks(known, asked.weight, length, n_groups)
+    columns = make_index_blocks(known, asked.weight, length, n_groups, progress)
 
     def look(least: Floats, potential: Floats, n_kept: int) -> Pass:
         return look_at_all(rows, columns, least, potential, n_kept, progress)
