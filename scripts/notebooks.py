@@ -6,6 +6,7 @@ does not depend on who ran them where: no paths, no times, no numbers of process
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import nbformat
 from nbclient import NotebookClient
@@ -23,8 +24,9 @@ METADATA = {
 def run(path: Path) -> nbformat.NotebookNode:
     """Return a notebook with what its cells show; an error in a cell is one here."""
     notebook = nbformat.read(path, as_version=4)
-    local = Config({"KernelManager": {"transport": "ipc"}})  # what is shown passes through no network
-    NotebookClient(notebook, kernel_name=KERNEL, timeout=LONGEST, config=local).execute()
+    with TemporaryDirectory() as folder:  # what is shown passes through no network, and not to another notebook
+        local = Config({"KernelManager": {"transport": "ipc", "ip": str(Path(folder) / "kernel")}})
+        NotebookClient(notebook, kernel_name=KERNEL, timeout=LONGEST, config=local).execute()
     notebook.metadata = nbformat.from_dict(METADATA)
     for number, cell in enumerate(notebook.cells, start=1):
         cell.id = f"cell-{number}"

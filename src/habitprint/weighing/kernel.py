@@ -40,8 +40,8 @@ def _log_of_sum(small: float, large: float) -> float:
 
 
 @inner
-def _place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
-    """Return g: see `place_gain`."""
+def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
+    """Return g, what one shared place adds to the gain of a pair; p and q are positive, with their logarithms."""
     if branch == LOGARITHM:
         # (p+q) ln(p+q) − p ln p − q ln q, as a sum of positive terms: nothing cancels, so it is never zero.
         small, large = min(p, q), max(p, q)
@@ -58,19 +58,6 @@ def _place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odd
     return p * q
 
 
-@kernel
-def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
-    """Return g, what one shared place adds to the gain of a pair; p and q are positive, and their logarithms are given.
-
-    Examples
-    --------
-    >>> place_gain(MINIMUM, 0.25, 0.5, np.log(0.25), np.log(0.5), 1.0)
-    0.5
-    """
-    gain: float = _place_gain(branch, p, q, log_p, log_q, odds)
-    return gain
-
-
 @inner
 def _add_term(t: int, place: int, p: float, log_p: float, index: Index, evidence: Evidence, by_share: Floats) -> None:
     """Add what one g is worth between a share of a place and each distinct share of the others there.
@@ -85,22 +72,22 @@ def _add_term(t: int, place: int, p: float, log_p: float, index: Index, evidence
     shares, logs = index.shares, index.logs
     if branch == LOGARITHM:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(LOGARITHM, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(LOGARITHM, p, shares[first + k], log_p, logs[first + k], odds)
     elif branch == MINIMUM:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(MINIMUM, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(MINIMUM, p, shares[first + k], log_p, logs[first + k], odds)
     elif branch == FOURTH_ROOT:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(FOURTH_ROOT, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(FOURTH_ROOT, p, shares[first + k], log_p, logs[first + k], odds)
     elif branch == PRODUCT:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(PRODUCT, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(PRODUCT, p, shares[first + k], log_p, logs[first + k], odds)
     elif branch == LIKELIHOOD:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(LIKELIHOOD, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(LIKELIHOOD, p, shares[first + k], log_p, logs[first + k], odds)
     else:
         for k in range(n_shares):
-            by_share[k] += factor * _place_gain(LIKELIHOOD_BACK, p, shares[first + k], log_p, logs[first + k], odds)
+            by_share[k] += factor * place_gain(LIKELIHOOD_BACK, p, shares[first + k], log_p, logs[first + k], odds)
 
 
 @inner
@@ -181,7 +168,7 @@ def gains(
 def _term_gain(evidence: Evidence, t: int, place: int, p: float, q: float, log_p: float, log_q: float) -> float:
     """Return what one g adds to the gain of a pair at a shared place, with how much it counts there."""
     odds = evidence.odds[t] / evidence.popularity[place]
-    gain: float = evidence.factors[place, t] * _place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
+    gain: float = evidence.factors[place, t] * place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
     return gain
 
 
