@@ -66,6 +66,10 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     assert run(monkeypatch, "match", "a", "b", *spark, "--out", "pairs", "--force", "--size", "3") == 0
     assert pl.read_parquet("pairs/*.parquet").height == 3
     assert "3 pairs written to pairs" in capsys.readouterr().out
+    Path("nobody.csv").write_text("released,known\nnobody,nobody\n")
+    assert run(monkeypatch, "match", "a", "b", *spark, "--truth", "nobody.csv", "--out", "others") == 2
+    assert "according to nobody.csv, no user is in both tables" in capsys.readouterr().err
+    assert not Path("others").exists()
 
 
 @pytest.mark.parametrize(

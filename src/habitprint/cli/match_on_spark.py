@@ -24,7 +24,7 @@ from habitprint.cli.say import (
     print_note,
     proof_in_words,
 )
-from habitprint.cli.table_options import TableOptions
+from habitprint.cli.table_options import TableOptions, require_common
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
 from habitprint.matching.match import NO_SHARED_PLACE
@@ -103,7 +103,7 @@ def match_on_spark(asked: SparkAsked, engine: EngineOptions, *, as_json: bool) -
         screen.print(Text("No accuracy: --truth says who really is whom.", style="dim"))
     if found.first is not None:
         screen.print()
-        screen.print(describe_first_pairs(found.first, matching.size))
+        screen.print(describe_first_pairs(found.first, matching.size, "pairs"))
     else:
         screen.print(f"{counted(matching.size, 'pair')} written to {asked.out}", soft_wrap=True, markup=False)
 
@@ -142,6 +142,8 @@ def _match(asked: SparkAsked, session: "SparkSession", progress: Progress) -> _F
         progress=progress,
     )
     result = None if truth is None else spark.evaluate(matching, released, known, truth, progress=progress)
+    if result is not None:
+        require_common(result.n_common, "equal ids" if isinstance(truth, str) else f"{asked.tables.truth}")
     if asked.out is None:
         first = run_job(session, matching.pairs.orderBy("weight", "released").limit(FIRST).toArrow, "pairs", progress)
         return _Found(matching, result, to_polars(first))

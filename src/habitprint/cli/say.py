@@ -183,8 +183,8 @@ def describe_pairs(matching: Matching) -> RenderableType:
     return describe_first_pairs(pairs.head(FIRST), matching.size)
 
 
-def describe_first_pairs(pairs: pl.DataFrame, size: int) -> RenderableType:
-    """Return the pairs with the smallest weights, of so many, as a table.
+def describe_first_pairs(pairs: pl.DataFrame, size: int, out: str = "pairs.csv") -> RenderableType:
+    """Return the pairs with the smallest weights, of so many, as a table; `out` is where all could be written.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def describe_first_pairs(pairs: pl.DataFrame, size: int) -> RenderableType:
     for released, known, weight, _, is_guess in pairs.iter_rows():
         table.add_row(Text(printable(released)), Text(printable(known)), "guess" if is_guess else f"{weight:.4f}")
     more = size - FIRST
-    return Group(table, Text(f"… and {more:,} more; --out pairs.csv writes them all" if more > 0 else ""))
+    return Group(table, Text(f"… and {more:,} more; --out {out} writes them all" if more > 0 else ""))
 
 
 def print_copied(notes: Console, copied: Sequence[str] | None) -> None:

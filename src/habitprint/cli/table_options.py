@@ -170,7 +170,7 @@ def _require_as_written(beside: Path, released_file: Path, is_as_written: bool) 
 def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl.DataFrame:
     """Return the truth as `evaluate` takes it; read and check it before the long work."""
     if truth == SAME_ID:
-        _require_common(common_users(truth, released.users, known.users).n, "equal ids")
+        require_common(common_users(truth, released.users, known.users).n, "equal ids")
         return truth
     try:
         table = read_table(truth)
@@ -178,12 +178,17 @@ def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl
     except InputError as error:
         fix = f"{error.fix}; or --truth {SAME_ID}, where ids agree"
         raise InputError(f"--truth: {error.what}", why=error.why, fix=fix) from error
-    _require_common(common.n, f"{truth} ({table.height:,} rows)")
+    require_common(common.n, f"{truth} ({table.height:,} rows)")
     return table
 
 
-def _require_common(n_common: int, source: str) -> None:
-    """Refuse to say "nobody is identified" when in truth nothing could be counted."""
+def require_common(n_common: int, source: str) -> None:
+    """Raise `InputError` rather than say "nobody is identified" when in truth nothing could be counted.
+
+    Examples
+    --------
+    >>> require_common(3, "equal ids")
+    """
     if n_common == 0:
         raise InputError(
             f"--truth: according to {source}, no user is in both tables",

@@ -338,7 +338,7 @@ def check_epsilon(epsilon: float) -> None:
         above=0,
         below=1,
         why="it is the share of the gain that may be missing",
-        fix="use 0.01, say; for the optimum, use the method 'joint'",
+        fix="use 0.01, say; for the optimum, leave it out (with the method 'joint')",
     )
 
 

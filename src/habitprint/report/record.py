@@ -216,7 +216,8 @@ def _not_covered(audit: Audit) -> str:
     proven = audit.verdict.proven if advised is None else advised.proven
     parts = list(stanzas(NOT_COVERED))
     # What is proven rests on rows that are identical: on groups.
-    parts.insert(0, GROUPS if proven.is_within(min(target, ALMOST_ONE)) else ONLY_MEASURED)
+    is_proven = proven.is_within(min(target, ALMOST_ONE)) and audit.data.scope.whole is None
+    parts.insert(0, GROUPS if is_proven else ONLY_MEASURED)
     return " ".join(parts)
 
 
