@@ -351,3 +351,17 @@ def test_a_message_names_some_columns_and_not_thousands(tmp_path: Path) -> None:
         with pytest.raises(hp.InputError, match=r"\(1000 in all\)") as caught:
             read(tmp_path / "wide.parquet")
         assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_a_quotation_mark_within_a_cell_swallows_no_lines_unseen(tmp_path: Path, separator: str) -> None:
+    lines = [separator.join(("user", "time", "place"))]
+    lines += [separator.join((f"u{n % 3}", f'"2012-04-{9 + n % 9:02d}"', f'"p{n}"')) for n in range(20)]
+    for at in (5, 15):
+        lines[at] = lines[at].replace('"p', '"p"', 1)
+    (tmp_path / "calls.csv").write_text("\n".join(lines) + "\n")
+    events = hp.read_events(tmp_path / "calls.csv", on_bad_rows="skip")
+    with pytest.raises(hp.InputError, match="a cell holds whole lines"):
+        hp.check_events(events)
+    with pytest.raises(hp.InputError, match="a cell holds whole lines"):
+        hp.split(events, hp.ConsecutiveWeeks("2012-04-09"))

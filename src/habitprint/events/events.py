@@ -13,6 +13,7 @@ from habitprint.errors import InputError, require_option
 from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
 from habitprint.showing import Shown
 from habitprint.tables import collect
+from habitprint.words import counted
 
 OnBadRows = Literal["fail", "skip"]
 
@@ -20,6 +21,8 @@ OnBadRows = Literal["fail", "skip"]
 @dataclass(frozen=True)
 class Reason:
     """Say why rows are not used: a fault of the data, or a rule that leaves them out on purpose.
+
+    A fault that `hides_rows` stops the work in any case: nobody knows how many others are lost with it.
 
     Examples
     --------
@@ -29,6 +32,7 @@ class Reason:
 
     text: str
     is_fault: bool
+    hides_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -169,6 +173,8 @@ class Events(Shown):
     def in_reasons(self, counts: Mapping[int, int]) -> dict[str, int]:
         """Return the number of unused rows by reason, from their number by the number of the reason.
 
+        Raises `InputError` where a fault hides other rows.
+
         Examples
         --------
         >>> missing = Reason("the user is missing", is_fault=True)
@@ -178,6 +184,12 @@ class Events(Shown):
         unused: dict[str, int] = {}
         for number, reason in enumerate(self.reasons, start=1):
             if counts.get(number):
+                if reason.hides_rows:
+                    raise InputError(
+                        f"{self.source}: {counted(counts[number], 'time')} {reason.text}",
+                        why="a quotation mark that is not closed, or stands within a cell, swallows the lines after it",
+                        fix="look for the mark, and write it twice within a cell that is quoted, or leave it out",
+                    )
                 unused[reason.text] = unused.get(reason.text, 0) + counts[number]
         return unused
 

@@ -48,6 +48,7 @@ LOOK = (
 )
 EMPTY = Reason("the line is empty", is_fault=False)
 TOO_LONG = Reason("the line has more fields than there are columns", is_fault=True)
+SWALLOWED = Reason("a cell holds whole lines", is_fault=True, hides_rows=True)
 
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -279,7 +280,13 @@ def open_rows(
     is_empty = pl.all_horizontal(pl.col([*names, SURPLUS]).is_null())
     ids = {wanted[role] for role in ("user", "place") if wanted.get(role) in names}
     frame = frame.with_columns(without_escape(pl.col(column)).alias(column) for column in sorted(ids))
-    against = ((is_empty, EMPTY), (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG))
+    read = pl.col([*dict.fromkeys(column for column in wanted.values() if column in names), SURPLUS]).str
+    holds_lines = read.contains("\n", literal=True) & read.contains(dialect.separator, literal=True)
+    against = (
+        (pl.any_horizontal(holds_lines), SWALLOWED),
+        (is_empty, EMPTY),
+        (pl.col(SURPLUS).str.strip_chars() != "", TOO_LONG),
+    )
     return Opened(frame, against, dialect)
 
 
