@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from threading import Event, Lock
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any, Generic, TypeVar
 
 from habitprint.progress import Progress, silent
@@ -15,6 +15,8 @@ Told = tuple[str, int, int, str]
 
 LOOK = 0.1  # seconds between two looks at what jobs have told
 MOST_AT_ONCE = 4  # each needs memory of its own
+# Jobs may have jobs of their own: whatever needs much memory takes a place here while it does, and waits for nobody.
+PLACES = BoundedSemaphore(min(os.cpu_count() or 1, MOST_AT_ONCE))
 
 
 class _StoppedError(Exception):

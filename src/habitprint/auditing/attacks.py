@@ -26,7 +26,7 @@ from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import side_by_side, two_side_by_side
+from habitprint.side_by_side import PLACES, side_by_side, two_side_by_side
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight, WeightName, find_weight
 from habitprint.weighing.learned import fit_on_other_half
@@ -265,7 +265,9 @@ def attack(
     epsilon = EPSILON if method == "approximate" else None
     asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
     # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
-    return count_identified(tables, find_matching(released, known, asked, progress))
+    with PLACES:
+        matching = find_matching(released, known, asked, progress)
+    return count_identified(tables, matching)
 
 
 def attack_from_both_sides(

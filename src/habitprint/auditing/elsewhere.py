@@ -15,7 +15,7 @@ from habitprint.truth import Truth
 from habitprint.weighing import Weight
 from habitprint.words import percent
 
-MOST_SAMPLED = 50_000  # people: an audit of so many takes some minutes and 2 GB on one machine
+MOST_SAMPLED = 50_000  # people: an audit of so many takes some minutes and 3 GB on one machine
 
 
 @dataclass(frozen=True, eq=False)

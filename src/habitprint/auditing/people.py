@@ -20,6 +20,7 @@ from habitprint.matching.path import find_sizes
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
+from habitprint.side_by_side import PLACES
 from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
@@ -238,7 +239,8 @@ def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     tables, largest = joint.tables.as_attacked, joint.matching.size
     both, weight, seed = joint.tables.matched, joint.matching.weight, joint.matching.seed
     sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
-    smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
+    with PLACES:
+        smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
