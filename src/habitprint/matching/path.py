@@ -25,13 +25,11 @@ from habitprint.matching.match import (
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import TIE
-from habitprint.matching.solver import run, solve
-from habitprint.matching.solver import state as st
+from habitprint.matching.solver import solve, solve_sizes
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
-from habitprint.weighing.index import make_index, make_rows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -218,14 +216,10 @@ def find_sizes(
     released, known = align(released.in_order(), known.in_order())
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
-    problem = st.Problem(make_rows(nodes[0].shares), make_index(nodes[1].shares), sides.evidence)
-    state = run.first_state(problem, nodes, asked.max_memory, progress=progress)
     found = []
-    for size in sizes:
-        state.counters[st.N_WANTED] = size - state.arcs["flow"].sum()
-        state = run.run(state, problem, asked.max_memory, run.telling_gap(size, progress))
-        used = state.arcs[state.arcs["flow"] > 0]
-        sure = pair_up(*nodes, used["row"], used["column"], used["flow"])
+    solved = solve_sizes(*nodes, sides.evidence, sizes, max_memory=asked.max_memory, progress=progress)
+    for size, best in zip(sizes, solved, strict=True):
+        sure = pair_up(*nodes, *best)
         pairs = with_guesses(sure, released, known, size, deepcopy(streams))
         gains = pair_gains(sides, *pairs)
         found.append(make_matching(released, known, Found(*pairs, gains), replace(asked, size=size)))

@@ -39,11 +39,12 @@ scan        the next pair of a row that matters: old offers are brought up to da
 lists       the best offers of a row, sorted or in blocks, each with a bound of all others
 waiting     rows whose next column is in another tree
 flow        the pairs given out, and flipping a path
+pairs       the same outside of compiled code
 state       all of it as plain arrays, so that compiled code can pause and go on
 ==========  ================================================================================
 """
 
-from habitprint.matching.solver.run import Solution, solve
+from habitprint.matching.solver.run import Solution, solve, solve_sizes
 from habitprint.matching.solver.start import Start, solve_all
 
-__all__ = ["Solution", "Start", "solve", "solve_all"]
+__all__ = ["Solution", "Start", "solve", "solve_all", "solve_sizes"]

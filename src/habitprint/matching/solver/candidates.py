@@ -17,7 +17,8 @@ from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.settle import Pairs, give_out, settle_columns, settle_rows
+from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.settle import give_out, settle_columns, settle_rows
 from habitprint.progress import Progress, silent
 from habitprint.weighing.definitions import PRODUCT
 from habitprint.weighing.evidence import Evidence
@@ -292,17 +293,16 @@ def _settled_at(task: _Task, at: _At) -> _At:
     state = _at_potentials(task, problem, at.column_potential)
     _fill(state, problem)
     gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns) - at.price
-    pairs = settle_rows(state, problem, at.pairs.tight(state, gains), n_units, task.max_memory, task.progress)
-    potentials = state.rows["potential"].copy(), state.columns["potential"].copy()
+    settled = settle_rows(state, problem, at.pairs.tight(state, gains), n_units, task.max_memory, task.progress)
     del state
-    column_potential = potentials[1]
-    if (pairs.n_left(n_units[1], 1)[column_potential > 0] > 0).any():
+
+    def turn() -> tuple[st.State, st.Problem]:
         back = above.turned(n_columns).to_problem(above.n_rows)
-        state = run.empty_state(*n_units[::-1], task.max_memory, run.memory_of(problem, back), n_reserve=RESERVE)
-        pairs, column_potential = settle_columns(
-            state, back, pairs, potentials, n_units, task.max_memory, task.progress
-        )
-    return _At(at.price, pairs, np.maximum(column_potential, 0.0))
+        memory = run.memory_of(problem, back)
+        return run.empty_state(*n_units[::-1], task.max_memory, memory, n_reserve=RESERVE), back
+
+    settled = settle_columns(settled, turn, n_units, task.max_memory, task.progress)
+    return _At(at.price, settled.pairs, settled.column_potential)
 
 
 def _fallen(task: _Task, at: _At, epsilon: float) -> st.State:

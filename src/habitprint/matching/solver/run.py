@@ -1,8 +1,8 @@
 """From nodes to the best pairs of nodes: the first state, the kernel until it is done, and the proof."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from habitprint.errors import InputError
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import kernel, lists
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.queue import NONE, make_queue
+from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.queue import NONE, Queue, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
@@ -107,18 +108,46 @@ def solve(
     state = run(state, problem, max_memory, telling_gap(size, progress))
     column_potential, price = column_potentials(state, is_all=size == min(len(released.members), len(known.members)))
     row_potential = prove(problem, column_potential, price, progress)
-    used = state.arcs[state.arcs["flow"] > 0]
     n_steps = int(state.counters[st.N_STEPS])
     return Solution(
-        rows=used["row"],
-        columns=used["column"],
-        flows=used["flow"],
+        **Pairs.of(state)._asdict(),
         row_potential=row_potential,
         column_potential=column_potential,
         price=price,
         step_prices=state.step_price[:n_steps],
         step_flows=state.step_flow[:n_steps],
     )
+
+
+def solve_sizes(
+    released: Nodes,
+    known: Nodes,
+    evidence: Evidence,
+    sizes: Iterable[int],
+    *,
+    max_memory: float = 4e9,
+    progress: Progress = silent,
+) -> Iterator[Pairs]:
+    """Find the pairs with the largest total gain for each of several sizes, in ascending order, in one run.
+
+    It stops at each of them and goes on; nothing is proven.
+
+    Examples
+    --------
+    >>> from habitprint.histograms import Histograms
+    >>> from habitprint.matching.nodes import make_nodes
+    >>> from habitprint.weighing import Sides, find_weight
+    >>> habits, weight = Histograms.from_strings({1: "ab", 2: "b"}), find_weight("l1")
+    >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
+    >>> [len(pairs.flows) for pairs in solve_sizes(nodes, nodes, Sides.of(habits, habits, weight).evidence, [1, 2])]
+    [1, 2]
+    """
+    problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
+    state = first_state(problem, (released, known), max_memory, progress=progress)
+    for size in sizes:
+        state.counters[st.N_WANTED] = size - state.arcs["flow"].sum()
+        state = run(state, problem, max_memory, telling_gap(size, progress))
+        yield Pairs.of(state)
 
 
 def first_state(
@@ -200,7 +229,21 @@ def empty_state(
     return state
 
 
-def own_arrays(n_rows: int, n_columns: int, n_units: int) -> dict[str, Any]:
+class OwnArrays(TypedDict):
+    """Those arrays of a state that belong to one run."""
+
+    arcs: st.Records
+    waiters: st.Records
+    long: st.Records
+    long_free: Indices
+    queue: Queue
+    step_price: Floats
+    step_flow: Indices
+    counters: Indices
+    clock: Floats
+
+
+def own_arrays(n_rows: int, n_columns: int, n_units: int) -> OwnArrays:
     """Return those arrays of a state that are of no use after a run, for at most so many pairs."""
     return {
         "arcs": st.records(n_units + 2, st.ARC, next_of_row=st.linked(n_units + 2)),

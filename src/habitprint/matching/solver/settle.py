@@ -14,61 +14,25 @@ Where a share ε of the gain may be missing, each side stops once what its activ
 of that. With no active node the gain G would be the bound; so it is at least (1 − ε/2) / (1 + ε/2) > 1 − ε of it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.arrays import Floats, Indices
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
+from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.queue import NONE
 from habitprint.progress import Progress
 
-TIGHT = 1e-12  # pairs with no more slack than this, relative to the largest potential, are tight
 
+class Settled(NamedTuple):
+    """The pairs and the potentials where no row, or no node at all, is active."""
 
-class Pairs(NamedTuple):
-    """So many units of rows and columns are paired."""
-
-    rows: Indices
-    columns: Indices
-    flows: Indices
-
-    @classmethod
-    def of(cls, state: st.State) -> "Pairs":
-        """Return the pairs that a state has given out."""
-        used = state.arcs[state.arcs["flow"] > 0]
-        return cls(used["row"], used["column"], used["flow"])
-
-    def only(self, is_kept: Booleans) -> "Pairs":
-        """Return some of the pairs.
-
-        Examples
-        --------
-        >>> Pairs(np.array([0, 1]), np.array([1, 0]), np.array([2, 1])).only(np.array([True, False])).flows.tolist()
-        [2]
-        """
-        return Pairs(self.rows[is_kept], self.columns[is_kept], self.flows[is_kept])
-
-    def tight(self, state: st.State, gains: Floats) -> "Pairs":
-        """Return those pairs whose gains the potentials of a state just cover."""
-        row_potential = state.rows["potential"]
-        slack = row_potential[self.rows] + state.columns["potential"][self.columns] - gains
-        return self.only(slack <= TIGHT * row_potential.max(initial=0.0))
-
-    def turned(self) -> "Pairs":
-        """Return the pairs with the sides exchanged."""
-        return Pairs(self.columns, self.rows, self.flows)
-
-    def n_left(self, n_units: Indices, side: int) -> Indices:
-        """Return how many units of each row (side 0) or column (1) have no partner.
-
-        Examples
-        --------
-        >>> Pairs(np.array([0]), np.array([1]), np.array([2])).n_left(np.array([3, 2]), side=1).tolist()
-        [3, 0]
-        """
-        return n_units - np.bincount(self[side], self.flows, minlength=len(n_units)).astype(np.int64)
+    pairs: Pairs
+    row_potential: Floats
+    column_potential: Floats
 
 
 def settle_rows(
@@ -79,54 +43,51 @@ def settle_rows(
     max_memory: float,
     progress: Progress,
     epsilon: float = 0.0,
-) -> Pairs:
-    """Let the price fall until no row is active, starting with pairs that are tight; return the pairs then.
-
-    The potentials of the state are those of the result afterwards.
-    """
-    rows = state.rows
+) -> Settled:
+    """Let the price fall until no row is active, starting with pairs that are tight."""
+    rows, columns = state.rows, state.columns
     n_free = pairs.n_left(n_units[0], 0)
     n_active = int(n_free[rows["potential"] > 0].sum())
-    if n_active == 0:
-        return pairs
-    highest = rows["potential"][n_free > 0].max()
-    size, n_paired = int(min(of.sum() for of in n_units)), int(pairs.flows.sum())
-    n_wanted = max(size - n_paired, n_active) + 1  # more than there can be: it never runs out
-    state = state._replace(**run.own_arrays(len(rows), len(state.ends), size))
-    give_out(state, pairs, n_units)
-    state.counters[st.N_WANTED] = n_wanted
-    state.clock[st.HIGHEST], state.clock[st.EPSILON] = highest, epsilon / 2
-    of_pairs = rows["potential"][pairs.rows] + state.columns["potential"][pairs.columns]
-    state.clock[st.TOTAL_GAIN] = pairs.flows @ of_pairs
+    if n_active > 0:
+        size, n_paired = int(min(of.sum() for of in n_units)), int(pairs.flows.sum())
+        n_wanted = max(size - n_paired, n_active) + 1  # more than there can be: it never runs out
+        state = state._replace(**run.own_arrays(len(rows), len(columns), size))
+        give_out(state, pairs, n_units)
+        state.counters[st.N_WANTED] = n_wanted
+        state.clock[st.HIGHEST], state.clock[st.EPSILON] = rows["potential"][n_free > 0].max(), epsilon / 2
+        of_pairs = rows["potential"][pairs.rows] + columns["potential"][pairs.columns]
+        state.clock[st.TOTAL_GAIN] = pairs.flows @ of_pairs
 
-    def tell(now: st.State) -> None:
-        progress("matching", n_paired + n_wanted - int(now.counters[st.N_WANTED]), size)
+        def tell(now: st.State) -> None:
+            progress("matching", n_paired + n_wanted - int(now.counters[st.N_WANTED]), size)
 
-    return Pairs.of(run.run(state, problem, max_memory, tell))
+        pairs = Pairs.of(run.run(state, problem, max_memory, tell))
+    return Settled(pairs, rows["potential"].copy(), columns["potential"].copy())
 
 
 def settle_columns(
-    state: st.State,
-    problem: st.Problem,
-    pairs: Pairs,
-    potentials: tuple[Floats, Floats],
+    settled: Settled,
+    turn: Callable[[], tuple[st.State, st.Problem]],
     n_units: tuple[Indices, Indices],
     max_memory: float,
     progress: Progress,
     epsilon: float = 0.0,
-) -> tuple[Pairs, Floats]:
-    """Let the price fall until no column is active, where no row is; return the pairs then, and v.
+) -> Settled:
+    """Let the price fall until no column is active, where no row is.
 
     Parameters
     ----------
-    state, problem
-        Of the same nodes with the sides exchanged; lists need not be filled.
-    potentials
-        Those of rows and of columns.
+    turn
+        Makes a state and the problem of the same nodes with the sides exchanged; lists need not be filled. It is asked
+        only if there is something to do.
     """
-    state.columns["potential"], state.rows["potential"] = potentials
-    pairs = settle_rows(state, problem, pairs.turned(), n_units[::-1], max_memory, progress, epsilon).turned()
-    return pairs, state.rows["potential"].copy()
+    n_free = settled.pairs.n_left(n_units[1], 1)
+    if n_free[settled.column_potential > 0].sum() > 0:
+        state, problem = turn()
+        state.rows["potential"], state.columns["potential"] = settled.column_potential, settled.row_potential
+        turned = settle_rows(state, problem, settled.pairs.turned(), n_units[::-1], max_memory, progress, epsilon)
+        settled = Settled(turned.pairs.turned(), turned.column_potential, turned.row_potential)
+    return settled._replace(column_potential=np.maximum(settled.column_potential, 0.0))
 
 
 def give_out(state: st.State, pairs: Pairs, n_units: tuple[Indices, Indices]) -> None:

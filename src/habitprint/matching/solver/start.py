@@ -9,7 +9,8 @@ from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
 from habitprint.matching.solver.auction import bid, open_auction, set_potentials
-from habitprint.matching.solver.settle import Pairs, settle_columns, settle_rows
+from habitprint.matching.solver.pairs import Pairs
+from habitprint.matching.solver.settle import settle_columns, settle_rows
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows
@@ -97,24 +98,18 @@ def solve_all(
     pairs = Pairs(start.rows, start.columns, start.flows)
     gains = pair_gains(pairs.rows, pairs.columns, problem.released, make_rows(known.shares), evidence[0])
     n_members = released.n_members, known.n_members
-    pairs = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress, epsilon)
-    row_potential, column_potential = state.rows["potential"].copy(), state.columns["potential"].copy()
+    settled = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress, epsilon)
     del state  # its lists are of no use from the other side
-    if (pairs.n_left(n_members[1], 1)[column_potential > 0] > 0).any():
+
+    def turn() -> tuple[st.State, st.Problem]:
         back = st.Problem(make_rows(known.shares), make_index(released.shares), evidence[1])
-        state = run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back))
-        potentials = row_potential, column_potential
-        pairs, column_potential = settle_columns(
-            state, back, pairs, potentials, n_members, max_memory, progress, epsilon
-        )
-        del state
-    column_potential = np.maximum(column_potential, 0.0)
+        return run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back)), back
+
+    settled = settle_columns(settled, turn, n_members, max_memory, progress, epsilon)
     return run.Solution(
-        rows=pairs.rows,
-        columns=pairs.columns,
-        flows=pairs.flows,
-        row_potential=run.prove(problem, column_potential, 0.0, progress),
-        column_potential=column_potential,
+        **settled.pairs._asdict(),
+        row_potential=run.prove(problem, settled.column_potential, 0.0, progress),
+        column_potential=settled.column_potential,
         price=0.0,
         step_prices=np.zeros(0),
         step_flows=np.zeros(0, np.int64),
