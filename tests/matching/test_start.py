@@ -11,7 +11,7 @@ from habitprint.histograms import align
 from habitprint.matching.match import Asked, find_matching
 from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT, Proof
-from habitprint.matching.solver import Solution, Start, auction, run, solve_all, start
+from habitprint.matching.solver import Solution, Start, auction, run, solve_all
 from habitprint.matching.solver.queue import NONE
 from habitprint.matching.solver.state import Problem, make_scratch
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
@@ -119,7 +119,7 @@ def test_any_auction_ends_with_the_best(
 ) -> None:
     monkeypatch.setattr(auction, "STEP", step)
     monkeypatch.setattr(auction, "KEPT", kept)
-    monkeypatch.setattr(start, "MOST_WORK", most_work)
+    monkeypatch.setattr(auction, "MOST_WORK", most_work)
     instance = Instance(*case.make(seed=9))
     instance.judge(instance.solve())
 

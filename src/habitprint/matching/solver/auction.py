@@ -21,14 +21,17 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.compiled import inner, kernel
+from habitprint.matching.solver import run
 from habitprint.matching.solver.lists import fill_reserve
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.scan import ANY, from_all, from_reserve, move_down
-from habitprint.matching.solver.state import WORK, Problem, Scratch, State
+from habitprint.matching.solver.state import WORK, Problem, Scratch, State, make_scratch
+from habitprint.progress import Progress, silent
 
 SECOND: int = np.int64(1)  # type: ignore[assignment]  # not a plain 1, as FIRST
 STEP = 0.006  # of what rows are offered at best in the beginning, on average
 KEPT = 0.1  # of the same
+MOST_WORK = 20_000  # for each unit: as much as the best pairs take without an auction
 
 
 class Auction(NamedTuple):
@@ -135,3 +138,16 @@ def set_potentials(s: State) -> None:
     """Set the potential of each row to what it may be offered at best."""
     for row in range(len(s.rows)):
         s.rows[row].potential = max(_offer(s, row, FIRST), s.rows[row].cut, 0.0)
+
+
+def hold_auction(state: State, problem: Problem, progress: Progress = silent) -> None:
+    """Let rows bid until all have, or it takes too long; set the potentials of both sides.
+
+    Lists are filled, and nobody has a partner.
+    """
+    auction, scratch = open_auction(state), make_scratch(problem.known)
+    n, work = len(auction.turns), 0
+    while not bid(state, problem, scratch, auction, run.PAUSE) and work < MOST_WORK * n:
+        work += int(state.counters[WORK])
+        progress("matching", 0, n)
+    set_potentials(state)

@@ -4,6 +4,7 @@ Where not all pairs can be looked at on one machine, somebody else proposes cand
 ends with cover all of them; a pair that is not covered is what has to be proposed next, and if there is none, the
 matching is the best of all pairs. Then the solver goes on from where it was: with pairs that gain g − price, the last
 potentials are settled, and the price falls from there. The empty matching is the same at the price of the largest gain.
+Where as many pairs are wanted as one side has users, there is no price, and the first potentials are an auction's.
 """
 
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver import state as st
+from habitprint.matching.solver.auction import hold_auction
 from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.settle import give_out, settle_columns, settle_rows
 from habitprint.progress import Progress, silent
@@ -234,10 +236,11 @@ def solve_candidates(
     [(0, 0), (1, 1)]
     """
     task = _Task(candidates, (row_units, column_units), size, max_memory, progress)
+    if size == min(row_units.sum(), column_units.sum()):
+        return _solve_all(task, start, epsilon)
     at = _nothing(task) if start is None else _settled(task, start)
     state = _fallen(task, at, epsilon)
-    is_all = size == min(row_units.sum(), column_units.sum())
-    column_potential, price = run.column_potentials(state, is_all=is_all)
+    column_potential, price = run.column_potentials(state, is_all=False)
     n_steps = int(state.counters[st.N_STEPS])
     return run.Solution(
         **Pairs.of(state)._asdict(),
@@ -258,6 +261,11 @@ class _Task(NamedTuple):
     max_memory: float
     progress: Progress
 
+    def turned(self) -> "_Task":
+        """Return the same with the sides exchanged."""
+        turned = self.candidates.turned(len(self.units[1]))
+        return self._replace(candidates=turned, units=(self.units[1], self.units[0]))
+
 
 class _At(NamedTuple):
     """The best pairs, of any number, where each costs a price; v proves it."""
@@ -267,15 +275,47 @@ class _At(NamedTuple):
     column_potential: Floats
 
 
+def _at(start: run.Solution) -> _At:
+    return _At(start.price, Pairs(start.rows, start.columns, start.flows), start.column_potential)
+
+
+def _solve_all(task: _Task, start: run.Solution | None, epsilon: float) -> run.Solution:
+    """Find the best pairs, as many as one side has users: any number of pairs, where none costs anything."""
+    if start is None and task.units[0].sum() > task.units[1].sum():  # those who bid are the fewer
+        return _solve_all(task.turned(), None, epsilon).turned()
+    at = (
+        _auctioned(task)
+        if start is None
+        else _At(0.0, Pairs(start.rows, start.columns, start.flows), start.column_potential)
+    )
+    at = _settled_at(task, at, epsilon)
+    return run.Solution(
+        **at.pairs._asdict(),
+        row_potential=least_to_cover(task.candidates, at.column_potential, 0.0),
+        column_potential=at.column_potential,
+        price=0.0,
+        step_prices=np.zeros(0),
+        step_flows=np.zeros(0, np.int64),
+    )
+
+
+def _auctioned(task: _Task) -> _At:
+    """Return the potentials of an auction, without pairs."""
+    problem = task.candidates.to_problem(len(task.units[1]))
+    state = _at_potentials(task, problem, np.zeros(len(task.units[1])))
+    _fill(state, problem)
+    hold_auction(state, problem, task.progress)
+    return _At(0.0, Pairs.none(), state.columns["potential"])
+
+
 def _nothing(task: _Task) -> _At:
     """Return that no pair is worth the largest gain."""
-    none = np.zeros(0, np.int64)
-    return _At(task.candidates.gains.max(initial=0.0), Pairs(none, none, none), np.zeros(len(task.units[1])))
+    return _At(task.candidates.gains.max(initial=0.0), Pairs.none(), np.zeros(len(task.units[1])))
 
 
 def _settled(task: _Task, start: run.Solution) -> _At:
     """Return the best pairs at the price of a start, or at a higher one where these are more than are wanted."""
-    at = _At(start.price, Pairs(start.rows, start.columns, start.flows), start.column_potential)
+    at = _at(start)
     rise = RISE * max(at.price, RISE * task.candidates.gains.max(initial=0.0))
     while True:
         at = _settled_at(task, at)
@@ -285,15 +325,16 @@ def _settled(task: _Task, start: run.Solution) -> _At:
         rise *= 2
 
 
-def _settled_at(task: _Task, at: _At) -> _At:
-    """Return the best pairs at a price, from others and any v."""
+def _settled_at(task: _Task, at: _At, epsilon: float = 0.0) -> _At:
+    """Return the best pairs at a price, from others and any v, or pairs with (1 − ε) of what they gain beyond it."""
     n_units, n_columns = task.units, len(task.units[1])
     above = task.candidates.above(at.price)
     problem = above.to_problem(n_columns)
     state = _at_potentials(task, problem, at.column_potential)
     _fill(state, problem)
     gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns) - at.price
-    settled = settle_rows(state, problem, at.pairs.tight(state, gains), n_units, task.max_memory, task.progress)
+    tight = at.pairs.tight(state, gains)
+    settled = settle_rows(state, problem, tight, n_units, task.max_memory, task.progress, epsilon)
     del state
 
     def turn() -> tuple[st.State, st.Problem]:
@@ -301,7 +342,7 @@ def _settled_at(task: _Task, at: _At) -> _At:
         memory = run.memory_of(problem, back)
         return run.empty_state(*n_units[::-1], task.max_memory, memory, n_reserve=RESERVE), back
 
-    settled = settle_columns(settled, turn, n_units, task.max_memory, task.progress)
+    settled = settle_columns(settled, turn, n_units, task.max_memory, task.progress, epsilon)
     return _At(at.price, settled.pairs, settled.column_potential)
 
 

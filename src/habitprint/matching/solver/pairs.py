@@ -18,6 +18,18 @@ class Pairs(NamedTuple):
     flows: Indices
 
     @classmethod
+    def none(cls) -> "Pairs":
+        """Return no pairs.
+
+        Examples
+        --------
+        >>> len(Pairs.none().flows)
+        0
+        """
+        nothing = np.zeros(0, np.int64)
+        return cls(nothing, nothing, nothing)
+
+    @classmethod
     def of(cls, state: State) -> "Pairs":
         """Return the pairs that a state has given out."""
         used = state.arcs[state.arcs["flow"] > 0]

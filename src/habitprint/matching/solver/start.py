@@ -8,15 +8,13 @@ from habitprint.arrays import Floats, Indices
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
-from habitprint.matching.solver.auction import bid, open_auction, set_potentials
+from habitprint.matching.solver.auction import hold_auction
 from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.settle import settle_columns, settle_rows
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows
 from habitprint.weighing.kernel import pair_gains
-
-MOST_WORK = 20_000  # of an auction, for each unit: as much as the best pairs take without one
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ def solve_all(
     potential = None if start is None else np.maximum(start.column_potential, 0.0)
     state = run.first_state(problem, (released, known), max_memory, potential, progress)
     if start is None:
-        _hold_auction(state, problem, progress)
+        hold_auction(state, problem, progress)
         start = Start.at(state.columns["potential"])
     pairs = Pairs(start.rows, start.columns, start.flows)
     gains = pair_gains(pairs.rows, pairs.columns, problem.released, make_rows(known.shares), evidence[0])
@@ -114,13 +112,3 @@ def solve_all(
         step_prices=np.zeros(0),
         step_flows=np.zeros(0, np.int64),
     )
-
-
-def _hold_auction(state: st.State, problem: st.Problem, progress: Progress) -> None:
-    """Let rows bid until all have, or it takes too long; set the potentials of both sides."""
-    auction, scratch = open_auction(state), st.make_scratch(problem.known)
-    n, work = len(auction.turns), 0
-    while not bid(state, problem, scratch, auction, run.PAUSE) and work < MOST_WORK * n:
-        work += int(state.counters[st.WORK])
-        progress("matching", 0, n)
-    set_potentials(state)
