@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import polars as pl
 import typer
@@ -17,6 +18,9 @@ from habitprint.matching import Matching
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.overlap import Overlap
 from habitprint.words import counted, number, printable, printable_json
+
+if TYPE_CHECKING:
+    from habitprint.spark import SparkMatching
 
 FIRST = 10  # pairs shown
 
@@ -143,6 +147,30 @@ def proof_in_words(gap: float, bound: float, size: int) -> str:
     shown, share = gap_and_share(gap)
     what = "optimal" if gap <= EXACT else f"at least {share} of the best gain"
     return f"{what}: no {counted(size, 'pair')} can gain more than {bound:.10g} (gap {shown})"
+
+
+def matching_facts(matching: "Matching | SparkMatching") -> dict[str, object]:
+    """Return how pairs were found and what is proven of them, for a program to read.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> matching_facts(hp.match(*hp.datasets.illustration()))["is_exact"]
+    True
+    """
+    return {
+        "weight": matching.weight.name,
+        "method": matching.method,
+        "epsilon": matching.epsilon,
+        "seed": matching.seed,
+        "size": matching.size,
+        "n_guesses": matching.n_guesses,
+        "total_weight": matching.total_weight,
+        "total_gain": matching.total_gain,
+        "bound": matching.bound,
+        "gap": matching.gap,
+        "is_exact": matching.is_exact,
+    }
 
 
 def _extent(side: Histograms) -> str:
