@@ -846,20 +846,21 @@ class _Search:
         rejected = {AS_IT_IS}  # it was judged before, by its own rule
         refined: set[object] = set()  # families
         while len(rejected) <= MOST_CONFIRMED:
-            passing = [each for each in self.trials if each not in rejected and self._looks_enough(each, by)]
+            passing = [
+                each for each, trial in self.trials.items() if each not in rejected and self._looks_enough(trial, by)
+            ]
             if screening is not None and self._try_next(screening, passing, by):
                 continue
             cheapest = self._cheapest(passing, self.goal.keep)
             if cheapest is None:
                 return None
-            if (bracket := self._find_bracket(passing, refined, self._cost(cheapest))) is not None:
-                best, weaker = bracket
-                refined.add(best.family)
-                self._refine(best, weaker, by)
+            if brackets := self._find_brackets(passing, refined, self._cost(cheapest)):
+                refined |= {best.family for best, _ in brackets}
+                self._refine(brackets, by)
                 continue
             if by == "measured" and cheapest in self._open:
                 self._attack_further(cheapest)
-                if not self._looks_enough(cheapest, by):
+                if not self._looks_enough(self.trials[cheapest], by):
                     refined.discard(cheapest.family)  # there may be others between this one and the next
                 continue
             if self._holds(cheapest, by):
@@ -890,8 +891,8 @@ class _Search:
         """Return the cheaper of two protections that may be missing."""
         return self._cheapest([each for each in (one, other) if each is not None], self.goal.keep)
 
-    def _looks_enough(self, candidate: Candidate, by: Decide) -> bool:
-        trial, goal = self.trials[candidate], self.goal
+    def _looks_enough(self, trial: Trial, by: Decide) -> bool:
+        goal = self.goal
         if by == "measured":
             is_refuted = not trial.in_every_way and trial.risk.high > goal.target
             return trial.chosen_on.high <= goal.target and not is_refuted
@@ -943,10 +944,11 @@ class _Search:
         ]
         return min(priced)[-1] if priced else None
 
-    def _find_bracket(
+    def _find_brackets(
         self, passing: Collection[Candidate], refined: Collection[object], cost: Cost | None
-    ) -> tuple[Candidate, int] | None:
-        """Return a protection that is enough, and the next weaker strength, which is not and would cost less."""
+    ) -> list[tuple[Candidate, int]]:
+        """Return protections that are enough, with the next weaker strength, which is not and would cost less."""
+        found = []
         for best in passing:
             if best.between is None or best.strength is None or best.family in refined:
                 continue
@@ -961,31 +963,41 @@ class _Search:
             strength, nearest = max(weaker, key=lambda pair: pair[0])
             less = self._cost(nearest)
             if nearest not in passing and less is not None and cost is not None and less < cost:
-                return best, int(sign * strength)
-        return None
+                found.append((best, int(sign * strength)))
+        return found
 
-    def _refine(self, best: Candidate, weaker: int, by: Decide) -> None:
-        """Try strengths between one that is enough and one that is not."""
-        assert best.between is not None  # noqa: S101  (`_find_bracket` says so)
+    def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide) -> None:
+        """Try strengths between those that are enough and those that are not, of several families at the same time."""
+        jobs = [partial(self._refined, best, weaker, by) for best, weaker in brackets]
+        for found in side_by_side(jobs, self.progress):
+            self.trials |= found
+
+    def _refined(self, best: Candidate, weaker: int, by: Decide, progress: Progress) -> dict[Candidate, Trial]:
+        """Return what was tried between a strength that is enough and one that is not."""
+        assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         assert best.strength is not None  # noqa: S101
         fails, holds = weaker, int(best.strength)
+        found: dict[Candidate, Trial] = {}
         for done in range(MOST_REFINED):
             if abs(holds - fails) <= 1:
                 break
-            middle = self._guess(best, fails, holds, by)
+            tried = self.trials | found
+            middle = self._guess(best, tried, (fails, holds), by)
             candidate = best.between(middle)
-            if candidate not in self.trials:
-                inner = nested(self.progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
-                self.trials[candidate] = self._try_one(self.whole, candidate, inner)
-            fails, holds = (fails, middle) if self._looks_enough(candidate, by) else (middle, holds)
+            if candidate not in tried:
+                inner = nested(progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
+                tried[candidate] = found[candidate] = self._try_one(self.whole, candidate, inner)
+            fails, holds = (fails, middle) if self._looks_enough(tried[candidate], by) else (middle, holds)
+        return found
 
-    def _guess(self, best: Candidate, fails: int, holds: int, by: Decide) -> int:
+    def _guess(self, best: Candidate, tried: Mapping[Candidate, Trial], between: tuple[int, int], by: Decide) -> int:
         """Return the strength to try next, between two: of groups the least that should be enough, else the middle.
 
         What is left of a risk is about one over the size of groups, so one over the risk is followed as a line.
         """
+        fails, holds = between
         if best.is_cheaper_among_more and best.between is not None:
-            trials = [self.trials.get(best.between(strength)) for strength in (fails, holds)]
+            trials = [tried.get(best.between(strength)) for strength in between]
             risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in trials if trial]
             if len(risks) == len(trials) and risks[0] > max(risks[1], 0.0) > 0.0:
                 low, high = (1 / risk for risk in risks)
