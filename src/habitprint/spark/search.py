@@ -9,7 +9,7 @@ The driver knows nodes by their numbers, how many users they have, and some pair
         look at all pairs: which have a gain above u + v + price?
         raise u by what the largest of them lacks                        # now they cover every pair: a proof
         stop if the gap is small enough, or there is no such pair
-        candidates ← candidates ∪ the best few of these pairs of each node
+        candidates ← candidates ∪ the best few of these pairs of each node, and of those that come near
 
 Every round adds a pair or ends, so it ends. *Claim.* What it ends with is optimal, or has (1 − ε) of the gain. *Proof.*
 The raised potentials cover every pair, so no matching gains more than Σu + Σv + size·price, and the gap is measured
@@ -29,6 +29,7 @@ from habitprint.matching.solver.run import Solution
 from habitprint.progress import Progress, silent
 
 ROUGH = 0.05  # of the gain may be missing when potentials are first asked for
+NEAR = 0.01  # of the largest gain: pairs that the potentials cover by no more may be the next to beat them
 ROUNDING = 1e-13  # gains this much above the potentials, relative to the largest gain, are equal to them
 ENOUGH = 1e-12  # a gap like this is rounding
 
@@ -175,10 +176,11 @@ def search(
     while True:
         solution = solve((epsilon or 0.0) / 2, solution)
         u, v, price = solution.row_potential, solution.column_potential, solution.price
-        least = u + price
-        least += np.where(least > 0, ROUNDING * candidates.gains.max(initial=0.0), 0.0)
-        least[first.cut <= u + price] = np.inf  # as v is not negative, no offer that the first look left out is larger
+        covered, largest = u + price, candidates.gains.max(initial=0.0)
+        # As v is not negative, no offer that the first look left out is larger.
+        least = np.where(first.cut <= covered, np.inf, covered - NEAR * largest)
         beaten = look(least, v, n_added)
+        is_proof = bool((beaten.top <= covered + np.where(covered > 0, ROUNDING * largest, 0.0)).all())
         u = np.maximum(u, beaten.top - price)
         found = Found(
             solution.rows,
@@ -197,7 +199,7 @@ def search(
             found = _with_rest(look, units, size, found, n_kept, rounds)
             return replace(found, rounds=tuple(rounds))
         is_full = int(solution.flows.sum()) == size
-        if rounds[-1].n_added == 0 or (is_full and found.gap <= ENOUGH):
+        if is_proof or rounds[-1].n_added == 0 or (is_full and found.gap <= ENOUGH):
             return replace(found, rounds=tuple(rounds))
         candidates = joined
 
