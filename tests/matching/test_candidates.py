@@ -60,6 +60,7 @@ def test_a_node_with_several_users_is_as_good_as_that_many_nodes(gains: np.ndarr
     left_out=st.lists(st.booleans(), min_size=25, max_size=25),
     units=st.lists(st.integers(1, 2), min_size=10, max_size=10),
     epsilons=st.tuples(st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 0.1])),
+    is_rough=st.booleans(),
     data=st.data(),
 )
 def test_going_on_from_fewer_candidates_ends_with_the_best_and_its_proof(
@@ -68,6 +69,7 @@ def test_going_on_from_fewer_candidates_ends_with_the_best_and_its_proof(
     units: list[int],
     epsilons: tuple[float, float],
     n_reserve: int,
+    is_rough: bool,  # noqa: FBT001 - drawn
     data: st.DataObject,
 ) -> None:
     n, m = gains.shape
@@ -78,7 +80,9 @@ def test_going_on_from_fewer_candidates_ends_with_the_best_and_its_proof(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(candidates, "RESERVE", n_reserve)
         start = solve_candidates(listed(fewer), row_units, column_units, size, epsilon=epsilons[0])
-        solution = solve_candidates(listed(gains), row_units, column_units, size, epsilon=epsilons[1], start=start)
+        solution = solve_candidates(
+            listed(gains), row_units, column_units, size, epsilon=epsilons[1], start=start, is_rough=is_rough
+        )
     assert solution.flows.sum() <= size
     assert (np.bincount(solution.rows, solution.flows, n) <= row_units).all()
     assert (np.bincount(solution.columns, solution.flows, m) <= column_units).all()

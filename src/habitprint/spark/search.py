@@ -161,9 +161,16 @@ def search(
     candidates = first.candidates
     rounds = [_round(first, len(candidates.columns))]
 
-    def solve(share: float, start: Solution | None) -> Solution:
+    def solve(share: float, start: Solution | None, *, is_rough: bool = False) -> Solution:
         return solve_candidates(
-            candidates, *units, size, epsilon=share, start=start, max_memory=max_memory, progress=progress
+            candidates,
+            *units,
+            size,
+            epsilon=share,
+            start=start,
+            is_rough=is_rough,
+            max_memory=max_memory,
+            progress=progress,
         )
 
     solution = None
@@ -174,7 +181,8 @@ def search(
         rounds.append(_round(again, len(joined.columns) - len(candidates.columns)))
         candidates = joined
     while True:
-        solution = solve((epsilon or 0.0) / 2, solution)
+        is_rough = all(one.gap is None for one in rounds)
+        solution = solve((epsilon or 0.0) / 2, solution, is_rough=is_rough)
         u, v, price = solution.row_potential, solution.column_potential, solution.price
         covered, largest = u + price, candidates.gains.max(initial=0.0)
         # As v is not negative, no offer that the first look left out is larger.

@@ -47,7 +47,7 @@ class Auction(NamedTuple):
 
 
 def open_auction(s: State) -> Auction:
-    """Return an auction in which nobody has bid yet.
+    """Return an auction in which nobody has bid yet, and seats cost what their columns do.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def open_auction(s: State) -> Auction:
         turns=np.repeat(np.arange(len(s.rows)), s.rows["n_free"]),
         turn=np.zeros(1, np.int64),
         starts=starts,
-        prices=np.zeros(starts[-1]),
+        prices=np.repeat(s.columns["potential"], s.ends["n_free"]),
         rows=np.full(starts[-1], NONE),
         step=STEP * usual,
         kept=KEPT * usual,
@@ -143,7 +143,7 @@ def set_potentials(s: State) -> None:
 def hold_auction(state: State, problem: Problem, progress: Progress = silent) -> None:
     """Let rows bid until all have, or it takes too long; set the potentials of both sides.
 
-    Lists are filled, and nobody has a partner.
+    Lists are filled, and nobody has a partner. Bids start from the potentials of columns, if there are any.
     """
     auction, scratch = open_auction(state), make_scratch(problem.known)
     n, work = len(auction.turns), 0

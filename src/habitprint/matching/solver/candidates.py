@@ -16,7 +16,7 @@ from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
-from habitprint.matching.solver import lists, run
+from habitprint.matching.solver import run
 from habitprint.matching.solver import state as st
 from habitprint.matching.solver.auction import hold_auction
 from habitprint.matching.solver.pairs import Pairs
@@ -203,6 +203,7 @@ def solve_candidates(
     *,
     epsilon: float = 0.0,
     start: run.Solution | None = None,
+    is_rough: bool = False,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> run.Solution:
@@ -216,6 +217,8 @@ def solve_candidates(
         How many users each node has.
     start
         What to go on from: a solution for fewer candidates, say. Its pairs must be candidates.
+    is_rough
+        Whether there are so many more candidates now that an auction from its potentials comes nearer than its pairs.
     size, epsilon, max_memory
         As for `solve`.
 
@@ -237,7 +240,7 @@ def solve_candidates(
     """
     task = _Task(candidates, (row_units, column_units), size, max_memory, progress)
     if size == min(row_units.sum(), column_units.sum()):
-        return _solve_all(task, start, epsilon)
+        return _solve_all(task, start, epsilon, is_rough=is_rough)
     at = _nothing(task) if start is None else _settled(task, start)
     state = _fallen(task, at, epsilon)
     column_potential, price = run.column_potentials(state, is_all=False)
@@ -279,15 +282,17 @@ def _at(start: run.Solution) -> _At:
     return _At(start.price, Pairs(start.rows, start.columns, start.flows), start.column_potential)
 
 
-def _solve_all(task: _Task, start: run.Solution | None, epsilon: float) -> run.Solution:
+def _solve_all(task: _Task, start: run.Solution | None, epsilon: float, *, is_rough: bool) -> run.Solution:
     """Find the best pairs, as many as one side has users: any number of pairs, where none costs anything."""
-    if start is None and task.units[0].sum() > task.units[1].sum():  # those who bid are the fewer
-        return _solve_all(task.turned(), None, epsilon).turned()
-    at = (
-        _auctioned(task)
-        if start is None
-        else _At(0.0, Pairs(start.rows, start.columns, start.flows), start.column_potential)
-    )
+    if task.units[0].sum() > task.units[1].sum():  # those who bid are the fewer
+        turned = None if start is None else start.turned()
+        return _solve_all(task.turned(), turned, epsilon, is_rough=is_rough).turned()
+    if start is None:
+        at = _auctioned(task, np.zeros(len(task.units[1])))
+    elif is_rough:
+        at = _auctioned(task, start.column_potential)
+    else:
+        at = _at(start)._replace(price=0.0)
     at = _settled_at(task, at, epsilon)
     return run.Solution(
         **at.pairs._asdict(),
@@ -299,11 +304,11 @@ def _solve_all(task: _Task, start: run.Solution | None, epsilon: float) -> run.S
     )
 
 
-def _auctioned(task: _Task) -> _At:
-    """Return the potentials of an auction, without pairs."""
+def _auctioned(task: _Task, column_potential: Floats) -> _At:
+    """Return the potentials of an auction that starts from others, without pairs."""
     problem = task.candidates.to_problem(len(task.units[1]))
-    state = _at_potentials(task, problem, np.zeros(len(task.units[1])))
-    _fill(state, problem)
+    state = _at_potentials(task, problem, column_potential)
+    run.fill_lists(state, problem)
     hold_auction(state, problem, task.progress)
     return _At(0.0, Pairs.none(), state.columns["potential"])
 
@@ -331,7 +336,7 @@ def _settled_at(task: _Task, at: _At, epsilon: float = 0.0) -> _At:
     above = task.candidates.above(at.price)
     problem = above.to_problem(n_columns)
     state = _at_potentials(task, problem, at.column_potential)
-    _fill(state, problem)
+    run.fill_lists(state, problem)
     gains = task.candidates.gains_of(at.pairs.rows, at.pairs.columns) - at.price
     tight = at.pairs.tight(state, gains)
     settled = settle_rows(state, problem, tight, n_units, task.max_memory, task.progress, epsilon)
@@ -357,7 +362,7 @@ def _fallen(task: _Task, at: _At, epsilon: float) -> st.State:
     state.clock[st.TOTAL_GAIN] = at.pairs.flows @ gains
     if at.price == 0.0:
         return state
-    _fill(state, problem)
+    run.fill_lists(state, problem)
     return run.run(state, problem, task.max_memory, run.telling_gap(task.size, task.progress))
 
 
@@ -366,11 +371,6 @@ def _at_potentials(task: _Task, problem: st.Problem, column_potential: Floats) -
     state = run.empty_state(*task.units, task.max_memory, run.memory_of(problem), n_reserve=RESERVE)
     state.columns["potential"] = column_potential
     return state
-
-
-def _fill(state: st.State, problem: st.Problem) -> None:
-    """Fill the lists of all rows, and set their potentials to the best that they are offered."""
-    lists.first_lists(0, len(state.rows), state, problem, st.make_scratch(problem.known))
 
 
 def least_to_cover(candidates: Candidates, column_potential: Floats, price: float) -> Floats:
@@ -382,6 +382,7 @@ def least_to_cover(candidates: Candidates, column_potential: Floats, price: floa
     >>> least_to_cover(candidates, np.array([2.0, 0.0]), price=0.5).tolist()
     [1.5, 0.0]
     """
-    needed = np.zeros(candidates.n_rows)
-    np.maximum.at(needed, candidates.rows, candidates.gains - column_potential[candidates.columns] - price)
-    return needed
+    offers = candidates.gains - column_potential[candidates.columns] - price
+    needed, has_any = np.zeros(candidates.n_rows), np.diff(candidates.starts) > 0
+    needed[has_any] = np.maximum.reduceat(np.append(offers, 0.0), candidates.starts[:-1][has_any])
+    return np.maximum(needed, 0.0)

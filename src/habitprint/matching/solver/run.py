@@ -181,7 +181,7 @@ def first_state(
     state = empty_state(nodes[0].n_members, nodes[1].n_members, max_memory, memory_of(problem))
     if column_potential is not None:
         state.columns["potential"] = column_potential
-    _fill_lists(state, problem, progress)
+    fill_lists(state, problem, progress)
     state.clock[st.HIGHEST] = state.rows["potential"].max(initial=0.0)
     return state
 
@@ -258,7 +258,7 @@ def own_arrays(n_rows: int, n_columns: int, n_units: int) -> OwnArrays:
     }
 
 
-def _fill_lists(state: st.State, problem: st.Problem, progress: Progress) -> None:
+def fill_lists(state: st.State, problem: st.Problem, progress: Progress = silent) -> None:
     """Fill the lists of all rows, and set their potentials to the best that they are offered."""
     work = work_of_rows(problem.released, problem.known)
 
