@@ -1,6 +1,7 @@
 """An audit of a sample says of whom each number is, and claims nothing about all people that was seen in the sample."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -165,6 +166,31 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     assert "80 people in the sample, with names" in record
 
 
-def test_an_overlap_is_refused_before_anything_is_drawn() -> None:
-    with pytest.raises(hp.InputError, match="an overlap for tables that are elsewhere"):
-        hp.audit(Nearby(N_SAMPLE), overlap=0.5)
+class Unreachable(Elsewhere):
+    """Tables of which nothing may be asked for."""
+
+    def draw(self, seed: int, progress: Progress) -> Drawn:
+        raise AssertionError(seed, progress)
+
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+        raise AssertionError(weight, seed, progress)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"overlap": 0.5}, "an overlap"),
+        ({"period": hp.HalvesOfRows()}, "a period"),
+        ({"active": 3}, "active = 3"),
+        ({"count": "seconds"}, "count = 'seconds'"),
+        ({"truth": {"p": "Jo"}}, "a truth"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(hp.InputError, match=f"^{said} for tables that are elsewhere"):
+        hp.audit(Unreachable(), **asked)
+
+
+def test_two_earlier_tables_to_rehearse_with_are_heard() -> None:
+    found = hp.audit(Nearby(N_SAMPLE), rehearsal=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
+    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows")

@@ -126,7 +126,19 @@ NAMES = ("--user", "caller", "--time", "when", "--place", "antenna", "--weeks", 
 def test_events_are_counted_attacked_and_audited_from_the_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = (*NAMES, *SPARK, "--conf", "spark.some.secret=hush", "--sample", "20", "--target", "20%", "--no-noise")
+    asked = (
+        *NAMES,
+        "--active",
+        "2",
+        *SPARK,
+        "--conf",
+        "spark.some.secret=hush",
+        "--sample",
+        "20",
+        "--target",
+        "20%",
+        "--no-noise",
+    )
     assert run(monkeypatch, "audit", "calls", *asked, "--out", "audit", "--fail-above", "5%") == 1
     printed = capsys.readouterr().out
     found = hp.read_audit("audit")
@@ -136,7 +148,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "1 of 421 rows was not used" in found.data.cautions[0].words
     assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
-    columns = "--user caller --place antenna --time when --weeks 2012-04-09"
+    columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
     rest = "--target 20% --no-noise --out audit --fail-above 5% --engine spark --sample 20"
     assert found.settings.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
