@@ -600,7 +600,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()
-    screen.print(f"The strongest of {len(found.attacks) - 1} attacks:")
+    on_sample = " on the sample" if found.data.scope.whole is not None else ""
+    screen.print(f"The strongest of {len(found.attacks) - 1} attacks{on_sample}:")
     screen.print(table)
     screen.print(found.learned, markup=False)
     if found.about_all:
