@@ -113,6 +113,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (user, f"2012-04-{day:02} 10:00", str((user * 7 + day % 3) % 11)) for user in range(30) for day in range(9, 23)
     ]
     frame = pl.DataFrame([*rows, (7, "2012-04-09 10:00", None)], schema=["caller", "when", "antenna"], orient="row")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "counts.csv").write_text("user,place,count\nJill,7,3\n")
     (tmp_path / "calls").mkdir()
     for part in range(2):
         frame[part::2].write_parquet(tmp_path / "calls" / f"part-{part}.parquet")
@@ -190,6 +193,8 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
         (("calls", "calls"), "has no column 'user'"),
         (("nothing", "calls"), "there is no file nothing"),
+        (("empty", "calls"), "empty has no files"),
+        (("text", "calls"), "text/counts.csv"),
         (("calls", "calls", "--duplicates", "sum"), "--duplicates does not go with --engine spark"),
     ],
 )

@@ -18,6 +18,7 @@ from habitprint.spark.session import address_of, in_a_moment, run_job
 from habitprint.tables import require_columns
 
 OWNER_ONLY = 0o700
+TABLE = "a table on Spark is a Parquet file, or a folder of them"
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,18 @@ def read_counts(session: SparkSession, name: str, columns: Sequence[str], progre
     if not run_job(session, Folder(session, name).exists, "finding files", progress):
         raise InputError(
             f"there is no file {name}",
-            why="a table on Spark is a Parquet file, or a folder of them",
+            why=TABLE,
             fix="check the path; names without a scheme are those of Spark's own file system",
         )
-    table = run_job(session, lambda: session.read.parquet(address_of(session, name)), "finding columns", progress)
+    address = address_of(session, name)
+    # Which files there are, Spark says without reading them.
+    if not run_job(session, lambda: session.read.text(address).inputFiles(), "finding files", progress):
+        raise InputError(
+            f"{name} has no files",
+            why=TABLE,
+            fix="check the path, and that whoever wrote it has ended; names that begin with _ or . are passed over",
+        )
+    table = run_job(session, lambda: session.read.parquet(address), "finding columns", progress)
     require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name)
     return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
 
