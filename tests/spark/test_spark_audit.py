@@ -191,7 +191,7 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
         (("calls", *NAMES, "--side", "500"), "--side without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
-        (("calls", "calls"), "has no column 'user'"),
+        (("calls", "calls"), "or name them: --user caller --place antenna --count …"),
         (("nothing", "calls"), "there is no file nothing"),
         (("empty", "calls"), "empty has no files"),
         (("text", "calls"), "text/counts.csv"),

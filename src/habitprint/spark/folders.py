@@ -10,7 +10,7 @@ import polars as pl
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from habitprint.counts import COLUMNS
+from habitprint.counts import COLUMNS, advise_names
 from habitprint.errors import InputError
 from habitprint.files import already_there, no_parent
 from habitprint.progress import Progress, silent
@@ -125,7 +125,8 @@ def read_counts(session: SparkSession, name: str, columns: Sequence[str], progre
             fix="check the path, and that whoever wrote it has ended; names that begin with _ or . are passed over",
         )
     table = run_job(session, lambda: session.read.parquet(address), "finding columns", progress)
-    require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name)
+    advise = advise_names(*columns, in_python=False)  # where names of folders are given, and not of columns
+    require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name, advise=advise)
     return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
 
 
