@@ -182,8 +182,8 @@ def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_atta
 def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(sampled: hp.Audit) -> None:
     assert [caution.words[:33] for caution in sampled.data.cautions] == ["In the sample, if counts are rele"]
     told = Caution("7 rows were not used.", is_grave=False)
-    tables = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
-    drawn = prepare_tables(*tables, "same-id", whole=Whole(9, 9, 9, 9), told=[told]).facts
+    released, known = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
+    drawn = prepare_tables(released, known, "same-id", whole=Whole(9, 9, 9, 9), told=[told]).facts
     assert told in drawn.cautions
     others = [caution.words for caution in drawn.cautions if caution != told]
     assert len(others) == 3
