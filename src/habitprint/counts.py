@@ -50,7 +50,7 @@ def counts_from_table(
             why="it looks like events, of which each is a row; a table of counts says how often",
             fix="count them first: habitprint split (hp.split in Python)",
         )
-    require_columns(frame, [user, place, count], source="the table", advise=_advise(user, place, count))
+    require_columns(frame, [user, place, count], source="the table", advise=advise_names(user, place, count))
     if frame.height == 0:
         raise InputError(
             "the table is empty",
@@ -145,17 +145,28 @@ def _to_long(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame:
     return long.with_columns(pl.col("count").fill_null(0))
 
 
-def _advise(user: str, place: str, count: str) -> Callable[[Mapping[str, str | None]], str]:
-    """Return what says how columns of a table of counts are named, from those that look like the missing ones."""
+def advise_names(
+    user: str, place: str, count: str, *, in_python: bool = True
+) -> Callable[[Mapping[str, str | None]], str]:
+    """Return what says how columns of a table of counts are named, from those that look like the missing ones.
+
+    In Python they can be named unless `in_python` is false.
+
+    Examples
+    --------
+    >>> advise_names("user", "place", "count", in_python=False)({"user": "caller"})
+    "rename 'caller' to 'user'; or name them: --user caller"
+    """
     options = {user: "user", place: "place", count: "count"}
 
     def advise(meant: Mapping[str, str | None]) -> str:
         in_shell = " ".join(
             f"--{options[column]} {shlex.quote(name) if name else '…'}" for column, name in meant.items()
         )
-        in_python = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
+        names = ", ".join(f"{options[column]}={name or '…'!r}" for column, name in meant.items())
+        also = f" ({names} in Python)" if in_python else ""
         renames = "; ".join(f"rename '{name}' to '{column}'" for column, name in meant.items() if name)
-        return f"{renames or 'rename the columns'}; or name them: {in_shell} ({in_python} in Python)"
+        return f"{renames or 'rename the columns'}; or name them: {in_shell}{also}"
 
     return advise
 

@@ -425,7 +425,7 @@ def require_columns(
     raise MissingColumnsError(
         f"{source} has no column {' and no column '.join(map(repr, missing))}",
         why=f"it needs the columns {', '.join(columns)}; it has {first_few(names, SHOWN) or 'none'}",
-        fix=(advise or _rename)(meant),
+        fix=(advise or rename)(meant),
         meant=meant,
     )
 
@@ -447,9 +447,16 @@ def _nearest(column: str, names: list[str]) -> str | None:
     return alike or (usual[0] if len(usual) == 1 else None)
 
 
-def _rename(meant: Mapping[str, str | None]) -> str:
+def rename(meant: Mapping[str, str | None]) -> str:
+    """Advise to rename columns that look like missing ones.
+
+    Examples
+    --------
+    >>> rename({"user": "use", "place": None}), rename({"place": None})
+    ("rename 'use' to 'user'", 'rename the columns that are meant: place')
+    """
     hints = [f"rename '{name}' to '{column}'" for column, name in meant.items() if name]
-    return "; ".join(hints) or "rename the columns (in Python, from_table also takes other names)"
+    return "; ".join(hints) or f"rename the columns that are meant: {', '.join(meant)}"
 
 
 def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:

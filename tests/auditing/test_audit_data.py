@@ -262,6 +262,20 @@ def test_anything_else_cannot_be_audited(source: object) -> None:
         hp.audit(source)
 
 
+@pytest.mark.parametrize(
+    ("source", "asked", "said"),
+    [
+        (TOWN, {"period": hp.HalvesOfRows()}, "a period for two sets of histograms"),
+        (TOWN, {"active": 3}, "active = 3 for two sets of histograms"),
+        (TOWN, {"count": "seconds"}, "count = 'seconds' for two sets of histograms"),
+        (events_on({"Jill": [1, 2], "Mike": [1, 2]}), {"truth": {"Jill": "Mike"}}, "a truth for events"),
+    ],
+)
+def test_what_is_asked_of_the_other_kind_of_source_is_refused(source: Any, asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(hp.InputError, match=said):
+        hp.audit(source, **asked)
+
+
 @pytest.mark.parametrize("source", ["calls.csv", ("week1.csv", "week2.csv")])
 def test_a_file_that_is_not_there_cannot_be_audited(source: object) -> None:
     with pytest.raises(hp.InputError, match="there is no such file"):

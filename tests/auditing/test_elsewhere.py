@@ -1,17 +1,19 @@
 """An audit of a sample says of whom each number is, and claims nothing about all people that was seen in the sample."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 import habitprint as hp
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attack, attack
-from habitprint.auditing.data import Whole
+from habitprint.auditing.data import Whole, prepare_tables
 from habitprint.auditing.elsewhere import Drawn, Elsewhere
 from habitprint.auditing.search import Goal
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict
+from habitprint.histograms import Caution
 from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.record import build_record, to_markdown
@@ -162,9 +164,59 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     assert "160 people: forecast" in page
     assert "**Result, measured in the sample.**" in record
     assert "**Result, measured on all.**" in record
-    assert "80 people in the sample, with names" in record
+    assert "**Advice, from the sample.**" in record
+    assert "What the protection makes of the whole table was not seen" in record.partition("**Advice, from the")[2]
 
 
-def test_an_overlap_is_refused_before_anything_is_drawn() -> None:
-    with pytest.raises(hp.InputError, match="an overlap for tables that are elsewhere"):
-        hp.audit(Nearby(N_SAMPLE), overlap=0.5)
+def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_attacked(sampled: hp.Audit) -> None:
+    in_sample = "So it is in the attack on all people; in all others, both tables are those of the sample: 80 people"
+    page, record = Outline(hp.render_report(sampled)).text, to_markdown(build_record(sampled))
+    assert record.count(in_sample) == 2  # in the paragraph on top, and where the adversary is described
+    assert "habits of 160 people, with names" in record
+    assert "They know everybody: all 160 people who are in both tables. So it is in the attack on all people" in page
+    assert "--overlap" not in page  # it would be refused
+    here = to_markdown(build_record(hp.audit(TOWN, target=1.0, noise=False)))
+    assert "sample" not in here
+
+
+def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(sampled: hp.Audit) -> None:
+    assert [caution.words[:33] for caution in sampled.data.cautions] == ["In the sample, if counts are rele"]
+    told = Caution("7 rows were not used.", is_grave=False)
+    released, known = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
+    drawn = prepare_tables(released, known, "same-id", whole=Whole(9, 9, 9, 9), told=[told]).facts
+    assert told in drawn.cautions
+    others = [caution.words for caution in drawn.cautions if caution != told]
+    assert len(others) == 3
+    assert all(words.startswith("In the sample, ") for words in others)
+    page = Outline(hp.render_report(sampled)).text
+    assert "80 of 80 people in the released table of the sample have shares that nobody else has there." in page
+
+
+class Unreachable(Elsewhere):
+    """Tables of which nothing may be asked for."""
+
+    def draw(self, seed: int, progress: Progress) -> Drawn:
+        raise AssertionError(seed, progress)
+
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+        raise AssertionError(weight, seed, progress)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"overlap": 0.5}, "an overlap"),
+        ({"period": hp.HalvesOfRows()}, "a period"),
+        ({"active": 3}, "active = 3"),
+        ({"count": "seconds"}, "count = 'seconds'"),
+        ({"truth": {"p": "Jo"}}, "a truth"),
+    ],
+)
+def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(hp.InputError, match=f"^{said} for tables that are elsewhere"):
+        hp.audit(Unreachable(), **asked)
+
+
+def test_two_earlier_tables_to_rehearse_with_are_heard() -> None:
+    found = hp.audit(Nearby(N_SAMPLE), rehearsal=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
+    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows")

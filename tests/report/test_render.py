@@ -304,3 +304,14 @@ def test_a_report_is_not_overwritten_without_being_asked(tmp_path: Path, found: 
     with pytest.raises(hp.InputError, match="exists already"):
         hp.write_report(found, path)
     hp.write_report(found, path, overwrite=True)
+
+
+@pytest.mark.parametrize("target", [0.2, 1.0])
+def test_a_ring_is_around_the_protection_that_is_advised_and_around_nothing_where_none_is_needed(target: float) -> None:
+    found = hp.audit(hp.datasets.town(20, 6), target=target, noise=False)
+    advised = found.protections.advised
+    assert (advised is None) == (target == 1.0)
+    drawn = found.plot("protections").to_dict()["datasets"].values()
+    ringed = [dot["name"] for dots in drawn for dot in dots if dot.get("is_advised")]
+    assert ringed == ([] if advised is None else [advised.label])
+    assert ("Ring: the cheapest that meets the target" in text_of(found)) == (advised is not None)

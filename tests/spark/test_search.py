@@ -69,6 +69,19 @@ def test_it_ends_with_the_best_pairs_of_all_however_few_are_candidates(gains: np
     assert len(set(found.rows)) == len(set(found.columns)) == len(found.rows) <= size
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 8), st.integers(1, 8))
+def test_how_many_pairs_are_kept_decides_at_most_among_equally_good_matchings(
+    seed: int, n_kept: int, n_added: int
+) -> None:
+    random = np.random.default_rng(seed)
+    gains = random.random((8, 8)) * (random.random((8, 8)) < 0.6)  # no two matchings of them are equally good
+    units = np.ones(8, np.int64), np.ones(8, np.int64)
+    found, plain = (
+        search(looking_at(gains), units, 8, n_kept=kept, n_added=added) for kept, added in ((n_kept, n_added), (8, 8))
+    )
+    assert set(zip(found.rows, found.columns, strict=True)) == set(zip(plain.rows, plain.columns, strict=True))
+
+
 @given(gain_matrices(), st.lists(st.integers(1, 3), min_size=16, max_size=16))
 def test_a_node_with_several_users_is_as_good_as_that_many_nodes(gains: np.ndarray, units: list[int]) -> None:
     row_units, column_units = np.array(units[: len(gains)]), np.array(units[8 : 8 + gains.shape[1]])

@@ -113,6 +113,9 @@ def calls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (user, f"2012-04-{day:02} 10:00", str((user * 7 + day % 3) % 11)) for user in range(30) for day in range(9, 23)
     ]
     frame = pl.DataFrame([*rows, (7, "2012-04-09 10:00", None)], schema=["caller", "when", "antenna"], orient="row")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text" / "counts.csv").write_text("user,place,count\nJill,7,3\n")
     (tmp_path / "calls").mkdir()
     for part in range(2):
         frame[part::2].write_parquet(tmp_path / "calls" / f"part-{part}.parquet")
@@ -126,7 +129,19 @@ NAMES = ("--user", "caller", "--time", "when", "--place", "antenna", "--weeks", 
 def test_events_are_counted_attacked_and_audited_from_the_shell(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    asked = (*NAMES, *SPARK, "--conf", "spark.some.secret=hush", "--sample", "20", "--target", "20%", "--no-noise")
+    asked = (
+        *NAMES,
+        "--active",
+        "2",
+        *SPARK,
+        "--conf",
+        "spark.some.secret=hush",
+        "--sample",
+        "20",
+        "--target",
+        "20%",
+        "--no-noise",
+    )
     assert run(monkeypatch, "audit", "calls", *asked, "--out", "audit", "--fail-above", "5%") == 1
     printed = capsys.readouterr().out
     found = hp.read_audit("audit")
@@ -136,7 +151,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "1 of 421 rows was not used" in found.data.cautions[0].words
     assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
-    columns = "--user caller --place antenna --time when --weeks 2012-04-09"
+    columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
     rest = "--target 20% --no-noise --out audit --fail-above 5% --engine spark --sample 20"
     assert found.settings.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
@@ -176,8 +191,10 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
         (("calls", *NAMES, "--side", "500"), "--side without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
-        (("calls", "calls"), "has no column 'user'"),
+        (("calls", "calls"), "or name them: --user caller --place antenna --count …"),
         (("nothing", "calls"), "there is no file nothing"),
+        (("empty", "calls"), "empty has no files"),
+        (("text", "calls"), "text/counts.csv"),
         (("calls", "calls", "--duplicates", "sum"), "--duplicates does not go with --engine spark"),
     ],
 )

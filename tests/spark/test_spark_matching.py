@@ -1,5 +1,7 @@
 """The matching on Spark is that of one machine: total, proof, evaluation, in whatever partitions the tables are."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -117,6 +119,8 @@ def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession
     again = hp.spark.match(*moved, weight="likelihood", seed=7, plan=other).to_matching()
     assert plain.to_table().equals(again.to_table())
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
+    few = hp.spark.match(*frames, weight="likelihood", seed=7, plan=replace(SMALL, n_kept=2))
+    assert few.total_gain == pytest.approx(plain.total_gain, rel=1e-12)
 
 
 def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back_as_they_were(

@@ -510,6 +510,7 @@ def audit(
     """
     called = _as_text(name or _name_of(source))
     source = _opened(source)
+    _refuse_misplaced(source, period=period, active=active, count=count, truth=truth)
     settings = Settings(
         source=called,
         kind="events" if isinstance(source, Events) else "histograms",
@@ -556,7 +557,7 @@ def audit(
     elif isinstance(source, Elsewhere):
         prepared = _prepare_drawn(source, settings, progress)
     else:
-        prepared = _prepare_pair(source, period, truth, settings, preparation)
+        prepared = _prepare_pair(source, truth, settings, preparation)
     elsewhere = source if isinstance(source, Elsewhere) else None
     return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
 
@@ -731,6 +732,45 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
+def _refuse_misplaced(
+    source: Events | Split | Elsewhere | tuple[Histograms | Release, Histograms],
+    *,
+    period: Period | None,
+    active: int,
+    count: CountedAs,
+    truth: Any,
+) -> None:
+    """Raise `InputError` for what is asked of something else: it would be passed over, and the answer be of another."""
+    is_elsewhere = isinstance(source, Elsewhere)
+    what = "tables that are elsewhere" if is_elsewhere else "two sets of histograms"
+    of_events = {
+        "a period": period is not None,
+        f"active = {active!r}": active != 1,
+        f"count = {count!r}": count != "visits",
+    }
+    for option, is_given in of_events.items():
+        if is_given and not isinstance(source, Events):
+            raise InputError(
+                f"{option} for {what}",
+                why="they are counts already, of two periods",
+                fix=f"leave it out, or {'ask for it where events are counted' if is_elsewhere else 'give the events'}",
+            )
+    if isinstance(truth, str) and truth == SAME_ID:
+        return
+    if isinstance(source, Events):
+        raise InputError(
+            "a truth for events",
+            why="a user has the same id in both periods",
+            fix="leave it out, or give two sets of histograms",
+        )
+    if is_elsewhere:
+        raise InputError(
+            f"a truth for {what}",
+            why="who is whom is known where they are",
+            fix="leave it out; it belongs to the tables, as in habitprint.spark.audit(released, known, truth=…)",
+        )
+
+
 def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) -> Prepared:
     if settings.overlap is not None:
         raise InputError(
@@ -754,19 +794,12 @@ def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) ->
 
 def _prepare_pair(
     source: Split | tuple[Histograms | Release, Histograms],
-    period: Period | None,
     truth: Any,
     settings: Settings,
     preparation: Preparation,
 ) -> Prepared:
     first, known = source
     released = first.histograms if isinstance(first, Release) else first
-    if period is not None:
-        raise InputError(
-            "a period for two sets of histograms",
-            why="their counts are of two periods already",
-            fix="leave it out, or give the events",
-        )
     return prepare_tables(
         released,
         known,

@@ -257,6 +257,26 @@ class Scope:
         return "" if self.whole is None else " in the sample"
 
     @property
+    def n_known_in_all(self) -> int:
+        """Return how many people the adversary knows, also of those who are not in the sample."""
+        return self.n_known if self.whole is None else self.whole.n_known
+
+    @property
+    def n_attacked_in_all(self) -> int:
+        """Return how many people are in the release and known, also of those who are not in the sample."""
+        return self.n_attacked if self.whole is None else self.whole.n_attacked
+
+    @property
+    def adversary_of_sample(self) -> str:
+        """Say how little the adversary has wherever a sample is attacked; empty where everybody is audited."""
+        if self.whole is None:
+            return ""
+        return (
+            "So it is in the attack on all people; in all others, both tables are those of the sample: "
+            f"{self.n_released:,} people released, {self.n_known:,} known."
+        )
+
+    @property
     def words(self) -> str:
         """Return the scope in words."""
         return self._of_all if self.whole is None else self._of_sample(self.whole)
@@ -402,7 +422,8 @@ def prepare_tables(
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
-    cautions = [*told, *caveats(released, copied), *_totals_caution(tables)]
+    seen = [*caveats(released, copied), *_totals_caution(tables)]
+    cautions = [*told, *(seen if whole is None else map(_of_sample, seen))]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else periods_how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
@@ -649,6 +670,11 @@ def _stray_caution(strays: Sequence[DayRows], *, is_left_out: bool) -> list[Caut
     words = f"{n_rows:,} {rows} dated years from all others: {named}{more}."
     fate = f"{they} left out." if is_left_out else "Are the dates right?"
     return [Caution(f"{words} {fate}", is_grave=False)]
+
+
+def _of_sample(caution: Caution) -> Caution:
+    """Say of what was seen in a sample that it was seen there: of all people it may not be so."""
+    return replace(caution, words=f"In the sample, {caution.words[:1].lower()}{caution.words[1:]}")
 
 
 def _totals_caution(tables: TwoTables) -> list[Caution]:

@@ -16,6 +16,7 @@ from habitprint.words import at_most, counted, percent, whole
 SURE = 0.95  # claims of such a precision are called sure
 SOMETHING = 0.99  # a bound above says nothing
 
+UNSEEN = "What the protection makes of the whole table was not seen: check or audit that."
 SAMPLE_DOES = "none was chosen: the sample meets the target as it is; of all people that is not shown"
 
 
@@ -268,8 +269,7 @@ def _about_all(case: _Case, protection: Trial | None) -> list[str]:
     others = "" if rate.low > target else "; other attacks were not made there"
     found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
     attack = f"One attack was made on all {rate.n:,} people in both tables, {case.on_all.name}"
-    unseen = "What the protection makes of the whole table was not seen: check or audit that."
-    return [f"{attack}: it identifies {found}, which {than} the target{others}.", *([unseen] if protection else [])]
+    return [f"{attack}: it identifies {found}, which {than} the target{others}.", *([UNSEEN] if protection else [])]
 
 
 def _why_not(case: _Case) -> str:
@@ -318,7 +318,8 @@ def _how_sure(case: _Case) -> list[str]:
 
 def _details(case: _Case) -> list[str]:
     rate, goal, people = case.rate, case.goal, case.people
-    details = [f"The strongest attack ({case.strongest.name}) identifies {rate.words}."]
+    on_sample = "" if case.on_all is None else " on the sample"
+    details = [f"The strongest attack{on_sample} ({case.strongest.name}) identifies {rate.words}."]
     if not case.can_pass:
         details.append(
             f"With fewer than {users_needed(goal.target):,} people no measured result can be within {case.target}: the "

@@ -60,6 +60,7 @@ from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
+from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
@@ -203,6 +204,8 @@ class Subject:
     period: Period | None = None
     grid: Grid | None = None
     truth: str | pl.DataFrame = SAME_ID
+    active: int = 1
+    count: CountedAs = "visits"
 
 
 @expanded
@@ -315,8 +318,8 @@ def audit(
             coarser=coarser,
             truth=subject.truth,
             rehearsal=adversary.rehearsal(columns, written),
-            active=counts.active,
-            count=counts.counted_as if is_events else "visits",
+            active=subject.active,
+            count=subject.count,
             noise=protections.noise,
             counts=protections.counts,
             population=adversary.population,
@@ -365,7 +368,8 @@ def _events(files: str, source: EventSource, protections: ProtectionOptions) -> 
         shared=source.rows.shared,
         events=source.asked(placed.box),
     )
-    return Subject(placed.events, preparation, period, placed.grid)
+    counts = source.counts
+    return Subject(placed.events, preparation, period, placed.grid, active=counts.active, count=counts.counted_as)
 
 
 def _prepared(source: EventSource, grid: Grid | None, box: str | None, protections: ProtectionOptions) -> Preparation:
@@ -596,7 +600,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()
-    screen.print(f"The strongest of {len(found.attacks) - 1} attacks:")
+    on_sample = " on the sample" if found.data.scope.whole is not None else ""
+    screen.print(f"The strongest of {len(found.attacks) - 1} attacks{on_sample}:")
     screen.print(table)
     screen.print(found.learned, markup=False)
     if found.about_all:

@@ -125,6 +125,7 @@ class _Told:
     n_users: tuple[int, int]
     n_places: tuple[int, int]
     outs: tuple[str, str]
+    where: str = ""  # what the next command is told, to find the tables
 
 
 def _here(asked: _Asked, users: str) -> _Told:
@@ -166,6 +167,7 @@ def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
         (parts.n_released_users, parts.n_known_users),
         (parts.n_released_places, parts.n_known_places),
         asked.outs,
+        "".join(f" {given.words}" for given in engine.given if given.name in ("--engine", "--master")),
     )
 
 
@@ -238,7 +240,7 @@ def _tell(told: _Told, screen: Console) -> None:
     table.add_row("places", f"{told.n_places[0]:,} released, {told.n_places[1]:,} known")
     screen.print(table)
     screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
-    following = f"Next: habitprint match {released_out} {known_out} --truth same-id"
+    following = f"Next: habitprint match {released_out} {known_out} --truth same-id{told.where}"
     screen.print(Text(following, style="dim"), soft_wrap=True)
 
 

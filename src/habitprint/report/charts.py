@@ -271,7 +271,9 @@ def _ahead_tips() -> list[alt.Tooltip]:
 
 
 def frontier_picture(protections: Protections, target: float | None, description: str) -> Spec:
-    """Draw every protection by its loss and risk, the frontier of the best ones, and the cheapest that passes.
+    """Draw every protection by its loss and risk, the frontier of the best ones, and a ring around what is advised.
+
+    Where nothing is to be applied, because the release is enough as it is or nothing is, there is no ring.
 
     Examples
     --------
@@ -285,7 +287,7 @@ def frontier_picture(protections: Protections, target: float | None, description
     drawn = [(at, trial, loss) for at, trial, loss in losses if loss is not None]
     data = [
         _flat(trial.risk)
-        | {"name": trial.label, "loss": loss, "is_best": at in front, "is_chosen": at == protections.chosen}
+        | {"name": trial.label, "loss": loss, "is_best": at in front, "is_advised": trial is protections.advised}
         | {"passes": "yes" if trial.passes else "no", "is_first": at == 0, "order": at}
         for at, trial, loss in drawn
     ]
@@ -337,7 +339,7 @@ def frontier_picture(protections: Protections, target: float | None, description
         .mark_point(style="other", filled=True, size=45, opacity=0.75)
         .encode(tooltip=tips),
         best.mark_point(style="main", filled=True, size=60, opacity=1).encode(tooltip=tips),
-        base.transform_filter("datum.is_chosen")
+        base.transform_filter("datum.is_advised")
         .mark_point(style="main", filled=False, strokeWidth=2, size=260, opacity=1)
         .encode(tooltip=tips),
     ]

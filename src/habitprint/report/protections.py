@@ -64,14 +64,13 @@ def protections_section(audit: Audit) -> Section:
     blocks: list[Block] = [Text(audit.verdict.about_protections), Text(sentence(found.words))]
     blocks += _remedies(audit.remedies)
     blocks += _best_for_each(found)
-    ringed = found.trials[0] if audit.verdict.passes else found.advised
     n_drawn = sum(trial.loss_for(found.keep) is not None for trial in found.trials)
     if n_drawn > 1:
         picture = frontier_picture(found, target, f"Risk against loss of {n_drawn} protections.")
         blocks.append(
             Figure(
                 "Risk against loss",
-                _caption(found, ringed, target, allowed, n_drawn),
+                _caption(found, target, allowed, n_drawn),
                 (Picture("frontier-picture", picture),),
             )
         )
@@ -88,8 +87,9 @@ def protections_section(audit: Audit) -> Section:
     return Section("protections", "Protections", tuple(blocks))
 
 
-def _caption(found: Protections, ringed: Trial | None, target: float, allowed: float | None, n_drawn: int) -> str:
-    ring = "" if ringed is None else f" Ring: the cheapest that meets the target, “{ringed.label}”."
+def _caption(found: Protections, target: float, allowed: float | None, n_drawn: int) -> str:
+    advised = found.advised
+    ring = "" if advised is None else f" Ring: the cheapest that meets the target, “{advised.label}”."
     if any(_has_sure_claims(trial, allowed) for trial in found.trials[1:] if trial.risk.high <= target):
         ring += " Some below the dashed line have surest claims that are right too often."
     n_missing = len(found.trials) - n_drawn

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
-from habitprint.auditing.verdict import SAMPLE_DOES
+from habitprint.auditing.verdict import SAMPLE_DOES, UNSEEN
 from habitprint.losses import SCALES, Purpose
 from habitprint.mechanisms import InputFile, ProvenShare
 from habitprint.periods.dates import in_words as day_in_words
@@ -109,6 +109,7 @@ def _paragraph(audit: Audit) -> str:
         source=audit.settings.source,
         released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
         n_known=_known_people(audit),
+        in_sample=_in_sample(audit),
         answer=audit.headline,
     )
 
@@ -126,7 +127,7 @@ def _findings(audit: Audit) -> list[Term]:
         Term(f"Result, measured{sampled}", _measured(audit)),
         *([Term("Result, measured on all", audit.about_all)] if audit.about_all else []),
         Term(f"Result, proven{sampled}", proven_words(audit.verdict.proven)),
-        Term("Advice", _advice(audit)),
+        Term("Advice, from the sample" if sampled else "Advice", _advice(audit)),
         *_remedies(audit),
         *([Term("Lost already", audit.lost)] if audit.lost else []),
         Term("Not covered", _not_covered(audit)),
@@ -137,14 +138,18 @@ def _findings(audit: Audit) -> list[Term]:
 
 
 def _known_people(audit: Audit) -> str:
-    scope = audit.data.scope
-    return f"{counted(scope.n_known, 'person', 'people')}{scope.of_sample}"
+    return counted(audit.data.scope.n_known_in_all, "person", "people")
+
+
+def _in_sample(audit: Audit) -> str:
+    return f" {audit.data.scope.adversary_of_sample}".rstrip()
 
 
 def _adversary(audit: Audit) -> str:
-    overlap, n_known = audit.settings.overlap, _known_people(audit)
+    overlap = audit.settings.overlap
+    assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=_in_sample(audit))
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
-    return f"{ADVERSARY_IN_SHORT.format(n_known=n_known)}{reach} {audit.learned}"
+    return f"{assumed}{reach} {audit.learned}"
 
 
 def _target(audit: Audit) -> str:
@@ -182,9 +187,10 @@ def proven_words(proven: ProvenShare) -> str:
 
 
 def _advice(audit: Audit) -> str:
-    found = audit.protections
+    found, is_sample = audit.protections, audit.data.scope.whole is not None
     if audit.verdict.passes:
-        return "None is needed to meet this target."
+        seen = ", as far as was measured: in the sample, and on all people by one attack" if is_sample else ""
+        return f"None is needed to meet this target{seen}."
     if found.chosen == 0:
         return f"{headed(SAMPLE_DOES)}."
     keep, advised, only = found.keep, found.advised, found.only_measured
@@ -193,6 +199,8 @@ def _advice(audit: Audit) -> str:
         parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”: {_reaches(advised, keep)}"]
     if only is not None:
         parts.append(f"Only measured, not proven: “{only.label}”, {_reaches(only, keep)}")
+    if is_sample and not (advised is None and only is None):
+        parts.append(UNSEEN)
     return " ".join(parts)
 
 

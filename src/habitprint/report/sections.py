@@ -36,6 +36,8 @@ from habitprint.report.texts import (
     METHODS_IN_WORDS,
     NOTHING_ELSE,
     OPTIONS,
+    OPTIONS_HERE,
+    OPTIONS_OF_EVENTS,
     QUESTION,
     SAME_AGAIN,
     TRUTH,
@@ -81,11 +83,10 @@ def adversary_section(audit: Audit) -> Section:
     nothing = "nothing beside these two tables" if is_counted else UNKNOWN
     unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
     if settings.overlap is None:
-        common = f"{counted(audit.data.n_common, 'person', 'people')}{audit.data.scope.of_sample}"
-        reach = (
-            f"They know everybody: all {common} who are in both tables. An adversary who knows fewer finds fewer "
-            "people, but perhaps a larger share of those."
-        )
+        scope = audit.data.scope
+        common = counted(scope.n_attacked_in_all, "person", "people")
+        everybody = f"They know everybody: all {common} who are in both tables. {scope.adversary_of_sample}".rstrip()
+        reach = f"{everybody} An adversary who knows fewer finds fewer people, but perhaps a larger share of those."
     else:
         reach = (
             f"They know only some of the people: {audit.data.n_common:,} are in both tables (overlap: "
@@ -122,12 +123,14 @@ def _circumstances(data: DataFacts) -> list[Term]:
     if (events := data.events) is not None:
         span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
         found.append(Term("Events from, to", span))
+    sampled = data.scope.of_sample
     unique = (
-        f"{data.n_unique:,} of {data.released.n_users:,} people in the released table have shares that nobody else has."
+        f"{data.n_unique:,} of {data.released.n_users:,} people in the released table{sampled and ' of the sample'} "
+        f"have shares that nobody else has{sampled and ' there'}."
     )
     found += [
-        Term("People in both tables", f"{data.n_common:,}"),
-        Term("Places in both tables", f"{data.n_shared_places:,}"),
+        Term("People in both tables", f"{data.n_common:,}{sampled}"),
+        Term("Places in both tables", f"{data.n_shared_places:,}{sampled}"),
         Term("Unique histograms", unique),
     ]
     if events is not None:
@@ -152,7 +155,7 @@ def _tables(data: DataFacts) -> Table:
         ["Counts of a typical (median) person", *([Cell("shares")] if data.has_shares else own[:1]), own[1]],
         ["Places of a typical (median) person", *cells(ours.median_places, theirs.median_places)],
     ]
-    return table("The two tables", ["", "Released", "Known"], rows)
+    return table(f"The two tables{data.scope.of_sample}", ["", "Released", "Known"], rows)
 
 
 def _rows(events: EventsFacts) -> Table:
@@ -397,11 +400,18 @@ def settings_section(audit: Audit) -> Section:
             Text(SAME_AGAIN),
             _typed([*settings, ("weight of the repeated attack", audit.weight)]),
             Heading("For whoever runs it"),
-            Bullets(stanzas(OPTIONS)),
+            Bullets(_options(audit)),
             Heading("Versions"),
             _typed([*audit.versions.items(), ("schema", SCHEMA)]),
         ),
     )
+
+
+def _options(audit: Audit) -> tuple[str, ...]:
+    """Return what else could be asked for of the same data; what would be refused is not offered."""
+    here = [] if audit.on_all is not None else [OPTIONS_HERE]
+    of_events = [OPTIONS_OF_EVENTS] if audit.settings.kind == "events" else []
+    return (*stanzas(OPTIONS), *here, *of_events)
 
 
 def _typed(values: Sequence[tuple[str, str]]) -> Terms:

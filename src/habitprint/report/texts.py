@@ -10,13 +10,13 @@ INTERNAL = (
 PARAGRAPH = (
     "It was tested whether people can be identified again in “{source}” if a table of how often each of them was at "
     "each place is released under pseudonyms{released}. Somebody was assumed to hold that table and to know the "
-    "same kind of habits of {n_known}, with names, from another time. {answer} Whether to release it is for people to "
-    "decide."
+    "same kind of habits of {n_known}, with names, from another time.{in_sample} {answer} Whether to release it is for "
+    "people to decide."
 )
 ADVERSARY_IN_SHORT = (
     "Holds the released table; knows habits of {n_known} from another time exactly, with names; knows how the table "
-    "was protected, and does the same to what they know or does not, whichever finds more; knows nothing else. What is "
-    "proven holds whatever they know."
+    "was protected, and does the same to what they know or does not, whichever finds more; knows nothing else."
+    "{in_sample} What is proven holds whatever they know."
 )
 DEFAULT_TARGET = "the tool’s default, not a legal threshold"
 GIVEN_TARGET = "set by whoever ran the audit; the tool knows no legal threshold"
@@ -104,13 +104,13 @@ OPTIONS = """
 Another target: --target 1%. By what is measured once the table is protected: --decide measured. What the table is for,
 so which loss counts: --keep totals, ranking, patterns or people.
 
-An adversary who knows only some of the people: --overlap 50%.
-
-Other periods: --release and --known, each FIRST..LAST. People who share their events with another id: --shared merge,
-or --shared drop.
-
 What the data is called in report and record: --name.
 """
+OPTIONS_HERE = "An adversary who knows only some of the people: --overlap 50%."  # not where all are attacked elsewhere
+OPTIONS_OF_EVENTS = (
+    "Other periods: --release and --known, each FIRST..LAST. People who share their events with another id: --shared "
+    "merge, or --shared drop."
+)
 SAME_AGAIN = "The same data, settings, seed and versions give the same numbers, except where secure noise was added."
 WORDS = """
 Released table: The statistics to be published: for each pseudonym, how often it was at each place.

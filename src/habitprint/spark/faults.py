@@ -40,7 +40,7 @@ def in_our_words(error: BaseException, said: str = "") -> BaseException:
         )
     for sign, (what, why, fix) in SIGNS.items():
         if sign in text:
-            named = re.search(r"(?:does not exist: |type: )(\S+?)\.?(?:\s|$)", text)
+            named = re.search(r"(?:does not exist: |type: |reading file )(\S+?)\.?(?:\s|$)", text)
             return InputError(what.format(name=named[1] if named else "…"), why=why, fix=fix)
     if "PythonException" in type(error).__name__:  # our own code failed on an executor
         return error
@@ -79,6 +79,11 @@ SIGNS = {
         "there is no such file or folder: {name}",
         "events are in a file, or in a folder of them",
         "check the path; a pattern must fit at least one file",
+    ),
+    "CANNOT_READ_FILE_FOOTER": (
+        "this is not a Parquet file, or not a whole one: {name}",
+        "the end of such a file says what is in it",
+        "write the table as Parquet, or leave that file out",
     ),
     "PARQUET_TYPE_ILLEGAL": (
         "a column has a type that Spark does not read: {name}",

@@ -10,7 +10,7 @@ import polars as pl
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from habitprint.counts import COLUMNS
+from habitprint.counts import COLUMNS, advise_names
 from habitprint.errors import InputError
 from habitprint.files import already_there, no_parent
 from habitprint.progress import Progress, silent
@@ -18,6 +18,7 @@ from habitprint.spark.session import address_of, in_a_moment, run_job
 from habitprint.tables import require_columns
 
 OWNER_ONLY = 0o700
+TABLE = "a table on Spark is a Parquet file, or a folder of them"
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,20 @@ def read_counts(session: SparkSession, name: str, columns: Sequence[str], progre
     if not run_job(session, Folder(session, name).exists, "finding files", progress):
         raise InputError(
             f"there is no file {name}",
-            why="a table on Spark is a Parquet file, or a folder of them",
+            why=TABLE,
             fix="check the path; names without a scheme are those of Spark's own file system",
         )
-    table = run_job(session, lambda: session.read.parquet(address_of(session, name)), "finding columns", progress)
-    require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name)
+    address = address_of(session, name)
+    # Which files there are, Spark says without reading them.
+    if not run_job(session, lambda: session.read.text(address).inputFiles(), "finding files", progress):
+        raise InputError(
+            f"{name} has no files",
+            why=TABLE,
+            fix="check the path, and that whoever wrote it has ended; names that begin with _ or . are passed over",
+        )
+    table = run_job(session, lambda: session.read.parquet(address), "finding columns", progress)
+    advise = advise_names(*columns, in_python=False)  # where names of folders are given, and not of columns
+    require_columns(pl.DataFrame(schema=dict.fromkeys(table.columns, pl.Null)), columns, source=name, advise=advise)
     return table.select(*(table[column].alias(ours) for column, ours in zip(columns, COLUMNS, strict=True)))
 
 

@@ -34,6 +34,9 @@ from habitprint.weighing import Weight, WeightName, find_weight, to_weights
 class Plan:
     """Say how the work is cut.
 
+    No bit of a result depends on `block` and `tasks_per_core`. The total of an optimum does not depend on `n_kept` and
+    `n_added` either; which of equally good matchings is found, with which potentials, does.
+
     Parameters
     ----------
     block

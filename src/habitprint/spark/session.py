@@ -150,17 +150,23 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
     found: Future[Answer] = Future()
 
     def run() -> None:
-        try:
-            context.setJobGroup(group, f"habitprint: {stage}", interruptOnCancel=True)
-            found.set_result(action())
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            found.set_exception(error)
+        context.setJobGroup(group, f"habitprint: {stage}", interruptOnCancel=True)
+        found.set_result(action())
+
+    class Telling(InheritableThread):
+        """Raise again, where it is waited for, also what Spark's own part of the thread raises if Java has ended."""
+
+        def run(self) -> None:
+            try:
+                super().run()
+            except BaseException as error:  # noqa: BLE001
+                found.set_exception(error)
 
     with _quietly():
-        thread = InheritableThread(target=run, session=session)
+        thread = Telling(target=run, session=session)
         thread.daemon = True
-        thread.start()
         try:
+            thread.start()  # which asks Java already
             while not wait([found], POLL).done:
                 progress(stage, *_tasks(context, group))
             return found.result()
@@ -168,7 +174,8 @@ def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, pro
             raise in_our_words(error) from error
         except BaseException:
             in_a_moment(lambda: context.cancelJobGroup(group))
-            thread.join(A_MOMENT)
+            if thread.is_alive():
+                thread.join(A_MOMENT)
             raise
 
 
