@@ -69,7 +69,7 @@ def test_going_on_from_fewer_candidates_ends_with_the_best_and_its_proof(
     units: list[int],
     epsilons: tuple[float, float],
     n_reserve: int,
-    is_rough: bool,  # noqa: FBT001 - drawn
+    is_rough: bool,
     data: st.DataObject,
 ) -> None:
     n, m = gains.shape
