@@ -1,6 +1,7 @@
 """Measure the matching on Spark, on this machine: what it takes of each kind of process, and unit costs from it.
 
 python benchmarks/spark.py match 200000                                     # one JSON object
+python benchmarks/spark.py match 200000 --beside                            # and one machine, without Spark
 python benchmarks/spark.py match 1000000 --epsilon 0.01
 python benchmarks/spark.py match 200000 --master "local-cluster[2,1,1024]"  # executors are processes of their own
 python benchmarks/spark.py kernel                                           # what tasks are made of, without Spark
@@ -134,6 +135,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         result = hp.spark.evaluate(matching, *frames)
         session.stop()
     n_users = matching.n_released + matching.n_known
+    alone = one_machine(options) if options.beside else None
     return {
         "shape": options.shape,
         "n_users": options.n_users,
@@ -143,6 +145,8 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "n_entries": n_entries,
         "n_pairs_given": n_pairs,
         "seconds": seconds,
+        "seconds_on_one_machine": alone,
+        "times_as_long": None if alone is None else seconds / alone,
         "stages": dict(watch.seconds),
         "gap": matching.gap,
         "total_gain": matching.total_gain,
@@ -156,6 +160,16 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             **{kind: memory / 1e9 for kind, memory in processes.memory.items()},
         },
     }
+
+
+def one_machine(options: argparse.Namespace) -> float:
+    """Return what the same matching takes without Spark, compiled before."""
+    method = {} if options.epsilon is None else {"method": "approximate", "epsilon": options.epsilon}
+    hp.match(*SHAPES[options.shape](1000).make(), **method)
+    tables = SHAPES[options.shape](options.n_users).make()
+    start = time.perf_counter()
+    hp.match(*tables, max_memory=math.inf, **method)
+    return time.perf_counter() - start
 
 
 def kernel_costs(options: argparse.Namespace) -> dict[str, Any]:
@@ -199,6 +213,7 @@ def main() -> None:
     parser.add_argument("n_users", type=int, nargs="?", default=50_000)
     parser.add_argument("--shape", default="proportional", choices=SHAPES)
     parser.add_argument("--epsilon", type=float)
+    parser.add_argument("--beside", action="store_true", help="measure one machine without Spark, too")
     parser.add_argument("--block", type=int, default=50_000)
     parser.add_argument("--master", default="local[2]")
     options = parser.parse_args()

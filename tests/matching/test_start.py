@@ -8,7 +8,6 @@ from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
 from habitprint.histograms import align
-from habitprint.matching.match import Asked, find_matching
 from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.matching.solver import Solution, Start, auction, run, solve_all
@@ -97,17 +96,6 @@ def test_ties_do_not_keep_any_start_from_the_best(
 ) -> None:
     instance = Instance(released, known)
     instance.judge(instance.solve(instance.random_start(np.random.default_rng(seed), scale, seed % 6)))
-
-
-@pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_proof_of_another_release_is_a_start(case: Case) -> None:
-    (before, known), (released, _) = case.make(seed=1), case.make(seed=6)
-    asked = Asked(find_weight("jensen-shannon"), size=case.size)
-    alone = find_matching(released, known, asked)
-    after = find_matching(released, known, asked, start=find_matching(before, known, asked).proof)
-    assert after.total_gain == pytest.approx(alone.total_gain, rel=1e-12)
-    assert after.verify(released, known) <= EXACT
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 
 from habitprint.arrays import Indices
 from habitprint.matching.nodes import Nodes
-from habitprint.matching.solver import Solution, Start, solve, solve_all
+from habitprint.matching.solver import Solution, solve, solve_all
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
 
@@ -18,7 +18,6 @@ def solve_joint(
     size: int,
     *,
     epsilon: float | None = None,
-    start: Start | None = None,
     max_memory: float = 4e9,
     progress: Progress = silent,
 ) -> Solution:
@@ -45,8 +44,6 @@ def solve_joint(
     epsilon
         The share of the gain that may be missing; None for the optimum. The `step_prices` and `step_flows` of the
         solution are then those of the run that was stopped.
-    start
-        What to start from, if all users of one side are to be matched; otherwise it is not used.
     max_memory
         Bytes that the solver may use.
 
@@ -63,9 +60,7 @@ def solve_joint(
     """
     least = epsilon or 0.0
     if size == min(len(released.members), len(known.members)):
-        solution = solve_all(
-            released, known, evidence, epsilon=least, start=start, max_memory=max_memory, progress=progress
-        )
+        solution = solve_all(released, known, evidence, epsilon=least, max_memory=max_memory, progress=progress)
     else:
         solution = solve(released, known, evidence[0], size, epsilon=least, max_memory=max_memory, progress=progress)
     n_missing = size - int(solution.flows.sum())

@@ -15,7 +15,6 @@ from habitprint.matching.matching import Direction, Matching, Method
 from habitprint.matching.nodes import equal_users, make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest, find_nearest_of_both
 from habitprint.matching.proof import Proof
-from habitprint.matching.solver import Start
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
@@ -110,20 +109,10 @@ def find_matching(
     known: Histograms,
     asked: Asked,
     progress: Progress = silent,
-    *,
-    start: Proof | None = None,
 ) -> Matching:
     """Find out which released user is which known user, without a word where they share no place.
 
     So several may be found at the same time: what is done to warnings is done to all threads.
-
-    Parameters
-    ----------
-    released, known, asked, progress
-        As for `match`.
-    start
-        The proof of a matching of a like release with the same known users, by the same weight: the search starts from
-        its potentials instead of those of an auction. Which of equally good matchings is found may depend on it.
 
     Examples
     --------
@@ -140,7 +129,7 @@ def find_matching(
     if method == "one-by-one":
         found = _one_by_one(released, known, asked.weight, direction, streams[2], progress)
     else:
-        found = _jointly(released, known, asked, streams, max_memory, start, progress)
+        found = _jointly(released, known, asked, streams, max_memory, progress)
     return make_matching(released, known, found, asked)
 
 
@@ -217,7 +206,6 @@ def _jointly(
     asked: Asked,
     streams: list[np.random.Generator],
     max_memory: float,
-    start: Proof | None,
     progress: Progress,
 ) -> Found:
     weight = asked.weight
@@ -229,7 +217,6 @@ def _jointly(
         (sides.evidence, sides.evidence_back),
         size,
         epsilon=asked.epsilon,
-        start=None if start is None else Start.at(start.known_potential[nodes[1].members[nodes[1].starts[:-1]]]),
         max_memory=max_memory,
         progress=progress,
     )
