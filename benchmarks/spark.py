@@ -2,7 +2,7 @@
 
 python benchmarks/spark.py match 200000                                     # one JSON object
 python benchmarks/spark.py match 200000 --beside                            # and one machine, without Spark
-python benchmarks/spark.py match 1000000 --epsilon 0.01
+python benchmarks/spark.py match 1000000 --epsilon 0.01 --heap 2g --master "local-cluster[2,1,2048]"
 python benchmarks/spark.py match 200000 --master "local-cluster[2,1,1024]"  # executors are processes of their own
 python benchmarks/spark.py kernel                                           # what tasks are made of, without Spark
 
@@ -121,6 +121,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         del released, known
         settings = {
             **SETTINGS,
+            "spark.executor.memory": options.heap,
             "spark.driver.memory": f"{2 + options.n_users // 1_000_000}g",
             "spark.sql.shuffle.partitions": str(max(options.n_users // 25_000, 8)),
         }
@@ -141,6 +142,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "n_users": options.n_users,
         "epsilon": options.epsilon,
         "master": options.master,
+        "heap": options.heap,
         "block": options.block,
         "n_entries": n_entries,
         "n_pairs_given": n_pairs,
@@ -215,6 +217,7 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float)
     parser.add_argument("--beside", action="store_true", help="measure one machine without Spark, too")
     parser.add_argument("--block", type=int, default=50_000)
+    parser.add_argument("--heap", default="1g", help="of Java in an executor that is a process of its own")
     parser.add_argument("--master", default="local[2]")
     options = parser.parse_args()
     print(json.dumps((measure if options.what == "match" else kernel_costs)(options), indent=1))

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.spark import Plan, SparkMatching
+from habitprint.spark import Plan, SparkMatching, score
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from instances import CASES, Case, random_histograms, tables
 
@@ -121,6 +121,15 @@ def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
     few = hp.spark.match(*frames, weight="likelihood", seed=7, plan=replace(SMALL, n_kept=2))
     assert few.total_gain == pytest.approx(plain.total_gain, rel=1e-12)
+
+
+def test_known_blocks_that_spark_parts_against_the_plan_are_put_together(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(score.SETTINGS, "spark.sql.maxSinglePartitionBytes", "1b")
+    released, known = (random_histograms(40, 10, density=0.3, seed=seed) for seed in (1, 2))
+    found = matched(spark, released, known)
+    assert_same_answer(found, released, known, "jensen-shannon", None)
 
 
 def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back_as_they_were(
