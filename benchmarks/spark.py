@@ -37,9 +37,12 @@ from recipe import SHAPES
 EXECUTOR = "CoarseGrainedExecutorBackend"
 TICKS = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
+SHORT_LIVED = "-XX:TieredStopAtLevel=1"  # Java translates its code to run for days, and this takes minutes
 SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
+    "spark.driver.extraJavaOptions": SHORT_LIVED,
+    "spark.executor.extraJavaOptions": SHORT_LIVED,
 }
 
 
