@@ -139,6 +139,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         result = hp.spark.evaluate(matching, *frames)
         session.stop()
     n_users = matching.n_released + matching.n_known
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     alone = one_machine(options) if options.beside else None
     return {
         "shape": options.shape,
@@ -161,7 +162,7 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
         "bytes_moved_per_user": [each.n_bytes / n_users for each in matching.rounds],
         "processor_seconds": {"driver": driver, **processes.seconds},
         "memory_gb": {
-            "driver": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+            "driver": memory,
             **{kind: memory / 1e9 for kind, memory in processes.memory.items()},
         },
     }
