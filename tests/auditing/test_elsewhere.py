@@ -77,6 +77,7 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
     assert (sampled.forecast.n, sampled.forecast.n_measured) == (N, N_SAMPLE)
     assert max(point.n_users for point in sampled.curves[0].points) == N_SAMPLE  # what forecasts are made of
     assert "From the sample alone" in sampled.about_all
+    assert sampled.about_more == ""  # as many were attacked
     is_within = sampled.forecast.low <= sampled.on_all.rate.value <= sampled.forecast.high
     assert ("is within that" in sampled.about_all) == is_within
     other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))

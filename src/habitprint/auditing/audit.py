@@ -304,6 +304,13 @@ class Audit(Shown):
         return "" if self.on_all is None else words_on_all(self.on_all, self.forecast)
 
     @property
+    def about_more(self) -> str:
+        """Say what is forecast for more people; empty where nothing is, or where `about_all` says it."""
+        if self.forecast is None or (self.on_all is not None and self.on_all.rate.n == self.forecast.n):
+            return ""
+        return self.forecast.words
+
+    @property
     def lost(self) -> str:
         """Say what a table that was protected before has lost against its original; empty if it never was."""
         return losses_words(self.data.losses) if self.verdict.is_protected else ""

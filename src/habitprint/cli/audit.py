@@ -604,10 +604,8 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     screen.print(f"The strongest of {len(found.attacks) - 1} attacks{on_sample}:")
     screen.print(table)
     screen.print(found.learned, markup=False)
-    if found.about_all:
-        screen.print(found.about_all, markup=False)
-    if found.forecast is not None:
-        screen.print(found.forecast.words, markup=False)
+    for about in filter(None, (found.about_all, found.about_more)):
+        screen.print(about, markup=False)
     screen.print()
     if commands and found.verdict.is_protected:
         screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)

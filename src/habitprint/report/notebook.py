@@ -275,7 +275,8 @@ def _(value: Audit) -> Card:
         Term("Proven", proven_words(value.verdict.proven)),
         Term("Target", f"at most {percent(value.settings.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
-        *([] if value.forecast is None else [Term("Forecast", value.forecast.words)]),
+        *([Term("Measured on all", value.about_all)] if value.about_all else []),
+        *([Term("Forecast", value.about_more)] if value.about_more else []),
     )
     picture = _pictures(build_page(value))["answer-picture"]
     card = Card(f"Audit of {value.settings.source}", value.headline, facts)
