@@ -947,7 +947,7 @@ class _Search:
     def _find_brackets(
         self, passing: Collection[Candidate], refined: Collection[object], cost: Cost | None
     ) -> list[tuple[Candidate, int]]:
-        """Return protections that are enough, with the next weaker strength, which is not and would cost less."""
+        """Return a few protections that are enough, with the next weaker strength, which is not and would cost less."""
         found = []
         for best in passing:
             if best.between is None or best.strength is None or best.family in refined:
@@ -964,6 +964,8 @@ class _Search:
             less = self._cost(nearest)
             if nearest not in passing and less is not None and cost is not None and less < cost:
                 found.append((best, int(sign * strength)))
+            if len(found) == TRIED_AT_ONCE:
+                break
         return found
 
     def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide) -> None:
