@@ -162,6 +162,7 @@ def test_the_html_of_every_value_is_well_formed_and_holds_no_markup_but_ours() -
             assert element.get("src", "data:image/svg+xml;base64,").startswith("data:image/svg+xml;base64,"), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["histograms", "matching", "release", "audit", "split"])
 def test_hostile_ids_are_shown_as_the_text_that_they_are(name: str) -> None:
     root = ET.fromstring(pages()[name])  # noqa: S314  (our own text)

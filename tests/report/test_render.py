@@ -306,6 +306,7 @@ def test_a_report_is_not_overwritten_without_being_asked(tmp_path: Path, found: 
     hp.write_report(found, path, overwrite=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [0.2, 1.0])
 def test_a_ring_is_around_the_protection_that_is_advised_and_around_nothing_where_none_is_needed(target: float) -> None:
     found = hp.audit(hp.datasets.town(20, 6), target=target, noise=False)
