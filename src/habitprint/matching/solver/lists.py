@@ -9,6 +9,8 @@ from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, S
 from habitprint.weighing.kernel import row_gains
 
 FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many
+SAMPLE = 128  # pairs that tell about where the best ones begin
+ENOUGH = 0.9  # of the pairs that there is room for in a reserve: so many are looked for by the sample
 
 
 @inner
@@ -127,6 +129,18 @@ def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) ->
 
 
 @inner
+def _likely_least(values: Floats, n_values: int, n: int, sample: Floats, names: SmallIndices) -> float:
+    """Return a value such that about `n` values are at least as large, by a sample of them."""
+    for k in range(SAMPLE):
+        sample[k] = values[k * n_values // SAMPLE]
+    n_large, _ = largest_first(sample, names, SAMPLE, max(n * SAMPLE // n_values, 1))
+    least = np.inf
+    for k in range(n_large):
+        least = min(least, sample[k])
+    return least
+
+
+@inner
 def block_end(block: int) -> int:
     """Return where a block of a reserve ends."""
     return FIRST_BLOCK << 2 * block
@@ -144,20 +158,28 @@ def n_blocks(n_reserve: int) -> int:
 
 
 @inner
-def in_blocks(values: Floats, names: SmallIndices, n_values: int, n: int, bounds: Floats) -> tuple[int, float]:
-    """Move the `n` largest values to the front, block after block of falling values, in no order within a block.
+def in_blocks(scratch: Scratch, n_values: int, n: int, bounds: Floats) -> tuple[int, float]:
+    """Move the largest offers to the front, block after block of falling offers, in no order within a block.
+
+    There is room for `n`. Of many more, those above a value that a sample suggests are taken, and not just the `n`
+    largest, which would take twice as long to find.
 
     Returns
     -------
     tuple
-        How many there are, and the largest value behind them. The largest value of each block but the first is noted
-        in `bounds`.
+        How many there are, and what no offer behind them exceeds. The largest offer of each block but the first is
+        noted in `bounds`.
     """
-    n, rest = largest_first(values, names, n_values, n)
+    values, names = scratch.offers, scratch.columns
+    n_front, behind = n_values, -np.inf
+    if n_values > max(n + n // 2, SAMPLE):
+        behind = _likely_least(values, n_values, int(ENOUGH * n), scratch.kept, scratch.picks)
+        n_front = _split(values, names, 0, n_values, behind)
+    n, rest = largest_first(values, names, n_front, n)
     end = n
     for block in range(len(bounds) - 1, 0, -1):
         end, bounds[block] = largest_first(values, names, end, block_end(block - 1))
-    return n, rest
+    return n, max(rest, behind)
 
 
 @inner
@@ -176,7 +198,7 @@ def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
         j = np.int64(scratch.touched[k])
         scratch.columns[k] = j
         scratch.offers[k] = scratch.sums[j] - column_potential(s.columns, s.clock, j)
-    n_reserve, cut = in_blocks(scratch.offers, scratch.columns, n, reserve_columns.shape[1], s.reserve_bounds[row])
+    n_reserve, cut = in_blocks(scratch, n, reserve_columns.shape[1], s.reserve_bounds[row])
     for k in range(n):
         j = scratch.columns[k]
         scratch.gains[k] = scratch.sums[j]
