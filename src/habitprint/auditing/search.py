@@ -39,6 +39,7 @@ MOST_CONFIRMED = 12
 ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
 ROUNDING = 1e-9  # of a size of groups
 FAR_ABOVE = 1.5  # times the target
+NEARLY = 0.15  # of one user: by so much may be wrong what is expected of groups that are one smaller
 TRIED_AT_ONCE = 2  # protections, on all users
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
@@ -235,11 +236,23 @@ class Trial:
         Of equally dear ones the one that keeps more people is cheaper; and then, as many keep totals or people as they
         are, the one that keeps more of the patterns.
         """
-        loss, patterns = self.loss_for(keep), self.loss
+        return self.least_cost(keep, self, 0.0)
+
+    def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
+        """Return what it costs at least to go this part of the way from here to another size of groups.
+
+        The larger groups are, the less is lost by one more in each: between two sizes, losses are above the line.
+        """
+
+        def between(one: float | None, two: float | None) -> float | None:
+            return None if one is None or two is None else one + part * (two - one)
+
+        loss, people, patterns = (
+            between(self.loss_for(each), other.loss_for(each)) for each in (keep, "people", "patterns")
+        )
         if loss is None:
             return None
-        shown = SCALES[keep].shown(loss)
-        return shown, self.loss_for("people") or 0.0, math.inf if patterns is None else patterns
+        return SCALES[keep].shown(loss), people or 0.0, math.inf if patterns is None else patterns
 
     def is_measured_within(self, target: float) -> bool:
         """Return whether no attack was measured above a target, and every attack was made."""
@@ -856,9 +869,9 @@ class _Search:
                 return None
             if brackets := self._find_brackets(passing, refined, self._cost(cheapest)):
                 refined |= {best.family for best, _ in brackets}
-                self._refine(brackets, by)
+                self._refine(brackets, by, self._cost(cheapest))
                 continue
-            if by == "measured" and cheapest in self._open:
+            if by == "measured" and cheapest in self._open and self.trials[cheapest].may_be_within(self.goal.target):
                 self._attack_further(cheapest)
                 if not self._looks_enough(self.trials[cheapest], by):
                     refined.discard(cheapest.family)  # there may be others between this one and the next
@@ -968,14 +981,16 @@ class _Search:
                 break
         return found
 
-    def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide) -> None:
+    def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide, cost: Cost | None) -> None:
         """Try strengths between those that are enough and those that are not, of several families at the same time."""
-        jobs = [partial(self._refined, best, weaker, by) for best, weaker in brackets]
+        jobs = [partial(self._refined, best, weaker, by, cost) for best, weaker in brackets]
         for found in side_by_side(jobs, self.progress):
             self.trials |= found
 
-    def _refined(self, best: Candidate, weaker: int, by: Decide, progress: Progress) -> dict[Candidate, Trial]:
-        """Return what was tried between a strength that is enough and one that is not."""
+    def _refined(
+        self, best: Candidate, weaker: int, by: Decide, cost: Cost | None, progress: Progress
+    ) -> dict[Candidate, Trial]:
+        """Return what was tried between a strength that is enough and one that is not, and may cost less than that."""
         assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         assert best.strength is not None  # noqa: S101
         fails, holds = weaker, int(best.strength)
@@ -984,7 +999,9 @@ class _Search:
             if abs(holds - fails) <= 1:
                 break
             tried = self.trials | found
-            middle = self._guess(best, tried, (fails, holds), by)
+            middle = self._guess(best, tried, (fails, holds), by, cost)
+            if middle is None:
+                break
             candidate = best.between(middle)
             if candidate not in tried:
                 inner = nested(progress, STAGE, done, MOST_REFINED, f"in between: {candidate.label}")
@@ -992,20 +1009,36 @@ class _Search:
             fails, holds = (fails, middle) if self._looks_enough(tried[candidate], by) else (middle, holds)
         return found
 
-    def _guess(self, best: Candidate, tried: Mapping[Candidate, Trial], between: tuple[int, int], by: Decide) -> int:
+    def _guess(
+        self,
+        best: Candidate,
+        tried: Mapping[Candidate, Trial],
+        between: tuple[int, int],
+        by: Decide,
+        cost: Cost | None,
+    ) -> int | None:
         """Return the strength to try next, between two: of groups the least that should be enough, else the middle.
 
-        What is left of a risk is about one over the size of groups, so one over the risk is followed as a line.
+        What is left of a risk is about one over the size of groups, so one over the risk is followed as a line. None
+        where that says that nothing between is enough, or that what is costs too much. Of what is proven it says so
+        exactly, as that is the number of groups; what is measured is tried all the same.
         """
         fails, holds = between
-        if best.is_cheaper_among_more and best.between is not None:
-            trials = [tried.get(best.between(strength)) for strength in between]
-            risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in trials if trial]
-            if len(risks) == len(trials) and risks[0] > max(risks[1], 0.0) > 0.0:
-                low, high = (1 / risk for risk in risks)
-                wanted = fails + (1 / self.goal.target - low) / (high - low) * (holds - fails)
-                return min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
-        return (fails + holds) // 2
+        if not best.is_cheaper_among_more or best.between is None:
+            return (fails + holds) // 2
+        weak, strong = (tried.get(best.between(strength)) for strength in between)
+        if weak is None or strong is None:
+            return (fails + holds) // 2
+        risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
+        if not risks[0] > risks[1] > 0.0:
+            return (fails + holds) // 2
+        low, high = (1 / risk for risk in risks)
+        wanted = fails + (1 / self.goal.target - low) / (high - low) * (holds - fails)
+        if by == "proven" and wanted > holds - 1 + NEARLY:
+            return None
+        middle = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
+        least = weak.least_cost(self.goal.keep, strong, (middle - fails) / (holds - fails))
+        return None if least is not None and cost is not None and least >= cost else middle
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""
