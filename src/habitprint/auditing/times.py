@@ -105,7 +105,7 @@ def duration_curve(
             rate, n_users = _among_the_same(grown, whole), n
         return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
 
-    points = side_by_side([partial(measure, done, length) for done, length in enumerate(lengths)], progress)
+    points = side_by_side([partial(measure, done, length) for done, length in enumerate(lengths)], progress, n_threads=1)
     which = "days on which each user was seen" if _is_own_days(source.period) else "days"
     longer_too = ", or both were made longer" if longer else ""
     how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
@@ -370,7 +370,7 @@ def _attack_each(
             return None
         return rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
 
-    rates = side_by_side([partial(measure, done, ranges) for done, ranges in enumerate(once)], progress)
+    rates = side_by_side([partial(measure, done, ranges) for done, ranges in enumerate(once)], progress, n_threads=1)
     return {ranges: rate for ranges, rate in zip(once, rates, strict=True) if rate is not None}
 
 
