@@ -573,6 +573,48 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     )
 
 
+def size_between(
+    weak: Trial, strong: Trial, sizes: tuple[int, int], goal: Goal, by: Decide, cost: Cost | None = None
+) -> int | None:
+    """Return the least size of groups that should be enough, between one that is not and one that is.
+
+    What is left of a risk is about one over the size of groups, so one over the risk is followed as a line.
+
+    Parameters
+    ----------
+    weak, strong, sizes
+        What was tried, and the sizes of its groups.
+    cost
+        What another protection costs that is enough: nothing that costs more is of use.
+
+    Returns
+    -------
+    int or None
+        None where what is enough must cost more; or where all between are too small. The latter is said only of what is
+        proven, which follows from the number of groups: what is measured is tried.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.candidates import micro_aggregation
+    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(300, 20), truth="same-id"))
+    >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
+    >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051)]
+    [10, None]
+    """
+    fails, holds = sizes
+    risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
+    if not risks[0] > risks[1] > 0.0:
+        return (fails + holds) // 2
+    low, high = (1 / risk for risk in risks)
+    wanted = fails + (1 / goal.target - low) / (high - low) * (holds - fails)
+    if by == "proven" and wanted > holds - 1 + NEARLY:
+        return None
+    size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
+    least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
+    return None if least is not None and cost is not None and least >= cost else size
+
+
 @dataclass(frozen=True)
 class Screening:
     """Hold every protection that was tried on some of the users.
@@ -1017,28 +1059,12 @@ class _Search:
         by: Decide,
         cost: Cost | None,
     ) -> int | None:
-        """Return the strength to try next, between two: of groups the least that should be enough, else the middle.
-
-        What is left of a risk is about one over the size of groups, so one over the risk is followed as a line. None
-        where that says that nothing between is enough, or that what is costs too much. Of what is proven it says so
-        exactly, as that is the number of groups; what is measured is tried all the same.
-        """
-        fails, holds = between
-        if not best.is_cheaper_among_more or best.between is None:
-            return (fails + holds) // 2
+        """Return the strength to try next, between two: of groups the least that should be enough, else the middle."""
+        assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         weak, strong = (tried.get(best.between(strength)) for strength in between)
-        if weak is None or strong is None:
-            return (fails + holds) // 2
-        risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
-        if not risks[0] > risks[1] > 0.0:
-            return (fails + holds) // 2
-        low, high = (1 / risk for risk in risks)
-        wanted = fails + (1 / self.goal.target - low) / (high - low) * (holds - fails)
-        if by == "proven" and wanted > holds - 1 + NEARLY:
-            return None
-        middle = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
-        least = weak.least_cost(self.goal.keep, strong, (middle - fails) / (holds - fails))
-        return None if least is not None and cost is not None and least >= cost else middle
+        if not best.is_cheaper_among_more or weak is None or strong is None:
+            return sum(between) // 2
+        return size_between(weak, strong, between, self.goal, by, cost)
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""

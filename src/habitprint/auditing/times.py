@@ -105,7 +105,8 @@ def duration_curve(
             rate, n_users = _among_the_same(grown, whole), n
         return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
 
-    points = side_by_side([partial(measure, done, length) for done, length in enumerate(lengths)], progress, n_threads=1)
+    jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
+    points = side_by_side(jobs, progress, n_threads=1)
     which = "days on which each user was seen" if _is_own_days(source.period) else "days"
     longer_too = ", or both were made longer" if longer else ""
     how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
