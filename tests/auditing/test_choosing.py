@@ -1,19 +1,21 @@
 """What a release is for decides what is cheapest; and where nothing is enough, it is said what would be."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 from typing import get_args
 
 import pytest
 
 import habitprint as hp
+from habitprint.auditing import search
 from habitprint.auditing.attacks import attack_in_every_way
-from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
+from habitprint.auditing.candidates import Candidate, group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.remedies import Remedy, find_remedies
-from habitprint.auditing.search import Decide, Goal, Protections, find_protection, run_trial
+from habitprint.auditing.search import BELOW_LINE, Decide, Goal, Protections, find_protection, run_trial, size_between
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.losses import SCALES, Purpose
@@ -65,6 +67,67 @@ def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_tar
     best = next(best for best in found.best if best.keep == keep)
     assert best.measured == found.measured
     assert decide == "measured" or best.proven == found.chosen
+
+
+def a_town() -> hp.Histograms:
+    return hp.datasets.town(300, 20)[0]
+
+
+def calls() -> hp.Histograms:
+    twin = hp.datasets.calls_twin(800)
+    return hp.split(hp.events_from_frame(twin.events), hp.ConsecutiveWeeks("2012-04-09")).released
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [a_town, calls])
+def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[], hp.Histograms]) -> None:
+    """So what a size costs is known from below before it is tried; by no more than is allowed for are they below."""
+    habits = make()
+    sizes = (2, 3, 5, 8, 10, 14, 19, 20, 30)
+    lost = {k: hp.measure_losses(habits, hp.microaggregate(habits, k=k)).information_loss for k in sizes}
+    for weak, middle, strong in combinations(sizes, 3):
+        ends = lost[weak], lost[strong]
+        assert all(each is not None for each in (*ends, lost[middle]))
+        line = ends[0] + (middle - weak) / (strong - weak) * (ends[1] - ends[0])  # type: ignore[operator]
+        assert lost[middle] >= (1 - BELOW_LINE) * line  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", DECIDE)
+def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_more(by: Decide) -> None:
+    base = attack_in_every_way(TABLES)
+    trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
+    risks = {k: trial.proven.mean if by == "proven" else trial.chosen_on.high for k, trial in trials.items()}
+    weak, strong = trials[4], trials[16]
+    for wanted in range(6, 15):
+        goal = Goal(risks[wanted] * 1.0001, by)
+        size = size_between(weak, strong, (4, 16), goal, by)
+        assert size is not None
+        assert abs(size - wanted) <= (1 if by == "proven" else 4)
+        cost, least = trials[size].cost("patterns"), weak.least_cost("patterns", strong, (size - 4) / 12)
+        assert cost is not None
+        assert least is not None
+        assert least <= cost
+        assert size_between(weak, strong, (4, 16), goal, by, cost) == size
+        assert size_between(weak, strong, (4, 16), goal, by, least) is None
+    assert size_between(weak, strong, (4, 16), Goal(risks[16]), "proven") is None or by == "measured"
+
+
+@pytest.mark.slow
+def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    further = []
+    attack_further = search._Search._attack_further  # noqa: SLF001  (what is asked is what it is called for)
+
+    def note(self: search._Search, candidate: Candidate) -> None:
+        further.append(self.trials[candidate])
+        attack_further(self, candidate)
+
+    monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
+    goal = Goal(0.12, "measured")
+    find_protection(attack_in_every_way(TABLES), attack_in_every_way(TABLES), [], goal, noise=False)
+    assert further
+    for trial in further:
+        assert trial.proven.is_within(goal.target) or trial.may_be_within(goal.target)
 
 
 @pytest.mark.slow

@@ -40,6 +40,7 @@ ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would
 ROUNDING = 1e-9  # of a size of groups
 FAR_ABOVE = 1.5  # times the target
 NEARLY = 0.15  # of one user: by so much may be wrong what is expected of groups that are one smaller
+BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
 TRIED_AT_ONCE = 2  # protections, on all users
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
 MOST_MERGED = 1_000
@@ -236,7 +237,7 @@ class Trial:
         Of equally dear ones the one that keeps more people is cheaper; and then, as many keep totals or people as they
         are, the one that keeps more of the patterns.
         """
-        return self.least_cost(keep, self, 0.0)
+        return _shown_cost(keep, self.loss_for(keep), self.loss_for("people"), self.loss)
 
     def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
         """Return what it costs at least to go this part of the way from here to another size of groups.
@@ -244,15 +245,11 @@ class Trial:
         The larger groups are, the less is lost by one more in each: between two sizes, losses are above the line.
         """
 
-        def between(one: float | None, two: float | None) -> float | None:
-            return None if one is None or two is None else one + part * (two - one)
+        def on_line(each: Purpose) -> float | None:
+            one, two = self.loss_for(each), other.loss_for(each)
+            return None if one is None or two is None else (1.0 - BELOW_LINE) * (one + part * (two - one))
 
-        loss, people, patterns = (
-            between(self.loss_for(each), other.loss_for(each)) for each in (keep, "people", "patterns")
-        )
-        if loss is None:
-            return None
-        return SCALES[keep].shown(loss), people or 0.0, math.inf if patterns is None else patterns
+        return _shown_cost(keep, on_line(keep), on_line("people"), on_line("patterns"))
 
     def is_measured_within(self, target: float) -> bool:
         """Return whether no attack was measured above a target, and every attack was made."""
@@ -261,6 +258,12 @@ class Trial:
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
         return max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
+
+
+def _shown_cost(keep: Purpose, loss: float | None, people: float | None, patterns: float | None) -> Cost | None:
+    if loss is None:
+        return None
+    return SCALES[keep].shown(loss), people or 0.0, math.inf if patterns is None else patterns
 
 
 @dataclass(frozen=True)
