@@ -45,7 +45,7 @@ class _Residual(NamedTuple):
     u: Floats
     v: Floats
     price: float
-    listed: Indices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
+    listed: SmallIndices  # N × N_LISTED, cheapest first, NOBODY where there are fewer
     costs: Floats  # of these
     cuts: Floats  # no partner that is not listed costs less
     to_hub: Floats  # of each row
@@ -127,14 +127,15 @@ def _all_margins(
     rows, index, evidence = way
     work = work_of_rows(rows, index)
 
-    def list_costs(first: int, last: int) -> tuple[Indices, Floats, Floats]:
-        found: tuple[Indices, Floats, Floats] = _cheapest_others(
-            first, last, rows, index, evidence, partners[0], potentials[0], potentials[1], price, N_LISTED
-        )
-        return found
+    listed = np.full((len(work), N_LISTED), NOBODY, np.int32)
+    costs, cuts = np.full(listed.shape, np.inf), np.full(len(work), np.inf)
 
-    parts = list(run_blocks(list_costs, work, "other partners", progress))
-    listed, costs, cuts = (np.concatenate([part[k] for part in parts]) for k in range(3))
+    def list_costs(first: int, last: int) -> None:
+        mine = listed[first:last], costs[first:last], cuts[first:last]
+        _list_cheapest_others(first, rows, index, evidence, partners[0], *potentials, price, *mine)
+
+    for _ in run_blocks(list_costs, work, "other partners", progress):
+        pass
     graph = _Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
 
     def search(first: int, last: int) -> Floats:
@@ -189,9 +190,8 @@ def _ways_from_hub(
 
 
 @kernel
-def _cheapest_others(
+def _list_cheapest_others(
     first: int,
-    last: int,
     rows: Rows,
     index: Index,
     evidence: Evidence,
@@ -199,31 +199,30 @@ def _cheapest_others(
     u: Floats,
     v: Floats,
     price: float,
-    n_listed: int,
-) -> tuple[Indices, Floats, Floats]:
-    """Return the cheapest other partners of rows `first` to `last` − 1, their costs, and the least cost not listed."""
-    listed = np.full((last - first, n_listed), NOBODY)
-    costs = np.full((last - first, n_listed), np.inf)
-    cuts = np.full(last - first, np.inf)
+    listed: SmallIndices,
+    costs: Floats,
+    cuts: Floats,
+) -> None:
+    """Write the cheapest other partners of the rows from `first` on, their costs, and the least cost not listed."""
+    n_listed = listed.shape[1]
     sums, touched, by_share = make_scratch(index)
-    for i in range(first, last):
-        mine, theirs = costs[i - first], listed[i - first]
+    for at in range(len(cuts)):
+        i, mine, theirs = first + at, costs[at], listed[at]
         for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
             j = touched[k]
             cost = _cost(u[i], v[j], price, sums[j])
             sums[j] = 0.0
-            if j == row_partner[i] or cost >= cuts[i - first]:
+            if j == row_partner[i] or cost >= cuts[at]:
                 continue
             # Into its place among the cheapest; whoever falls out at the end is the cheapest that is not listed.
             place = n_listed
             while place > 0 and mine[place - 1] > cost:
                 place -= 1
-            cuts[i - first] = min(cuts[i - first], mine[-1] if place < n_listed else cost)
+            cuts[at] = min(cuts[at], mine[-1] if place < n_listed else cost)
             for e in range(n_listed - 1, place, -1):
                 mine[e], theirs[e] = mine[e - 1], theirs[e - 1]
             if place < n_listed:
                 mine[place], theirs[place] = cost, j
-    return listed, costs, cuts
 
 
 @inner

@@ -15,6 +15,7 @@ from habitprint.weighing.evidence import Evidence, Sides
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
+KEPT = 4.0  # times the work of a visit: its gain is kept, and blocks that wait are held in memory
 
 
 def gain_blocks(rows_of: SparseMatrix, others: SparseMatrix, evidence: Evidence) -> Iterator[SparseMatrix]:
@@ -38,7 +39,7 @@ def gain_blocks(rows_of: SparseMatrix, others: SparseMatrix, evidence: Evidence)
         block.sort_indices()
         return block
 
-    return run_blocks(run, work_of_rows(rows, index), "gains")
+    return run_blocks(run, KEPT * work_of_rows(rows, index), "gains")
 
 
 def positive_gains(sides: Sides) -> SparseMatrix:
