@@ -27,13 +27,33 @@ from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    FixupArgs,
+    GenericRewrites,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
 
 N_DIGEST = hashlib.sha256().digest_size
 # How inner functions are made part of kernels is numba's own affair, which may change with every version: it is done
-# with the one that it was tried with. With others all is compiled in the usual way, which takes half as long again.
+# with the one that it was tried with. With others all is compiled in the usual way, which takes 60% longer.
 IS_TRIED = numba.version_info.short == (0, 68)
 WRAPPER = "_ZN7cpython"  # how the name of a kernel's entry from Python begins
 OPTIONS_HASH = hash(Flags())
+STEPS = (
+    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, ReconstructSSA,
+    NopythonTypeInference, PreLowerStripPhis, IRLegalization, AnnotateTypes, NativeLowering, NoPythonBackend,
+)  # fmt: skip
 
 
 class _Library(JITCodeLibrary):
@@ -97,6 +117,14 @@ class _KernelCompiler(Compiler):
         state.library.enable_object_caching()
         state.flags = _Options(state.flags)
         return super().compile_extra(func)
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Leave out the steps for what kernels do without: closures, array expressions, comprehensions, `literally`."""
+        steps = PassManager("kernel")
+        for step in STEPS:
+            steps.add_pass(step, step.__name__)
+        steps.finalize()
+        return [steps]
 
 
 class _PartCompiler(_KernelCompiler):
