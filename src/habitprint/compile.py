@@ -81,10 +81,11 @@ def compile_kernels() -> float:
 
 
 def _compile_one_by_one() -> None:
-    """Do the same for what shares no kernel with the joint matching."""
+    """Do the same for what shares no kernel with the joint matching: learned weights too."""
     released, known = illustration()
     evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
     weights(released, known)
+    fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
 
 
 def _compile_candidates(sides: Sides) -> None:
@@ -101,7 +102,7 @@ def _compile_candidates(sides: Sides) -> None:
 
 
 def compile_margins() -> float:
-    """Do the same for margins, probabilities, impostors and learned weights, which share kernels with the matching.
+    """Do the same for margins, probabilities and impostors, so that both processes take equally long.
 
     Examples
     --------
@@ -112,7 +113,6 @@ def compile_margins() -> float:
     released, known = illustration()
     pair_scores(match(released, known), released, known)
     count_impostors(released, known, truth={"?1": "Jill", "?2": "John"})
-    fit_weight(released, known, CommonUsers(np.arange(4), np.array([0, 1, 3, 2]), 0))
     return time.perf_counter() - start
 
 

@@ -26,15 +26,52 @@ import numba
 from numba.core import types
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    IRLegalization,
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    FixupArgs,
+    GenericRewrites,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
 
 N_DIGEST = hashlib.sha256().digest_size
 # How inner functions are made part of kernels is numba's own affair, which may change with every version: it is done
-# with the one that it was tried with. With others all is compiled in the usual way, which takes half as long again.
+# with the one that it was tried with. With others all is compiled in the usual way, which takes 60% longer.
 IS_TRIED = numba.version_info.short == (0, 68)
+WRAPPER = "_ZN7cpython"  # how the name of a kernel's entry from Python begins
+OPTIONS_HASH = hash(Flags())
+STEPS = (
+    TranslateByteCode, FixupArgs, IRProcessing, GenericRewrites, ReconstructSSA,
+    NopythonTypeInference, PreLowerStripPhis, IRLegalization, AnnotateTypes, NativeLowering, NoPythonBackend,
+)  # fmt: skip
 
 
-class _Part(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    """Code of which only what runs for long is made fast."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001 - as numba's own libraries do
+        for function in ll_module.functions:
+            if function.name.startswith(WRAPPER) and not function.is_declaration:
+                # It takes dozens of arrays out of tuples, once per call: to optimise that took a fifteenth of all time.
+                function.add_function_attribute("noinline")
+                function.add_function_attribute("optnone")
+            elif not function.is_declaration:  # numba makes a list of passes for each of those too
+                passes, builder = self._codegen._function_pass_manager()  # noqa: SLF001
+                passes.run(function, builder)
+
+
+class _Part(_Library):
     """Code that is linked into that of kernels, and not run by itself."""
 
     def finalize(self) -> None:
@@ -58,19 +95,49 @@ class _Part(JITCodeLibrary):
         """Note nothing."""
 
 
-class _PartCompiler(Compiler):
-    """Compile to a part of kernels."""
+class _Options(Flags):
+    """Options that are compared as they were set: numba compares all, one by one, for every candidate of every call."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and self._values == other._values
+
+    def __hash__(self) -> int:
+        return OPTIONS_HASH
+
+
+class _KernelCompiler(Compiler):
+    """Compile to a kernel."""
+
+    library_class: type[_Library] = _Library
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function."""
-        self.state.library = _Part(self.state.targetctx.codegen(), func.__qualname__)
+        state = self.state
+        state.library = self.library_class(state.targetctx.codegen(), func.__qualname__)
+        state.library.enable_object_caching()
+        state.flags = _Options(state.flags)
         return super().compile_extra(func)
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Leave out the steps for what kernels do without: closures, array expressions, comprehensions, `literally`."""
+        steps = PassManager("kernel")
+        for step in STEPS:
+            steps.add_pass(step, step.__name__)
+        steps.finalize()
+        return [steps]
+
+
+class _PartCompiler(_KernelCompiler):
+    """Compile to a part of kernels."""
+
+    library_class = _Part
 
 
 _HOW = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
 _INNER = _HOW | {"_nrt": False, "no_cpython_wrapper": True}
 _compile, _compile_inner = numba.njit(**_HOW), numba.njit(**_INNER)  # type: ignore[call-overload]
 _translate = numba.njit(**_INNER, pipeline_class=_PartCompiler)  # type: ignore[call-overload]
+_make = numba.njit(**_HOW, pipeline_class=_KernelCompiler)  # type: ignore[call-overload]
 
 
 def inner(function: Callable[..., Any]) -> Any:
@@ -117,7 +184,7 @@ def kernel(function: Callable[..., Any]) -> Any:
     """
     if not Path(function.__code__.co_filename).is_file():
         raise ValueError(f"kernels are kept under the names of their files: '{function.__code__.co_filename}' is none")
-    compiled = _compile(function)
+    compiled = (_make if IS_TRIED else _compile)(function)
     # Numba refuses to define a function if there is no place to keep it, so that not even a version could be printed.
     with contextlib.suppress(RuntimeError, OSError):
         compiled._cache = _Kept(function)  # noqa: SLF001 - numba has no public way
