@@ -12,7 +12,7 @@ from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.matching.solver import Solution, Start, auction, run, solve_all
 from habitprint.matching.solver.queue import NONE
-from habitprint.matching.solver.state import Problem, make_scratch
+from habitprint.matching.solver.state import Problem
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
 from habitprint.weighing.index import make_index, make_rows
 from instances import CASES, Case, tables
@@ -105,6 +105,7 @@ def test_ties_do_not_keep_any_start_from_the_best(
 def test_any_auction_ends_with_the_best(
     case: Case, step: float, kept: float, most_work: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(auction, "MOST_WAITING", 3)
     monkeypatch.setattr(auction, "STEP", step)
     monkeypatch.setattr(auction, "KEPT", kept)
     monkeypatch.setattr(auction, "MOST_WORK", most_work)
@@ -119,9 +120,8 @@ def test_an_auction_gives_everybody_nearly_what_he_likes_best(case: Case, weight
     mine, theirs = instance.nodes
     problem = Problem(make_rows(mine.shares), make_index(theirs.shares), instance.sides.evidence)
     state = run.first_state(problem, instance.nodes, 1e9)
-    held = auction.open_auction(state)
-    auction.bid(state, problem, make_scratch(problem.known), held, 1_000_000)
-    auction.set_potentials(state)
+    held = auction.hold_auction(state, problem)
+    assert held.n_done.tolist() == [len(held.turns), 0]
     gains = instance.gains[np.ix_(*(nodes.members[nodes.starts[:-1]] for nodes in instance.nodes))]
     offers = gains - state.columns["potential"]
     best = np.maximum(offers.max(axis=1, initial=0.0), 0.0)

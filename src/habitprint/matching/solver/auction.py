@@ -7,6 +7,8 @@ column has as many seats as units; its potential is the price of the cheapest. :
         let its row take the cheapest seat of the column that offers the most,
             and pay for it until the second best would be as good, and a step more
         let the row that had the seat bid next, and so on
+        let a row wait, if what it is offered at best may be in no list any more
+    now and then, make the lists of those that wait anew, and let them bid
 
 Only the potentials are of use. The pairs are not tight, because of the steps; those that are then tight are found in no
 time. Any potentials will do for a start, so an auction that takes too long may stop. And a row keeps the last of
@@ -22,23 +24,27 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver import run
-from habitprint.matching.solver.lists import fill_reserve
+from habitprint.matching.solver.lists import fill_lists
 from habitprint.matching.solver.queue import FIRST, NONE
-from habitprint.matching.solver.scan import ANY, from_all, from_reserve, move_down
-from habitprint.matching.solver.state import WORK, Problem, Scratch, State, make_scratch
+from habitprint.matching.solver.scan import ANY, from_reserve, move_down
+from habitprint.matching.solver.state import WORK, Problem, State, make_scratch
 from habitprint.progress import Progress, silent
 
 SECOND: int = np.int64(1)  # type: ignore[assignment]  # not a plain 1, as FIRST
+WAITS: int = np.int64(-2)  # type: ignore[assignment]  # no row: who bid has no offers left that are listed
 STEP = 0.006  # of what rows are offered at best in the beginning, on average
 KEPT = 0.1  # of the same
 MOST_WORK = 20_000  # for each unit: as much as the best pairs take without an auction
+MOST_WAITING = 512  # rows whose lists are made anew at once
+FILLING = 8  # times the work of a step, for each pair of a list that is made anew
 
 
 class Auction(NamedTuple):
     """Who bids, and who has the seats of columns at what price."""
 
-    turns: Indices  # rows, as often as they have units: those from `turn` on have no seat yet
-    turn: Indices  # a single number
+    turns: Indices  # rows, as often as they have units: those that are not over have no seat yet
+    waiting: Indices  # rows that wait for new lists, as often as they have lost a turn
+    n_done: Indices  # turns that are over, and rows that wait
     starts: Indices  # where the seats of each column start; one more at the end
     prices: Floats  # of seats
     rows: Indices  # that have the seats, or NONE
@@ -59,7 +65,8 @@ def open_auction(s: State) -> Auction:
     starts = np.concatenate([[0], s.ends["n_free"].cumsum()])
     return Auction(
         turns=np.repeat(np.arange(len(s.rows)), s.rows["n_free"]),
-        turn=np.zeros(1, np.int64),
+        waiting=np.empty(MOST_WAITING, np.int64),
+        n_done=np.zeros(2, np.int64),
         starts=starts,
         prices=np.repeat(s.columns["potential"], s.ends["n_free"]),
         rows=np.full(starts[-1], NONE),
@@ -81,26 +88,25 @@ def _offer(s: State, row: int, at: int) -> float:
 
 
 @inner
-def _best_offer(s: State, problem: Problem, scratch: Scratch, row: int) -> float:
-    """Return what a row is offered at best, by the first pair of its short list; minus infinity for nothing."""
+def _best_offer(s: State, row: int) -> float:
+    """Return what a row is offered at best, by the first pair of its short list, or that it is not in its reserve."""
     r = s.rows[row]
     best = _offer(s, row, FIRST)
     while best < r.cut:
-        if r.reserve_cut < r.cut:
-            r.n_short, r.cut = from_reserve(s, row, ANY, s.short[row])
-        else:
-            n = fill_reserve(s, problem, scratch, row)
-            s.counters[WORK] += 8 * n
-            r.n_short, r.cut = from_all(s, scratch, n, ANY, s.short[row])
+        if r.reserve_cut >= r.cut:
+            return np.nan
+        r.n_short, r.cut = from_reserve(s, row, ANY, s.short[row])
         best = _offer(s, row, FIRST)
     return float(best)
 
 
 @inner
-def _bid(s: State, problem: Problem, scratch: Scratch, auction: Auction, row: int) -> int:
-    """Let a row take a seat; return the row that had it, or NONE."""
+def _bid(s: State, auction: Auction, row: int) -> int:
+    """Let a row take a seat; return the row that had it, NONE, or that it waits."""
     prices = auction.prices
-    best = _best_offer(s, problem, scratch, row)
+    best = _best_offer(s, row)
+    if np.isnan(best):
+        return WAITS
     if best <= auction.kept:
         return NONE
     column = s.short[row, 0].column
@@ -120,17 +126,20 @@ def _bid(s: State, problem: Problem, scratch: Scratch, auction: Auction, row: in
 
 
 @kernel
-def bid(s: State, problem: Problem, scratch: Scratch, auction: Auction, work: int) -> bool:
-    """Let rows bid, while none is in a tree; return whether all have, before so much work was done."""
-    turns, turn, counters = auction.turns, auction.turn, s.counters
+def bid(s: State, auction: Auction, work: int) -> None:
+    """Let rows bid, while none is in a tree, until all have, there is no room for more that wait, or work was done."""
+    turns, waiting, n_done, counters = auction.turns, auction.waiting, auction.n_done, s.counters
     counters[WORK] = 0
-    while turn[0] < len(turns) and counters[WORK] <= work:
-        outbid = _bid(s, problem, scratch, auction, turns[turn[0]])
-        if outbid == NONE:
-            turn[0] += 1
-        else:
-            turns[turn[0]] = outbid
-    return bool(turn[0] == len(turns))
+    while n_done[0] < len(turns) and n_done[1] < len(waiting) and counters[WORK] <= work:
+        row = turns[n_done[0]]
+        outbid = _bid(s, auction, row)
+        if outbid >= 0:
+            turns[n_done[0]] = outbid
+            continue
+        n_done[0] += 1
+        if outbid == WAITS:
+            waiting[n_done[1]] = row
+            n_done[1] += 1
 
 
 @kernel
@@ -140,14 +149,21 @@ def set_potentials(s: State) -> None:
         s.rows[row].potential = max(_offer(s, row, FIRST), s.rows[row].cut, 0.0)
 
 
-def hold_auction(state: State, problem: Problem, progress: Progress = silent) -> None:
-    """Let rows bid until all have, or it takes too long; set the potentials of both sides.
+def hold_auction(state: State, problem: Problem, progress: Progress = silent) -> Auction:
+    """Let rows bid until all have, or it takes too long; set the potentials of both sides, and return who sits where.
 
     Lists are filled, and nobody has a partner. Bids start from the potentials of columns, if there are any.
     """
     auction, scratch = open_auction(state), make_scratch(problem.known)
     n, work = len(auction.turns), 0
-    while not bid(state, problem, scratch, auction, run.PAUSE) and work < MOST_WORK * n:
-        work += int(state.counters[WORK])
+    while auction.n_done[0] < n and work < MOST_WORK * n:
+        bid(state, auction, run.PAUSE)
+        n_done, n_waiting = auction.n_done.tolist()
+        waiting = auction.waiting[:n_waiting]
+        n_pairs = fill_lists(np.unique(waiting), state, problem, scratch)
+        auction.turns[n_done - n_waiting : n_done] = waiting  # they have their turns again
+        auction.n_done[:] = n_done - n_waiting, 0
+        work += int(state.counters[WORK]) + FILLING * n_pairs
         progress("matching", 0, n)
     set_potentials(state)
+    return auction

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from habitprint.arrays import Floats, SmallIndices
+from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, State
@@ -229,8 +229,8 @@ def sort_short(s: State, scratch: Scratch, row: int) -> None:
 
 
 @kernel
-def first_lists(first: int, last: int, s: State, problem: Problem, scratch: Scratch) -> int:
-    """Fill the lists of the rows `first` to `last` − 1, while no row is in a tree, and set their potentials.
+def fill_lists(rows: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
+    """Fill the lists of some rows, while no row is in a tree, and set their potentials.
 
     Returns
     -------
@@ -238,9 +238,9 @@ def first_lists(first: int, last: int, s: State, problem: Problem, scratch: Scra
         The number of pairs that share a place.
     """
     n_pairs = 0
-    for i in range(first, last):
-        n_pairs += fill_reserve(s, problem, scratch, i)
-        sort_short(s, scratch, i)
+    for row in rows:
+        n_pairs += fill_reserve(s, problem, scratch, row)
+        sort_short(s, scratch, row)
     return n_pairs
 
 

@@ -260,10 +260,10 @@ def own_arrays(n_rows: int, n_columns: int, n_units: int) -> OwnArrays:
 
 def fill_lists(state: st.State, problem: st.Problem, progress: Progress = silent) -> None:
     """Fill the lists of all rows, and set their potentials to the best that they are offered."""
-    work = work_of_rows(problem.released, problem.known)
+    rows, work = np.arange(len(state.rows)), work_of_rows(problem.released, problem.known)
 
     def fill(first: int, last: int) -> int:
-        n: int = lists.first_lists(first, last, state, problem, st.make_scratch(problem.known))
+        n: int = lists.fill_lists(rows[first:last], state, problem, st.make_scratch(problem.known))
         return n
 
     for _ in run_blocks(fill, work, "gains", progress):
