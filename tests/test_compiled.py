@@ -122,3 +122,4 @@ def test_kernels_compute_the_same_with_a_numba_that_was_not_tried(
 
     run: Any = numba.njit(add_up)
     assert run(5) == 10.0
+    assert kernel(triple)(2) == 6

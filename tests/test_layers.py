@@ -12,7 +12,7 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
 LAYERS = """
-    words showing watched _interrupting
+    words showing watched _interrupting parts
     errors progress arrays compiled versions
     files inputs limits rates ids blocks side_by_side
     dialects excel databases

@@ -15,6 +15,7 @@ Told = tuple[str, int, int, str]
 
 LOOK = 0.1  # seconds between two looks at what jobs have told
 MOST_AT_ONCE = 4  # each needs memory of its own
+BESIDE_SEARCH = 1  # what an audit does beside the search for a protection, which has the other cores
 # Jobs may have jobs of their own: whatever needs much memory takes a place here while it does, and waits for nobody.
 PLACES = BoundedSemaphore(min(os.cpu_count() or 1, MOST_AT_ONCE))
 

@@ -110,7 +110,24 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
         assert least <= cost
         assert size_between(weak, strong, (4, 16), goal, by, cost) == size
         assert size_between(weak, strong, (4, 16), goal, by, least) is None
-    assert size_between(weak, strong, (4, 16), Goal(risks[16]), "proven") is None or by == "measured"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [60, 75, 110])
+def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
+    base = attack_in_every_way(TwoTables(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
+    trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
+    for target in (0.2, 0.15, 0.1, 0.08, 0.07, 0.06):
+        goal = Goal(target)
+        least = min((k for k, trial in trials.items() if trial.proven.is_within(target)), default=None)
+        if least in (None, 4):
+            continue
+        fails, holds = 4, 20
+        while holds - fails > 1 and (
+            size := size_between(trials[fails], trials[holds], (fails, holds), goal, "proven")
+        ):
+            fails, holds = (fails, size) if trials[size].proven.is_within(target) else (size, holds)
+        assert holds == least
 
 
 @pytest.mark.slow
@@ -124,8 +141,10 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
 
     monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
     goal = Goal(0.12, "measured")
-    find_protection(attack_in_every_way(TABLES), attack_in_every_way(TABLES), [], goal, noise=False)
+    found = find_protection(attack_in_every_way(TABLES), attack_in_every_way(TABLES), [], goal, noise=False)
     assert further
+    halves = [(trial.chosen_on.high, trial.confirmed_on.high) for trial in found.protections.trials[1:]]
+    assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
         assert trial.proven.is_within(goal.target) or trial.may_be_within(goal.target)
 

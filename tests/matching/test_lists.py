@@ -74,6 +74,15 @@ def test_lists_and_blocks_hold_the_best_pairs_and_bound_the_rest(
     assert state.rows["n_reserve"].mean() > 0.75 * np.minimum(n_pairs, n_reserve).mean()  # a sample decides how many
 
 
+def test_reserves_of_many_pairs_are_neither_tiny_nor_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "RESERVE", 24)
+    random = np.random.default_rng(0)
+    released, known = nodes_of(*(histograms(random.integers(0, 1000, (n, 3))) for n in (200, 4000)))
+    n_kept = state_at_first(released, known).rows["n_reserve"]
+    assert n_kept.max() <= 24
+    assert n_kept.min() >= 6
+
+
 @pytest.mark.parametrize("n_reserve", [24, 40, 130])
 def test_the_optimum_does_not_depend_on_the_reserve(n_reserve: int, monkeypatch: pytest.MonkeyPatch) -> None:
     released, known = (random_histograms(400, 6, density=0.6, seed=seed) for seed in (3, 4))

@@ -18,7 +18,7 @@ from habitprint.matching import Method
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import LEVEL, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
-from habitprint.side_by_side import side_by_side
+from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
 from habitprint.words import headed, percent
 
 STAGE = "what the risk depends on"
@@ -217,7 +217,7 @@ def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
         parts = tables.groups(number, whole.matching.seed)
-        rates = side_by_side([partial(rate_again, whole, part) for part in parts], inner, n_threads=1)
+        rates = side_by_side([partial(rate_again, whole, part) for part in parts], inner, n_threads=BESIDE_SEARCH)
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     how = (
         "The people were cut at random into groups, and each group was attacked as if there were no others."
@@ -346,7 +346,9 @@ def resolution_curve(
         rate = attack_again(whole, coarse, inner, "approximate").rate
         return Point(float(step.x), step.label, rate, coarse.common.n)
 
-    points += side_by_side([partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=1)
+    points += side_by_side(
+        [partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=BESIDE_SEARCH
+    )
     how = COARSER[steps[0].kind] if steps else "There are too few places to put any together."
     if n_in_all is not None:
         how += f" Done with a random {n:,} of {n_in_all:,} people, to save time: among fewer, risks are higher."

@@ -39,7 +39,7 @@ MOST_CONFIRMED = 12
 ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
 ROUNDING = 1e-9  # of a size of groups
 FAR_ABOVE = 1.5  # times the target
-NEARLY = 0.15  # of one user: by so much may be wrong what is expected of groups that are one smaller
+NEARLY = 0.15  # of one user: among 47,299, what the line says of the next smaller groups was off by a third of that
 BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
 TRIED_AT_ONCE = 2  # protections, on all users
 # Users for whom margins are computed where rare places are one: an exact matching can take very long.
@@ -242,7 +242,8 @@ class Trial:
     def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
         """Return what it costs at least to go this part of the way from here to another size of groups.
 
-        The larger groups are, the less is lost by one more in each: between two sizes, losses are above the line.
+        The larger groups are, the less is lost by one more in each: between two sizes, patterns lose more than the line
+        says. That was measured, and is no law; totals and people are kept by groups of any size.
         """
 
         def on_line(each: Purpose) -> float | None:
@@ -581,7 +582,8 @@ def size_between(
 ) -> int | None:
     """Return the least size of groups that should be enough, between one that is not and one that is.
 
-    What is left of a risk is about one over the size of groups, so one over the risk is followed as a line.
+    What is left of a risk is about one over the size of groups, so one over the risk is followed as a line. What is
+    proven is the number of groups, and n users make at most n // k: few users need no line.
 
     Parameters
     ----------
@@ -593,8 +595,8 @@ def size_between(
     Returns
     -------
     int or None
-        None where what is enough must cost more; or where all between are too small. The latter is said only of what is
-        proven, which follows from the number of groups: what is measured is tried.
+        None where that size must cost more, and no smaller one should be enough; or where all between are too small.
+        The latter is said only of what is proven, which follows from the number of groups: what is measured is tried.
 
     Examples
     --------
@@ -602,8 +604,8 @@ def size_between(
     >>> from habitprint.auditing.candidates import micro_aggregation
     >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
-    >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051)]
-    [10, None]
+    >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
+    [10, 19, None]
     """
     fails, holds = sizes
     risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
@@ -611,8 +613,11 @@ def size_between(
         return (fails + holds) // 2
     low, high = (1 / risk for risk in risks)
     wanted = fails + (1 / goal.target - low) / (high - low) * (holds - fails)
-    if by == "proven" and wanted > holds - 1 + NEARLY:
-        return None
+    if by == "proven":
+        n = strong.losses.n_users_kept
+        wanted = min(wanted, n // (math.floor(goal.target * n + ROUNDING) + 1) + 1)
+        if wanted > holds - 1 + NEARLY:
+            return None
     size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
     least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
     return None if least is not None and cost is not None and least >= cost else size
@@ -856,8 +861,7 @@ class _Search:
         limit = None if self.part is self.whole else goal.target
         attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
         trial = _trial(base.tables, candidate, release, attacked, goal)
-        may_be_answer = trial.proven.is_within(goal.target) or trial.risk.high <= goal.target
-        if base is self.whole and may_be_answer:
+        if base is self.whole and not self._is_refuted(trial):
             tables.put_away()
             self._open[candidate] = _Open(release, attacked)
         return trial
@@ -919,12 +923,12 @@ class _Search:
             if by == "measured" and cheapest in self._open and self.trials[cheapest].may_be_within(self.goal.target):
                 self._attack_further(cheapest)
                 if not self._looks_enough(self.trials[cheapest], by):
-                    refined.discard(cheapest.family)  # there may be others between this one and the next
+                    refined.clear()  # what was too dear beside this one may not be beside the next
                 continue
             if self._holds(cheapest, by):
                 return cheapest
             rejected.add(cheapest)
-            refined.discard(cheapest.family)  # there may be others between this one and the next that is enough
+            refined.clear()
         return self._best(by, self.goal.keep)
 
     def best_for(self, keep: Purpose) -> tuple[Candidate | None, Candidate | None]:
@@ -1035,7 +1039,10 @@ class _Search:
     def _refined(
         self, best: Candidate, weaker: int, by: Decide, cost: Cost | None, progress: Progress
     ) -> dict[Candidate, Trial]:
-        """Return what was tried between a strength that is enough and one that is not, and may cost less than that."""
+        """Return what was tried between a strength that is enough and one that is not.
+
+        `cost` is that of the cheapest that is enough: nothing is tried that would cost more.
+        """
         assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         assert best.strength is not None  # noqa: S101
         fails, holds = weaker, int(best.strength)

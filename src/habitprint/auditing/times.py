@@ -40,7 +40,7 @@ from habitprint.periods.dates import in_words, local_days
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import side_by_side
+from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
 from habitprint.tables import collect
 from habitprint.weighing import Weight
 from habitprint.words import counted, percent
@@ -106,7 +106,7 @@ def duration_curve(
         return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
 
     jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
-    points = side_by_side(jobs, progress, n_threads=1)
+    points = side_by_side(jobs, progress, n_threads=BESIDE_SEARCH)
     which = "days on which each user was seen" if _is_own_days(source.period) else "days"
     longer_too = ", or both were made longer" if longer else ""
     how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
@@ -371,7 +371,9 @@ def _attack_each(
             return None
         return rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
 
-    rates = side_by_side([partial(measure, done, ranges) for done, ranges in enumerate(once)], progress, n_threads=1)
+    rates = side_by_side(
+        [partial(measure, done, ranges) for done, ranges in enumerate(once)], progress, n_threads=BESIDE_SEARCH
+    )
     return {ranges: rate for ranges, rate in zip(once, rates, strict=True) if rate is not None}
 
 

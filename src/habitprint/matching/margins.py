@@ -30,7 +30,7 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
-N_LISTED = 96  # cheapest other partners that are kept for each user
+N_LISTED = 96  # cheapest other partners that are kept for each user; with 48, all take a third longer
 NOBODY = -1
 MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
 _Scratch = tuple[Floats, SmallIndices, Floats]

@@ -24,7 +24,7 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.compiled import inner, kernel
 from habitprint.matching.solver import run
-from habitprint.matching.solver.lists import fill_lists
+from habitprint.matching.solver.lists import FILLING, make_lists
 from habitprint.matching.solver.queue import FIRST, NONE
 from habitprint.matching.solver.scan import ANY, from_reserve, move_down
 from habitprint.matching.solver.state import WORK, Problem, State, make_scratch
@@ -36,7 +36,6 @@ STEP = 0.006  # of what rows are offered at best in the beginning, on average
 KEPT = 0.1  # of the same
 MOST_WORK = 20_000  # for each unit: as much as the best pairs take without an auction
 MOST_WAITING = 512  # rows whose lists are made anew at once
-FILLING = 8  # times the work of a step, for each pair of a list that is made anew
 
 
 class Auction(NamedTuple):
@@ -89,7 +88,7 @@ def _offer(s: State, row: int, at: int) -> float:
 
 @inner
 def _best_offer(s: State, row: int) -> float:
-    """Return what a row is offered at best, by the first pair of its short list, or that it is not in its reserve."""
+    """Return what a row is offered at best, by the first pair of its short list; no number if it may be in no list."""
     r = s.rows[row]
     best = _offer(s, row, FIRST)
     while best < r.cut:
@@ -160,7 +159,7 @@ def hold_auction(state: State, problem: Problem, progress: Progress = silent) ->
         bid(state, auction, run.PAUSE)
         n_done, n_waiting = auction.n_done.tolist()
         waiting = auction.waiting[:n_waiting]
-        n_pairs = fill_lists(np.unique(waiting), state, problem, scratch)
+        n_pairs = make_lists(np.unique(waiting), state, problem, scratch)
         auction.turns[n_done - n_waiting : n_done] = waiting  # they have their turns again
         auction.n_done[:] = n_done - n_waiting, 0
         work += int(state.counters[WORK]) + FILLING * n_pairs

@@ -9,8 +9,10 @@ from habitprint.matching.solver.state import CLOCK, Problem, Records, Scratch, S
 from habitprint.weighing.kernel import row_gains
 
 FIRST_BLOCK = 32  # pairs in the first block of a reserve; up to the end of the next there are four times as many
-SAMPLE = 128  # pairs that tell about where the best ones begin
+SAMPLE = 128  # pairs at least that tell about where the best ones begin,
+FEWEST_BEST = 16  # and so many of them are to be among the best
 ENOUGH = 0.9  # of the pairs that there is room for in a reserve: so many are looked for by the sample
+FILLING = 8  # times the work of looking at an offer, for each pair of a list that is made anew
 
 
 @inner
@@ -131,9 +133,10 @@ def largest_first(values: Floats, names: SmallIndices, n_values: int, n: int) ->
 @inner
 def _likely_least(values: Floats, n_values: int, n: int, sample: Floats, names: SmallIndices) -> float:
     """Return a value such that about `n` values are at least as large, by a sample of them."""
-    for k in range(SAMPLE):
-        sample[k] = values[k * n_values // SAMPLE]
-    n_large, _ = largest_first(sample, names, SAMPLE, max(n * SAMPLE // n_values, 1))
+    n_sample = max(SAMPLE, FEWEST_BEST * n_values // n)
+    for k in range(n_sample):
+        sample[k] = values[k * n_values // n_sample]
+    n_large, _ = largest_first(sample, names, n_sample, n * n_sample // n_values + 1)
     least = np.inf
     for k in range(n_large):
         least = min(least, sample[k])
@@ -229,8 +232,8 @@ def sort_short(s: State, scratch: Scratch, row: int) -> None:
 
 
 @kernel
-def fill_lists(rows: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
-    """Fill the lists of some rows, while no row is in a tree, and set their potentials.
+def make_lists(rows: Indices, s: State, problem: Problem, scratch: Scratch) -> int:
+    """Make the lists of some rows, while no row is in a tree, and set their potentials.
 
     Returns
     -------

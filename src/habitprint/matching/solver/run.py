@@ -263,7 +263,7 @@ def fill_lists(state: st.State, problem: st.Problem, progress: Progress = silent
     rows, work = np.arange(len(state.rows)), work_of_rows(problem.released, problem.known)
 
     def fill(first: int, last: int) -> int:
-        n: int = lists.fill_lists(rows[first:last], state, problem, st.make_scratch(problem.known))
+        n: int = lists.make_lists(rows[first:last], state, problem, st.make_scratch(problem.known))
         return n
 
     for _ in run_blocks(fill, work, "gains", progress):

@@ -10,7 +10,7 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.compiled import inner
-from habitprint.matching.solver.lists import best_of, block_end, column_potential, fill_reserve
+from habitprint.matching.solver.lists import FILLING, best_of, block_end, column_potential, fill_reserve
 from habitprint.matching.solver.queue import NONE, Queue, schedule
 from habitprint.matching.solver.state import (
     CLOCK,
@@ -178,7 +178,7 @@ def refill(s: State, problem: Problem, scratch: Scratch, row: int) -> bool:
     n_all = NONE
     if r.reserve_cut >= least:
         n_all = fill_reserve(s, problem, scratch, row)
-        counters[WORK] += 8 * n_all
+        counters[WORK] += FILLING * n_all
         r.n_short, r.cut = from_all(s, scratch, n_all, ANY, short)
     elif r.n_refills == 0:
         r.n_short, r.cut = from_reserve(s, row, ANY, short)

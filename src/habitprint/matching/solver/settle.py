@@ -11,10 +11,12 @@ pairs that are not tight are given up, and a node without a partner whose potent
 Then no node is active, and the matching is the best. A bad start costs time, and nothing else.
 
 Where a share ε of the gain may be missing, rows stop once what active ones still have, A, is surely at most a quarter
-of that: A ≤ ε/4 · (G + A), where G is the gain of the pairs. If all active nodes together have at most ε then, columns
-stay as they are; else they stop at three quarters. *Proof* that it is enough. With no active node G would be the bound,
-and it never falls. So the bound is at most G + A + A′, where A ≤ f(ε/4) · G and A′ ≤ f(3ε/4) · G with f(x) = x/(1 − x),
-which is convex and zero at zero: A + A′ ≤ f(ε) · G, which is the same as G ≥ (1 − ε) · (G + A + A′). ∎
+of that: A ≤ ε/4 · (G + A), where G is the gain of the pairs. If all active nodes together have at most the share ε of
+the bound then, columns stay as they are; else they stop at three quarters. *Proof* that it is enough. With no active
+node G would be the bound. G never falls, and is counted too low rather than too high; a node with a free unit is in no
+tree, so A does not rise while columns are settled. So the bound is at most G + A + A′, where A ≤ f(ε/4) · G and A′ ≤
+f(3ε/4) · G with f(x) = x / (1 − x), which is convex and zero at zero: A + A′ ≤ f(ε) · G, which is the same as
+G ≥ (1 − ε) · (G + A + A′). ∎
 """
 
 from collections.abc import Callable
@@ -29,11 +31,13 @@ from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.queue import NONE
 from habitprint.progress import Progress
 
-OF_ROWS = 0.25  # of what may be missing: few columns are active where few rows have been left
+# Of what may be missing. A row that stops early leaves a column without a partner, which has about as much as all that
+# rows have in the end: with a quarter for these, columns mostly stay as they are.
+OF_ROWS = 0.25
 
 
 class Settled(NamedTuple):
-    """The pairs and the potentials where no row, or no node at all, is active."""
+    """The pairs and the potentials where no row, or no node at all, is active; with ε, where few are."""
 
     pairs: Pairs
     row_potential: Floats
@@ -41,7 +45,7 @@ class Settled(NamedTuple):
 
     def missing(self, n_units: tuple[Indices, Indices]) -> float:
         """Return what nodes without a partner still have, as a share of the bound."""
-        potentials = self.row_potential, np.maximum(self.column_potential, 0.0)
+        potentials = np.maximum(self.row_potential, 0.0), np.maximum(self.column_potential, 0.0)
         left = sum(float(self.pairs.n_left(n_units[side], side) @ potentials[side]) for side in (0, 1))
         gain = float(self.pairs.flows @ (potentials[0][self.pairs.rows] + potentials[1][self.pairs.columns]))
         return left / (gain + left) if left > 0.0 else 0.0
@@ -97,7 +101,7 @@ def settle_columns(
     progress: Progress,
     epsilon: float = 0.0,
 ) -> Settled:
-    """Let the price fall until no column is active, where no row is; with ε, until little enough is missing.
+    """Let the price fall until no column is active, where no row is, or few are; with ε, until little is missing.
 
     Parameters
     ----------
