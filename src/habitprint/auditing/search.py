@@ -18,7 +18,15 @@ from habitprint.auditing.attacks import (
     strongest_of,
     strongest_ways,
 )
-from habitprint.auditing.candidates import AS_IT_IS, Candidate, Coarser, group_needed, list_candidates, why_no_noise
+from habitprint.auditing.candidates import (
+    AS_IT_IS,
+    TRIAL_SEED,
+    Candidate,
+    Coarser,
+    group_needed,
+    list_candidates,
+    why_no_noise,
+)
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
@@ -880,7 +888,7 @@ class _Search:
             start = ungrouped, find_neighbours(shares, "l1", min(k, shares.shape[0]), progress)
             self._ungrouped[tables, candidate.base] = start
         ungrouped, neighbours = start
-        return candidate.recipe.groups(neighbours)(ungrouped, progress=progress)
+        return candidate.recipe.groups(neighbours, seed=TRIAL_SEED)(ungrouped, progress=progress)
 
     def _attack_further(self, candidate: Candidate) -> None:
         """Make all attacks on what may be the answer that were not made yet."""

@@ -64,6 +64,7 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.mechanisms.guarantees import Unit
+from habitprint.mechanisms.units import UNITS
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
@@ -76,7 +77,7 @@ FOR_ADVICE = {"--pseudonyms", "--keep-ids"}  # options that go with what an audi
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
     ("--epsilon", {"--unit", "--delta"}),
-    ("--k", {"--loss", "--method", "--second-phase", "--mean-k"}),
+    ("--k", {"--loss", "--method", "--second-phase", "--mean-k", "--units", "--exact-means"}),
 )
 
 
@@ -109,13 +110,25 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         float | None,
         typer.Option(help="Micro-aggregation only: and of so many on average; groups of like people grow larger."),
     ] = None
+    units: Annotated[
+        int,
+        typer.Option(help="Micro-aggregation only: whole units that each person contributes; fewer hide more."),
+    ] = UNITS
+    exact_means: Annotated[
+        bool,
+        typer.Option(
+            "--exact-means",
+            help="Micro-aggregation only: publish exact means, as in the paper. They can be taken apart: not for "
+            "publication.",
+        ),
+    ] = False
     loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1"
     method: Annotated[Method, typer.Option(help="Micro-aggregation only: how to find groups.")] = "best"
     second_phase: Annotated[
         bool, typer.Option("--second-phase", help="Micro-aggregation only: dissolve groups where that lowers the loss.")
     ] = False
     shares: Annotated[
-        bool, typer.Option("--shares", help="9. Release shares instead of counts, so that no total is released.")
+        bool, typer.Option("--shares", help="9. Release shares instead of counts, so that no total is stated.")
     ] = False
     key: Annotated[
         Path | None,
@@ -134,7 +147,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         Examples
         --------
         >>> ProtectionOptions(k=10, round_to=5.0).mechanisms
-        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False, mean_k=None))
+        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False, mean_k=None, units=50))
         """
         given = {option.name for option in self.given}
         for needed, details in DETAILS:
@@ -155,7 +168,16 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
             None if epsilon is None else AddNoise(epsilon, self.unit, self.delta, limit),
             None if self.suppress_below is None else SuppressBelow(_whole_if_it_is(self.suppress_below)),
             None if self.round_to is None else RoundTo(_whole_if_it_is(self.round_to)),
-            None if self.k is None else Microaggregate(self.k, self.loss, self.method, self.second_phase, self.mean_k),
+            None
+            if self.k is None
+            else Microaggregate(
+                self.k,
+                self.loss,
+                self.method,
+                self.second_phase,
+                self.mean_k,
+                None if self.exact_means else self.units,
+            ),
             ReleaseShares() if self.shares else None,
         )
         return tuple(step for step in steps if step is not None)

@@ -203,7 +203,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
             why="a group has at least k users",
             fix=f'use a smaller k, or "{ALL}"',
         )
-    release = microaggregate(released, k, method="successive", progress=progress)
+    release = microaggregate(released, k, method="successive", units=None, progress=progress)  # the paper's exact means
     loss, classes = measure_losses(released, release).information_loss, share_classes(released)
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
     protected = ProtectionEffect(

@@ -15,6 +15,7 @@ from habitprint.mechanisms.groups.microaggregation import Microaggregate, microa
 from habitprint.mechanisms.guarantees import (
     Check,
     DifferentialPrivacy,
+    EqualContributions,
     EqualTotals,
     Guarantee,
     KAnonymity,
@@ -36,6 +37,7 @@ __all__ = [
     "Check",
     "Coarsen",
     "DifferentialPrivacy",
+    "EqualContributions",
     "EqualTotals",
     "Guarantee",
     "InputFile",

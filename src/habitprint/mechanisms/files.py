@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -427,7 +427,9 @@ def _step_from_json(value: object, beside: Path) -> Step:
     kind = STEPS.get(name)
     if kind is None:
         raise _unreadable(beside, f"this version knows no step {name!r}")
-    if set(given) != {field.name for field in fields(kind)}:
+    # What a later version added has a value that earlier files mean.
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    if not needed <= set(given) <= {field.name for field in fields(kind)}:
         raise _unreadable(beside, f"the facts of the step {name!r} are others")
     try:
         facts = msgspec.convert(given, kind)

@@ -18,6 +18,7 @@ from habitprint.words import counted
 
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9
+UNIT_ROUNDING = 1e-6  # of one unit: a CSV file holds every digit of a value
 LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 
@@ -250,7 +251,9 @@ class OnlyPlaces(Guarantee):
 
 @dataclass(frozen=True)
 class EqualTotals(Guarantee):
-    """Promise that all rows add up to the same, so that no total is released.
+    """Promise that all rows add up to the same, so that no total is stated.
+
+    Totals may still be read off the shares of few events: see `totals_exposure`.
 
     Examples
     --------
@@ -263,13 +266,54 @@ class EqualTotals(Guarantee):
     @property
     def words(self) -> str:
         """Return the promise as a sentence."""
-        return "all rows add up to the same: no total is released"
+        return "all rows add up to the same: no total is stated"
 
     def check(self, histograms: Histograms) -> Check:
         """Compare the smallest total with the largest."""
         least, most = float(histograms.totals.min()), float(histograms.totals.max())
         holds = most - least <= ROUNDING * most
         return Check(self, holds, f"all totals are {most:g}" if holds else f"totals are {least:g} to {most:g}")
+
+
+@dataclass(frozen=True)
+class EqualContributions(Guarantee):
+    """Promise that every person contributes at most so many whole units, and each identical row is their exact mean.
+
+    A group of m people publishes whole numbers of units out of `units` · m. So no value has a denominator of its own
+    that would mark the cells of one person.
+
+    Examples
+    --------
+    >>> habits = Histograms.from_table({"user": [1, 2], "place": ["a", "a"], "count": [0.35, 0.35]})
+    >>> EqualContributions(10).check(habits).holds, EqualContributions(2).check(habits).words
+    (True, '2 of 2 values are not whole numbers of units')
+    """
+
+    name: ClassVar[str] = "equal-contributions"
+    units: int
+
+    def __post_init__(self) -> None:
+        self._require(is_whole(self.units) and _is_positive(self.units), "a person contributes one unit at least")
+
+    @property
+    def words(self) -> str:
+        """Return the promise as a sentence."""
+        return (
+            f"every person contributes at most {counted(self.units, 'unit')}: a group of m people publishes whole "
+            f"units out of {self.units} · m"
+        )
+
+    def check(self, histograms: Histograms) -> Check:
+        """Count the units of every value, and of every row."""
+        out_of = self.units * identical_rows(histograms).astype(np.float64)
+        units = histograms.counts.data * np.repeat(out_of, np.diff(histograms.counts.indptr))
+        n_wrong = int(np.count_nonzero(np.abs(units - np.rint(units)) > UNIT_ROUNDING))
+        n_over = int(np.count_nonzero(histograms.totals > 1 + ROUNDING))
+        verb = "is" if n_wrong == 1 else "are"
+        found = f"{n_wrong:,} of {counted(len(units), 'value')} {verb} not whole numbers of units"
+        if n_over:
+            found += f"; {counted(n_over, 'row')} {'adds' if n_over == 1 else 'add'} up to more than one"
+        return Check(self, n_wrong == n_over == 0, found)
 
 
 @dataclass(frozen=True)
@@ -334,6 +378,7 @@ GUARANTEES: dict[str, type[Guarantee]] = {
         LimitedContribution,
         OnlyPlaces,
         EqualTotals,
+        EqualContributions,
         DifferentialPrivacy,
     )
 }

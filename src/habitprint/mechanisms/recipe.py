@@ -12,6 +12,7 @@ from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.release import Mechanism, chain
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces
+from habitprint.mechanisms.units import UNITS
 
 MAPPING = "MAPPING"  # how options name the file of a mapping
 
@@ -32,6 +33,8 @@ class Recipe:
         Counts below this are left out; counts become multiples of this.
     k, mean_k
         The least size of groups, and the least on average.
+    units
+        How many units each member of a group contributes; None for exact means, which can be taken apart.
     shares
         Whether shares are released instead of counts. Groups are shares in any case.
 
@@ -41,8 +44,8 @@ class Recipe:
     >>> recipe = Recipe(top_places=10, k=5)
     >>> recipe.options
     '--top-places 10 --k 5'
-    >>> recipe.mechanism()(hp.datasets.town(60, 20)[0]).guarantees[-1]
-    KAnonymity(k=5)
+    >>> recipe.mechanism()(hp.datasets.town(60, 20)[0]).guarantees[-2:]
+    (KAnonymity(k=5), EqualContributions(units=50))
     """
 
     is_mapped: bool = False
@@ -54,10 +57,11 @@ class Recipe:
     round_to: int | None = None
     k: int | None = None
     mean_k: float | None = None
+    units: int | None = UNITS
     shares: bool = False
 
-    def mechanism(self, mapping: PlaceMapping | None = None) -> Mechanism:
-        """Return what does it."""
+    def mechanism(self, mapping: PlaceMapping | None = None, *, seed: int | None = None) -> Mechanism:
+        """Return what does it; with a seed for a trial that is never published."""
         assert (mapping is not None) == self.is_mapped  # noqa: S101  (whoever keeps a recipe keeps its mapping)
         unit: Unit = "event"
         steps: tuple[Mechanism | None, ...] = (
@@ -67,7 +71,7 @@ class Recipe:
             None if self.epsilon is None else AddNoise(self.epsilon, unit, self.delta),
             None if self.suppress_below is None else SuppressBelow(self.suppress_below),
             None if self.round_to is None else RoundTo(self.round_to),
-            None if self.k is None else Microaggregate(self.k, mean_k=self.mean_k),
+            None if self.k is None else Microaggregate(self.k, mean_k=self.mean_k, units=self.units, seed=seed),
             ReleaseShares() if self.shares else None,
         )
         return chain(*(step for step in steps if step is not None))
@@ -83,10 +87,10 @@ class Recipe:
         """
         return replace(self, k=None, mean_k=None)
 
-    def groups(self, neighbours: Neighbours) -> Mechanism:
+    def groups(self, neighbours: Neighbours, *, seed: int | None = None) -> Mechanism:
         """Return what makes the groups, of users whose neighbours were found before."""
         assert self.k is not None  # noqa: S101  (whoever asks for groups)
-        return Microaggregate(self.k, mean_k=self.mean_k, neighbours=neighbours)
+        return Microaggregate(self.k, mean_k=self.mean_k, units=self.units, seed=seed, neighbours=neighbours)
 
     @property
     def options(self) -> str:
@@ -102,5 +106,8 @@ class Recipe:
             "--k": self.k,
             "--mean-k": None if self.mean_k is None else f"{self.mean_k:g}",
         }
+        if self.k is not None and self.units not in (None, UNITS):
+            words["--units"] = self.units
         given = [f"{option} {value}" for option, value in words.items() if value is not None]
-        return " ".join([*given, *(["--shares"] if self.shares else [])])
+        flags = {"--exact-means": self.k is not None and self.units is None, "--shares": self.shares}
+        return " ".join([*given, *(flag for flag, is_set in flags.items() if is_set)])

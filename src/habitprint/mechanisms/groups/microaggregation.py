@@ -1,4 +1,4 @@
-"""Micro-aggregation: groups of at least k users, each released as the mean of its group."""
+"""Micro-aggregation: groups of at least k users, each released as the mean of its group, in whole units."""
 
 import math
 from dataclasses import dataclass, field
@@ -13,8 +13,9 @@ from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.grouping import group_means, mdav, second_phase, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
-from habitprint.mechanisms.guarantees import KAnonymity
+from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step
+from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
 from habitprint.words import counted
@@ -30,7 +31,11 @@ ROUNDING = 1e-9  # of the number of groups: a thousand users in groups of 1 / 0.
 
 @dataclass(frozen=True)
 class Grouped(Facts):
-    """Tell of groups: how large they are at least, and how they were asked to be found."""
+    """Tell of groups: how large they are at least, how they were asked to be found, and how they are published.
+
+    `units` is how many of them each person contributes; None for exact means, as all were in earlier versions. `seed`
+    is that of the rounding; None where it came from a secure source, as in everything that is meant to be published.
+    """
 
     name: ClassVar[str] = "microaggregate"
     makes_shares: ClassVar[bool] = True
@@ -39,6 +44,8 @@ class Grouped(Facts):
     method: Literal["auto", Method]  # "auto" in releases of earlier versions
     second_phase: bool
     mean_k: float | None = None
+    units: int | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,11 @@ class Microaggregate(OneStep):
     """Replace each user's shares by the mean of a group of at least k similar users (the paper's k-anonymisation).
 
     What is released are shares: every total is one. Shares times each user's own total would tell users apart again.
-    An adversary can copy nothing of it: he does not know the groups.
+    An attacker can copy nothing of it: they do not know the groups.
+
+    An exact mean can be taken apart: times the size of the group it is a sum, a value that only one member contributed
+    is c/T of that person, and equal denominators T mark the values of one person. So by default every member first
+    contributes a whole number of `units`, drawn at random and without bias from a secure source (`round_to_units`).
 
     Parameters
     ----------
@@ -65,14 +76,20 @@ class Microaggregate(OneStep):
         How many users a group has on average, at least: groups of like people grow, others stay at k or little more.
         Then nobody is expected to point at the right row of more than 1 / `mean_k` of the people, at a lower loss than
         if all groups had as many. None where only k matters. For ``"best"``.
+    units
+        How many units each person contributes: fewer hide more, and make rare places and totals less accurate. None for
+        the paper's exact means, which can be taken apart: for comparisons, not for publication.
+    seed
+        For trials that are never published, to be repeated exactly. None draws from a secure source.
     neighbours
         For ``"best"``, of the same shares and loss, to be found once for several k; None to find them.
 
     Examples
     --------
     >>> habits = Histograms.from_strings({1: "aab", 2: "ccd", 3: "abb", 4: "cdd"})
-    >>> release = Microaggregate(2)(habits)
-    >>> release.histograms.counts.toarray()
+    >>> Microaggregate(2)(habits).guarantees
+    (KAnonymity(k=2), EqualContributions(units=50))
+    >>> Microaggregate(2, units=None)(habits).histograms.counts.toarray()
     array([[0.5, 0.5, 0. , 0. ],
            [0. , 0. , 0.5, 0.5],
            [0.5, 0.5, 0. , 0. ],
@@ -84,6 +101,8 @@ class Microaggregate(OneStep):
     method: Method = "best"
     second_phase: bool = False
     mean_k: float | None = None
+    units: int | None = UNITS
+    seed: int | None = field(default=None, repr=False)
     neighbours: Neighbours | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,6 +110,9 @@ class Microaggregate(OneStep):
         require_option("method", self.method, get_args(Method))
         fix = "use a whole number from 1 (no protection) to the number of users"
         require_whole("k", self.k, 1, why="a group has at least one member", fix=fix)
+        if self.units is not None:
+            why, fix = "every person contributes a whole number of units", f"use a whole number such as {UNITS}"
+            require_whole("units", self.units, 1, why=why, fix=fix)
         if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k < math.inf):
             raise InputError(
                 f"groups of {self.mean_k:g} users on average, of {self.k} at least, by the method {self.method!r}",
@@ -114,12 +136,14 @@ class Microaggregate(OneStep):
         if self.second_phase:
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
-        means = Histograms(group_means(shares, labels, len(sizes))[labels], histograms.users, histograms.places)
-        guarantees = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
+        means = Histograms(self._publish(shares, labels), histograms.users, histograms.places)
+        guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
+        if self.units is not None:
+            guarantees = (*guarantees, EqualContributions(self.units))
         step = Step(
-            Grouped(self.k, self.loss, self.method, self.second_phase, self.mean_k),
+            Grouped(self.k, self.loss, self.method, self.second_phase, self.mean_k, self.units, self.seed),
             f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
-            f"{self._on_average}, for a small {self.loss} loss",
+            f"{self._on_average}, for a small {self.loss} loss; {self._published_as}",
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
             found=self._found(sizes),
         )
@@ -137,6 +161,23 @@ class Microaggregate(OneStep):
             )
         n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
+
+    def _publish(self, shares: SparseMatrix, labels: Indices) -> SparseMatrix:
+        """Return the row that is published for each user: the mean of what the members of a group contribute."""
+        n_groups = int(labels.max()) + 1
+        if self.units is None:
+            return group_means(shares, labels, n_groups)[labels]
+        draw = draw_securely if self.seed is None else draw_with(self.seed)
+        means = group_means(round_to_units(shares, self.units, draw), labels, n_groups)
+        means.data /= self.units
+        return means[labels]
+
+    @property
+    def _published_as(self) -> str:
+        if self.units is None:
+            return "exact means: a value that one member alone contributed can be told, and a row be taken apart"
+        source = "a secure source, no seed" if self.seed is None else f"seed {self.seed}: not for publication"
+        return f"every member contributes {counted(self.units, 'unit')}, rounded at random ({source})"
 
     @property
     def _on_average(self) -> str:
@@ -160,6 +201,8 @@ def microaggregate(
     *,
     second_phase: bool = False,
     mean_k: float | None = None,
+    units: int | None = UNITS,
+    seed: int | None = None,
     progress: Progress = silent,
 ) -> Release:
     """Replace each user's shares by the mean of a group of at least k; see `Microaggregate`.
@@ -169,6 +212,6 @@ def microaggregate(
     >>> import habitprint as hp
     >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=10)
     >>> release.steps[0].findings["n_groups"], release.guarantees
-    (6, (KAnonymity(k=10),))
+    (6, (KAnonymity(k=10), EqualContributions(units=50)))
     """
-    return Microaggregate(k, loss, method, second_phase, mean_k)(source, progress=progress)
+    return Microaggregate(k, loss, method, second_phase, mean_k, units, seed)(source, progress=progress)

@@ -1,0 +1,488 @@
+"""Whether a person's own row can be pieced together from what a group publishes.
+
+A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
+attacker who has the file takes such sums apart in three ways:
+
+- *by denominators*: a value that one member alone contributed is c/T of that person, so the values of a group that are
+  whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
+- *by subtraction*: what the other members are known to do is taken from the sum, and the rest is the last one's.
+- *by intersection*: two releases of the same people in different groups; values that are equal in both groups of a
+  person belong to somebody who is in both.
+
+A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
+and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
+is within the step in which values are published: rounding alone makes no attack fail.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from scipy import sparse
+
+from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.errors import InputError
+from habitprint.histograms import Histograms, align
+from habitprint.ids import positions
+from habitprint.matching import Matching
+from habitprint.matching.match import Asked, find_matching
+from habitprint.mechanisms import Release, RoundTo, Step
+from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.progress import Progress, silent
+from habitprint.rates import IntervalMethod, Rate
+from habitprint.ties import share_classes
+from habitprint.truth import SAME_ID, Truth
+from habitprint.weighing import WeightName, find_weight
+
+OWN = 0.8  # of the cells of a row must be a person's own
+HELD = 0.5  # of a person's shares, or places, must be in it
+FEW = 2  # places: rows of so few are reported apart
+MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
+EXACT = 1e-9  # values nearer than this are equal
+EPSILON = 0.001  # of the gain may be missing when pieces are matched
+# People are named by the weights that named most in trials; none of them needs training.
+NAMED_BY: tuple[WeightName, ...] = ("likelihood", "rarity")
+HASH_SEED = 0  # of the numbers by which equal pieces are recognised: it changes no result
+
+UnmixingMethod = Literal["denominators", "subtraction", "intersection"]
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The groups of a release, as anybody reads them off the file and its sidecar.
+
+    Parameters
+    ----------
+    sums
+        The size of each group times its published shares: what its members add up to, groups × places.
+    of_row
+        The number of each row's group.
+    step
+        How far a value in `sums` may be from what the members really add up to, for each group.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> habits = hp.Histograms.from_strings({1: "aab", 2: "c"})
+    >>> groups = Groups.of(hp.microaggregate(habits, k=2, units=None))
+    >>> groups.sums.toarray().round(2).tolist(), groups.step.tolist()
+    ([[0.67, 0.33, 1.0]], [1e-09])
+    """
+
+    sums: SparseMatrix
+    of_row: Indices
+    step: Floats
+
+    @classmethod
+    def of(cls, release: Release) -> "Groups | None":
+        """Return the groups of identical rows; None where some row has no other that is identical."""
+        of_row = share_classes(release.histograms)
+        sizes = np.bincount(of_row)
+        if sizes.min() < 2:  # noqa: PLR2004
+            return None
+        first = np.unique(of_row, return_index=True)[1]
+        sums = sparse.csr_array(sparse.diags_array(sizes.astype(np.float64)) @ release.histograms.shares[first])
+        sums.sort_indices()
+        return cls(sums, of_row, _published_step(release.steps, sizes))
+
+    @property
+    def group(self) -> Indices:
+        """Return the group of each value in `sums`."""
+        return np.repeat(np.arange(self.sums.shape[0]), np.diff(self.sums.indptr))
+
+
+def _published_step(steps: Sequence[Step], sizes: Indices) -> Floats:
+    """Return how far a sum may be off, for each group: by units, or by rounding that came after."""
+    step = np.full(len(sizes), EXACT)
+    for each in steps:
+        if isinstance(each.facts, Grouped):
+            step = np.full(len(sizes), EXACT if each.facts.units is None else 1 / each.facts.units + EXACT)
+        if isinstance(each.facts, RoundTo):
+            step = step + each.facts.base * sizes / 2
+    return step
+
+
+@dataclass(frozen=True)
+class Reconstruction:
+    """How many people's own rows an attacker pieces together from a grouped release, and gives the right name.
+
+    Parameters
+    ----------
+    method
+        The way to take groups apart that names the most people.
+    rate
+        The people whose row is reconstructed, by shares or by places.
+    by_shares, by_places
+        Those whose row holds at least half of their shares, and half of their places.
+    few_places, more_places
+        The same rate among people with one or two places, and among all others; None where there are none.
+    pieced
+        The people whose row can be pieced together by denominators, whether or not the attacker knows whose it is.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> hp.measure_reconstruction(released, hp.microaggregate(released, k=5), known).rate.n
+    60
+    """
+
+    method: UnmixingMethod
+    rate: Rate
+    by_shares: Rate
+    by_places: Rate
+    few_places: Rate | None
+    more_places: Rate | None
+    pieced: Rate
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A release of groups, the attacker's data and people's own rows, all over the same places.
+
+    Parameters
+    ----------
+    groups
+        What is published.
+    known
+        The attacker's data, changed as anyone can copy it of the release.
+    looked_in
+        The group in which the attacker looks for each known user; -1 for none.
+    own
+        The own shares of everybody who counts, before groups were made.
+    of_person, group_of_person
+        The row in `known` of everybody who counts, -1 where nothing is left of it; and the true group.
+    n_people
+        Of how many people every share is.
+    """
+
+    groups: Groups
+    known: Histograms
+    looked_in: Indices
+    own: SparseMatrix
+    of_person: Indices
+    group_of_person: Indices
+    n_people: int
+
+    @classmethod
+    def of(cls, original: Histograms, release: Release, tables: TwoTables, pointed: Matching) -> "Scene | None":
+        """Lay out a release; None where it is not in groups.
+
+        Parameters
+        ----------
+        original
+            The histograms before any protection; users who are not in it count as not reconstructed.
+        release, tables
+            What is published; the same with the attacker's data and the truth.
+        pointed
+            An attack on the release: it tells the group in which the attacker looks for each person.
+        """
+        groups = Groups.of(release)
+        if groups is None:
+            return None
+        released, known = align(release.histograms, tables.fullest_copy.attacked_with.in_order())
+        common = tables.common
+        people = tables.known.users.gather(common.known)
+        owners = people if original.users.is_in(people.implode()).any() else released.users.gather(common.released)
+        return cls(
+            groups=replace(groups, sums=_move(groups.sums, release.histograms.places, known.places)),
+            known=known,
+            looked_in=_look_in(pointed, known, release.histograms, groups.of_row),
+            own=_own_rows(original, release, owners, known.places),
+            of_person=positions(people, known.users),
+            group_of_person=groups.of_row[common.released],
+            n_people=max(tables.n_people, 1),
+        )
+
+    @property
+    def known_of_people(self) -> SparseMatrix:
+        """Return what the attacker knows of everybody who counts; nothing where nothing is left of it."""
+        return _take_rows(self.known.shares, self.of_person)
+
+    @property
+    def tolerance(self) -> Floats:
+        """Return how far a value may be from a person's own and still count as that: the published step."""
+        return self.groups.step[self.group_of_person]
+
+
+def measure_reconstruction(
+    original: Histograms,
+    release: Release,
+    known: Histograms,
+    truth: Truth = SAME_ID,
+    *,
+    others: Sequence[Release] = (),
+    progress: Progress = silent,
+) -> Reconstruction | None:
+    """Measure how many people's own rows can be pieced together from a release of groups.
+
+    Parameters
+    ----------
+    original
+        The histograms before any protection, with the user ids of the known table, or with those of the release.
+    release
+        What is published.
+    known, truth
+        What the attacker knows, and who really is whom, as for `habitprint.evaluate`.
+    others
+        Further releases of the same people that the attacker has too, with the same user ids.
+
+    Returns
+    -------
+    Reconstruction or None
+        None where the release is not in groups: then its rows are people's own, and an attack that points at the right
+        row has it.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> measure_reconstruction(released, hp.keep_top_places(released, n=5), known) is None
+    True
+    """
+    tables = TwoTables(release.histograms.in_order(), known, truth, release.steps)
+    scene = Scene.of(original, replace(release, histograms=tables.released), tables, point(tables, progress))
+    if scene is None:
+        return None
+    return reconstruct(scene, [_second_look(scene, other, tables, progress) for other in others], progress)
+
+
+def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Progress = silent) -> Reconstruction:
+    """Take a release apart in every way, and return what the strongest way reconstructs.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> release = hp.microaggregate(released, k=5, units=None)
+    >>> tables = TwoTables(release.histograms, known, "same-id", release.steps)
+    >>> reconstruct(Scene.of(released, release, tables, point(tables))).rate.value > 0.1
+    True
+    """
+    pieces, group_of_piece = _split_by_denominator(scene.groups)
+    of_person = scene.of_person
+
+    def claims() -> Iterator[tuple[UnmixingMethod, SparseMatrix]]:
+        for weight in NAMED_BY if pieces.shape[0] else ():
+            named = _name_pieces(pieces, scene.known, weight, progress)
+            yield "denominators", _take_rows(pieces, np.where(of_person >= 0, named[of_person], -1))
+        yield "subtraction", _take_rows(_subtract_others(scene), of_person)
+        for second in seconds:
+            yield "intersection", _take_rows(_intersect(scene, second), of_person)
+
+    judged = [(method, *_judge(rows, scene.own, scene.tolerance)) for method, rows in claims()]
+    method, by_shares, by_places = max(judged, key=lambda each: np.count_nonzero(each[1] | each[2]))
+    is_found, is_few = by_shares | by_places, np.diff(scene.own.indptr) <= FEW
+
+    def rate_among(is_asked: Booleans) -> Rate | None:
+        return _rate(is_found[is_asked], int(np.count_nonzero(is_asked))) if is_asked.any() else None
+
+    n = scene.n_people
+    return Reconstruction(
+        method=method,
+        rate=_rate(is_found, n),
+        by_shares=_rate(by_shares, n),
+        by_places=_rate(by_places, n),
+        few_places=rate_among(is_few),
+        more_places=rate_among(~is_few),
+        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), n),
+    )
+
+
+def point(tables: TwoTables, progress: Progress = silent) -> Matching:
+    """Return a joint attack on a release, by a weight that needs no training and finds groups well.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> point(TwoTables(*hp.datasets.town(60, 20), "same-id")).size
+    60
+    """
+    asked = Asked(find_weight(NAMED_BY[0]), "approximate", epsilon=EPSILON)
+    return find_matching(*tables.fullest_copy.matched, asked, progress)
+
+
+def _rate(is_found: Booleans, n: int) -> Rate:
+    return Rate.of_chances(is_found.astype(np.float64), n, 0.0, IntervalMethod.JOINT)
+
+
+def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
+    """Return rows that may be one person's, pieces × places, and the group of each.
+
+    For every total T, the values that are whole multiples of 1/T within the published step, if they add up to half of a
+    row at least and to one row at most; and those of them that fit no smaller total.
+    """
+    sums, group, n_groups = groups.sums, groups.group, groups.sums.shape[0]
+    step = groups.step[group]
+    smallest = np.zeros(len(step), np.int64)  # the least total that each value fits
+    most = int(min(MOST_EVENTS, 0.5 / groups.step.min()))  # beyond, everything fits
+    chosen = []
+    for total in range(1, most + 1):
+        parts = sums.data * total
+        fits = (np.abs(parts - np.rint(parts)) <= np.minimum(total * step, 0.5)) & (parts >= 0.5)  # noqa: PLR2004
+        smallest[fits & (smallest == 0)] = total
+        for are_pieces in (fits, smallest == total):
+            held = np.bincount(group[are_pieces], sums.data[are_pieces], n_groups)
+            slack = groups.step * np.bincount(group[are_pieces], minlength=n_groups)
+            is_row = (held >= HELD) & (held <= 1 + slack)
+            chosen.append(np.flatnonzero(are_pieces & is_row[group]))
+    starts = [np.flatnonzero(np.diff(group[cells], prepend=-1)) for cells in chosen]
+    lengths = [np.diff(start, append=len(cells)) for start, cells in zip(starts, chosen, strict=True)]
+    cells = np.concatenate(chosen)
+    row = np.repeat(np.arange(sum(map(len, starts))), np.concatenate(lengths))
+    if not len(cells):
+        return sparse.csr_array((0, sums.shape[1])), np.zeros(0, np.int64)
+    # The same cells may fit several totals: each piece once.
+    marks = np.random.default_rng(HASH_SEED).integers(0, 2**63, len(step), np.uint64)
+    first = np.flatnonzero(np.diff(row, prepend=-1))
+    _, once = np.unique(np.add.reduceat(marks[cells], first), return_index=True)
+    pieces = sparse.csr_array((sums.data[cells], (row, sums.indices[cells])), (len(first), sums.shape[1]))
+    return pieces[np.sort(once)], group[cells[first]][np.sort(once)]
+
+
+def _name_pieces(pieces: SparseMatrix, known: Histograms, weight: WeightName, progress: Progress) -> Indices:
+    """Return the piece that is matched to each known user; -1 for none."""
+    rows = Histograms(pieces, pl.Series(np.arange(pieces.shape[0])), known.places)
+    asked = Asked(find_weight(weight), "approximate", epsilon=EPSILON)
+    matching = find_matching(rows, known, asked, progress)
+    named = np.full(known.n_users, -1, np.int64)
+    named[positions(matching.known, known.users)] = matching.released.to_numpy()
+    return named
+
+
+def _look_in(pointed: Matching, known: Histograms, released: Histograms, of_row: Indices) -> Indices:
+    """Return the group in which the attacker looks for each known user; -1 for none."""
+    group = np.full(known.n_users, -1, np.int64)
+    at, row = positions(pointed.known, known.users), positions(pointed.released, released.users)
+    is_there = (at >= 0) & (row >= 0)
+    group[at[is_there]] = of_row[row[is_there]]
+    return group
+
+
+def _subtract_others(scene: Scene) -> SparseMatrix:
+    """Return what is left of a group for each known user when the others' known shares are subtracted, if it is a row.
+
+    The others explain a part of the sum. What they leave unexplained, and what this user is known to do, is this
+    user's: min(sum, unexplained + own). Where more than one row is left, nothing is claimed.
+    """
+    groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
+    unexplained = unexplained_sums(scene)
+    is_open = np.asarray(unexplained.sum(axis=1)).ravel() <= 1 + groups.step
+    who = np.flatnonzero((group >= 0) & is_open[group])
+    rest = sparse.csr_array((unexplained[group[who]] + shares[who]).minimum(groups.sums[group[who]]))
+    rest.eliminate_zeros()
+    is_row = np.asarray(rest.sum(axis=1)).ravel() <= 1 + groups.step[group[who]] * np.diff(rest.indptr)
+    taken = _selection(np.where(is_row, np.arange(len(who)), -1), len(who), at=who, n=len(group))
+    return sparse.csr_array(taken @ rest)
+
+
+def unexplained_sums(scene: Scene) -> SparseMatrix:
+    """Return what of each group's sums the known habits of the people who are looked for in it do not explain."""
+    groups, group = scene.groups, scene.looked_in
+    members = _selection(group, groups.sums.shape[0]).T
+    left = sparse.csr_array(sparse.csr_array(groups.sums - members @ scene.known.shares).maximum(0))
+    left.data[left.data <= np.repeat(groups.step, np.diff(left.indptr))] = 0
+    left.eliminate_zeros()
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class SecondLook:
+    """Another release of the same people in groups, over the places of a scene, and where each known user is in it."""
+
+    groups: Groups
+    looked_in: Indices
+
+
+def _second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progress) -> SecondLook:
+    groups = Groups.of(other)
+    if groups is None:
+        raise InputError(
+            "the other release is not in groups",
+            why="two releases are compared group by group",
+            fix="give releases whose people are in groups (--k), or leave this one out",
+        )
+    pointed = point(TwoTables(other.histograms, tables.known, tables.truth, other.steps), progress)
+    return SecondLook(
+        replace(groups, sums=_move(groups.sums, other.histograms.places, scene.known.places)),
+        _look_in(pointed, scene.known, other.histograms, groups.of_row),
+    )
+
+
+def _intersect(scene: Scene, second: SecondLook) -> SparseMatrix:
+    """Return the values that are equal in both groups of each known user, in two releases of the same people."""
+    group, again = scene.looked_in, second.looked_in
+    who = np.flatnonzero((group >= 0) & (again >= 0))
+    row, place, one, two = shared_cells(scene.groups.sums[group[who]], second.groups.sums[again[who]])
+    is_equal = np.abs(one - two) <= (scene.groups.step[group[who]] + second.groups.step[again[who]])[row]
+    cells = one[is_equal], (who[row[is_equal]], place[is_equal])
+    return sparse.csr_array(cells, (len(group), scene.known.n_places))
+
+
+def _selection(which: Indices, n_rows: int, at: Indices | None = None, n: int | None = None) -> SparseMatrix:
+    """Return the matrix that takes row ``which[i]`` to place i (or ``at[i]`` of n), and nothing where it is -1."""
+    is_there = which >= 0
+    places = np.flatnonzero(is_there) if at is None else at[is_there]
+    return sparse.csr_array((np.ones(len(places)), (places, which[is_there])), (n or len(which), n_rows))
+
+
+def _take_rows(rows: SparseMatrix, which: Indices) -> SparseMatrix:
+    return sparse.csr_array(_selection(which, rows.shape[0]) @ rows)
+
+
+def _judge(claimed: SparseMatrix, own: SparseMatrix, tolerance: Floats) -> tuple[Booleans, Booleans]:
+    """Return for each person whether the claimed row is theirs, by shares and by places."""
+    row, _, value, true = shared_cells(claimed, own)
+    is_own = np.abs(value - true) <= tolerance[row]
+    n = own.shape[0]
+    n_own = np.bincount(row[is_own], minlength=n)
+    held = np.bincount(row[is_own], true[is_own], n)
+    n_claimed = np.diff(claimed.indptr)
+    is_precise = (n_claimed > 0) & (n_own >= OWN * n_claimed)
+    return is_precise & (held >= HELD - EXACT), is_precise & (n_own >= HELD * np.diff(own.indptr))
+
+
+def _are_pieced(pieces: SparseMatrix, group_of_piece: Indices, scene: Scene) -> Booleans:
+    """Return whether any piece of a person's group is their row: for each person who counts."""
+    group = scene.group_of_person
+    found = np.zeros(len(group), np.bool_)
+    order = np.argsort(group_of_piece, kind="stable")
+    counts = np.bincount(group_of_piece, minlength=scene.groups.sums.shape[0])
+    starts = np.concatenate([[0], np.cumsum(counts)])
+    for turn in range(int(counts.max(initial=0))):
+        who = np.flatnonzero(counts[group] > turn)
+        by_shares, by_places = _judge(pieces[order[starts[group[who]] + turn]], scene.own[who], scene.tolerance[who])
+        found[who] |= by_shares | by_places
+    return found
+
+
+def shared_cells(one: SparseMatrix, other: SparseMatrix) -> tuple[Indices, Indices, Floats, Floats]:
+    """Return row, place and both values of the cells that two matrices have in common.
+
+    Examples
+    --------
+    >>> one, other = sparse.csr_array([[1.0, 2.0]]), sparse.csr_array([[0.0, 3.0]])
+    >>> [cells.tolist() for cells in shared_cells(one, other)]
+    [[0], [1], [2.0], [3.0]]
+    """
+    ones = [sparse.csr_array((np.ones(table.nnz), table.indices, table.indptr), table.shape) for table in (one, other)]
+    first, second = (sparse.csr_array(a.multiply(b)) for a, b in ((one, ones[1]), (other, ones[0])))
+    first.sort_indices()
+    second.sort_indices()
+    row = np.repeat(np.arange(first.shape[0]), np.diff(first.indptr))
+    return row, first.indices.astype(np.int64), first.data, second.data
+
+
+def _own_rows(original: Histograms, release: Release, owners: pl.Series, places: pl.Series) -> SparseMatrix:
+    """Return people's own shares as they were before groups were made, over the given places."""
+    own = release.public(original)
+    return _take_rows(_move(own.shares, own.places, places), positions(owners, own.users))
+
+
+def _move(rows: SparseMatrix, before: pl.Series, after: pl.Series) -> SparseMatrix:
+    """Return rows over other places; those that are not among them are left out."""
+    to = positions(before, after)
+    return sparse.csr_array(rows @ _selection(to, len(after)))
