@@ -22,16 +22,16 @@ def by_definition(original: hp.Histograms, after: np.ndarray) -> float:
 
 @given(histograms=tables(max_users=8), k=st.integers(1, 8))
 def test_micro_aggregation_loses_what_the_paper_defines(histograms: hp.Histograms, k: int) -> None:
-    release = hp.microaggregate(histograms, k=min(k, histograms.n_users))
+    release = hp.microaggregate(histograms, k=min(k, histograms.n_users), units=None)
     expected = by_definition(histograms, release.histograms.shares.toarray())
     assert hp.measure_losses(histograms, release).information_loss == pytest.approx(expected)
 
 
 @given(histograms=tables(max_users=8))
 def test_groups_of_one_lose_nothing_and_one_group_loses_all(histograms: hp.Histograms) -> None:
-    nothing = hp.measure_losses(histograms, hp.microaggregate(histograms, k=1))
+    nothing = hp.measure_losses(histograms, hp.microaggregate(histograms, k=1, units=None))
     assert nothing.information_loss == 0
-    everything = hp.measure_losses(histograms, hp.microaggregate(histograms, k=histograms.n_users))
+    everything = hp.measure_losses(histograms, hp.microaggregate(histograms, k=histograms.n_users, units=None))
     all_equal = np.ptp(histograms.shares.toarray(), axis=0).max() < 1e-12
     assert everything.information_loss == pytest.approx(0 if all_equal else 1)
     assert everything.totals_error == pytest.approx(0)
@@ -41,7 +41,7 @@ def test_groups_of_one_lose_nothing_and_one_group_loses_all(histograms: hp.Histo
 @given(histograms=tables(max_users=8))
 def test_one_coarse_place_for_all_loses_as_much_as_one_group_of_all(histograms: hp.Histograms) -> None:
     losses = hp.measure_losses(histograms, hp.coarsen(histograms, dict.fromkeys(range(5), 0)))
-    one_group = hp.measure_losses(histograms, hp.microaggregate(histograms, k=histograms.n_users))
+    one_group = hp.measure_losses(histograms, hp.microaggregate(histograms, k=histograms.n_users, units=None))
     assert losses.information_loss == pytest.approx(one_group.information_loss)
 
 
@@ -71,8 +71,8 @@ def test_a_loss_may_exceed_one_and_is_undefined_where_there_was_nothing_to_lose(
 
 
 @given(histograms=tables(max_users=8), k=st.integers(1, 8))
-def test_groups_keep_totals_ranking_and_people_exactly(histograms: hp.Histograms, k: int) -> None:
-    losses = hp.measure_losses(histograms, hp.microaggregate(histograms, k=min(k, histograms.n_users)))
+def test_exact_means_of_groups_keep_totals_ranking_and_people(histograms: hp.Histograms, k: int) -> None:
+    losses = hp.measure_losses(histograms, hp.microaggregate(histograms, k=min(k, histograms.n_users), units=None))
     kept: tuple[Purpose, ...] = ("totals", "ranking", "people")
     assert [SCALES[keep].of(losses) for keep in kept] == [0.0, 0.0, 0.0]
 

@@ -53,7 +53,7 @@ def values() -> dict[str, object]:
     rehearsal = hp.rehearse(released, known)
     guarantees = [
         hp.KAnonymity(2), hp.SmallestCount(2), hp.MultiplesOf(2), hp.LimitedContribution(9.0, None),
-        hp.DifferentialPrivacy(1.0, 0.0, "event", None), hp.EqualTotals(),
+        hp.DifferentialPrivacy(1.0, 0.0, "event", None), hp.EqualTotals(), hp.EqualContributions(50),
         hp.OnlyPlaces(tuple(released.places.to_list())), hp.OnlyPlaces(tuple(range(2000))),
     ]  # fmt: skip
     mechanisms = [
@@ -72,6 +72,7 @@ def values() -> dict[str, object]:
         "audit": found,
         "read back": hp.Audit.from_json(found.to_json()),
         "advice": found.advice,
+        "reconstruction": hp.measure_reconstruction(released, release, known),
         "explanation": found.explain(released.users[0]),
         "comparison": hp.compare([found, other], names=[HOSTILE[0], "other"]),
         "events": events,

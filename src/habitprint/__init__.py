@@ -18,6 +18,7 @@ from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
+from habitprint.auditing.unmixing import Reconstruction, measure_reconstruction
 from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.errors import (
     GuessedColumnsWarning,
@@ -202,6 +203,7 @@ __all__ = [
     "ProvenShare",
     "Rate",
     "Recipe",
+    "Reconstruction",
     "Rehearsal",
     "RehearsedAttack",
     "Release",
@@ -240,6 +242,7 @@ __all__ = [
     "match",
     "matching_path",
     "measure_losses",
+    "measure_reconstruction",
     "merge_rare_places",
     "microaggregate",
     "pair_margins",

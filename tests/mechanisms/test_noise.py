@@ -141,8 +141,12 @@ def test_as_many_rare_users_show_as_delta_says_and_no_more(noise: hp.AddNoise, n
 
 def test_a_noisy_release_can_be_grouped_and_keeps_both_promises() -> None:
     release = hp.chain(hp.AddNoise(1.0, "event", delta=1e-6), hp.Microaggregate(5))(many(200, n_users=20))
-    assert [type(guarantee) for guarantee in release.guarantees] == [hp.DifferentialPrivacy, hp.KAnonymity]
-    assert [check.holds for check in hp.check_guarantees(release)] == [None, True]
+    assert [type(guarantee) for guarantee in release.guarantees] == [
+        hp.DifferentialPrivacy,
+        hp.KAnonymity,
+        hp.EqualContributions,
+    ]
+    assert [check.holds for check in hp.check_guarantees(release)] == [None, True, True]
 
 
 @pytest.mark.parametrize(

@@ -84,14 +84,14 @@ def test_groups_hide_the_person_but_not_the_group() -> None:
 
 def test_a_guarantee_that_a_later_step_breaks_is_dropped_and_others_are_kept() -> None:
     habits = hp.Histograms.from_strings({1: "aaab", 2: "aaab", 3: "aaab"})
-    release = hp.chain(hp.SuppressBelow(3), hp.Microaggregate(3))(habits)
+    release = hp.chain(hp.SuppressBelow(3), hp.Microaggregate(3, units=None))(habits)
     assert release.guarantees == (hp.KAnonymity(3),)
     counts = hp.chain(hp.LimitContribution(total=4), hp.SuppressBelow(0.001), hp.RoundTo(0.25))
     assert len(counts(habits).guarantees) == 3
-    release = hp.chain(counts, hp.Microaggregate(3))(habits)
+    release = hp.chain(counts, hp.Microaggregate(3, units=None))(habits)
     assert release.guarantees == (hp.KAnonymity(3),)  # shares keep within the limits of counts, but that says nothing
-    release = hp.chain(hp.Microaggregate(3), hp.RoundTo(0.5))(habits)
-    assert release.guarantees == (hp.KAnonymity(3), hp.MultiplesOf(0.5))
+    release = hp.chain(hp.Microaggregate(3, units=50), hp.RoundTo(0.29))(habits)
+    assert release.guarantees == (hp.KAnonymity(3), hp.MultiplesOf(0.29))
 
 
 def test_k_anonymity_sees_totals_and_not_only_shares() -> None:
@@ -122,6 +122,7 @@ SOUND = (
     hp.OnlyPlaces(("a", "b")),
     hp.OnlyPlaces((3, 1)),
     hp.EqualTotals(),
+    hp.EqualContributions(50),
     hp.DifferentialPrivacy(1.0, 1e-9, "user", 20, are_places_chosen=True),
     hp.DifferentialPrivacy(0.5, 0.0, "event", None),
 )

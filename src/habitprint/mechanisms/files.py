@@ -163,8 +163,8 @@ def write_release(
     >>> release, key = hp.pseudonymise(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(release, Path(folder) / "safer.csv", key=key)
-    ...     sorted(os.listdir(folder)), hp.read_release(Path(folder) / "safer.csv").guarantees
-    (['safer.csv', 'safer.csv.json', 'safer.csv.key.csv', 'safer.csv.owner.json'], (KAnonymity(k=5),))
+    ...     sorted(os.listdir(folder)), hp.read_release(Path(folder) / "safer.csv").guarantees[0]
+    (['safer.csv', 'safer.csv.json', 'safer.csv.key.csv', 'safer.csv.owner.json'], KAnonymity(k=5))
     """
     keys = {} if key is None else {key_file(path): key}
     write_checked(release, path, keys, losses=losses, inputs=inputs, overwrite=overwrite)

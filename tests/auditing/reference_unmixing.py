@@ -1,0 +1,45 @@
+"""The attack on groups by its definition: slow, obvious, and sharing nothing with the fast one."""
+
+from collections import defaultdict
+from fractions import Fraction
+
+import habitprint as hp
+
+Row = dict[object, Fraction]
+
+
+def exact_rows(histograms: hp.Histograms) -> dict[object, Row]:
+    """Return everybody's shares as fractions."""
+    rows: dict[object, Row] = defaultdict(dict)
+    for user, place, count in histograms.to_table().rows():
+        rows[user][place] = Fraction(count)
+    return {user: {place: n / sum(row.values()) for place, n in row.items()} for user, row in rows.items()}
+
+
+def sums_of(rows: dict[object, Row], groups: list[list[object]]) -> list[Row]:
+    """Return what the members of each group add up to."""
+    sums = []
+    for members in groups:
+        total: Row = defaultdict(Fraction)
+        for member in members:
+            for place, share in rows[member].items():
+                total[place] += share
+        sums.append(dict(total))
+    return sums
+
+
+def pieces_of(total: Row) -> list[Row]:
+    """Return what may be one person's row: for each T, the multiples of 1/T, and those that fit no smaller T."""
+    found: list[Row] = []
+    for denominator in range(1, 1001):
+        fits = {place: value for place, value in total.items() if denominator % value.denominator == 0}
+        first = {place: value for place, value in fits.items() if value.denominator == denominator}
+        found += [piece for piece in (fits, first) if Fraction(1, 2) <= sum(piece.values()) <= 1 and piece not in found]
+    return found
+
+
+def is_theirs(claimed: Row, own: Row) -> bool:
+    """Return whether a claimed row is a person's own: 80% of its cells, and half of their shares or places."""
+    exact = [place for place, value in claimed.items() if own.get(place) == value]
+    is_precise = bool(claimed) and 10 * len(exact) >= 8 * len(claimed)
+    return is_precise and (2 * sum(own[place] for place in exact) >= 1 or 2 * len(exact) >= len(own))

@@ -1,0 +1,172 @@
+"""Exact means can be taken apart, units cannot; and the attack finds what its definition says."""
+
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reference_unmixing import exact_rows, is_theirs, pieces_of, sums_of
+
+import habitprint as hp
+from habitprint.auditing.attribution import attribute
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.unmixing import Groups, Scene, point
+from instances import tables
+
+
+def long_tailed(n_users: int = 300, n_places: int = 6_000, seed: int = 1) -> tuple[hp.Histograms, hp.Histograms]:
+    """Return two periods of people most of whose places nobody else visits, with 1 to 50 events each."""
+    random = np.random.default_rng(seed)
+    popularity = 1 / np.arange(1, n_places + 1)
+    periods: tuple[list[tuple[int, int, int]], ...] = ([], [])
+    for user in range(n_users):
+        places = random.choice(n_places, random.integers(3, 15), replace=False, p=popularity / popularity.sum())
+        habits = random.dirichlet(np.ones(len(places)))
+        for rows in periods:
+            counts = random.multinomial(round(np.exp(random.uniform(0, np.log(50)))), habits)
+            rows += [(user, int(place), int(n)) for place, n in zip(places, counts, strict=True) if n]
+    one, other = (
+        hp.Histograms.from_table(pl.DataFrame(rows, schema=["user", "place", "count"], orient="row"))
+        for rows in periods
+    )
+    return one, other
+
+
+RELEASED, KNOWN = long_tailed()
+
+
+def scene_of(release: hp.Release, known: hp.Histograms = KNOWN) -> Scene:
+    tables = TwoTables(release.histograms, known, "same-id", release.steps)
+    scene = Scene.of(RELEASED, release, tables, point(tables))
+    assert scene is not None
+    return scene
+
+
+def insider_of(release: hp.Release) -> tuple[hp.Histograms, list[int]]:
+    """Return what somebody knows who has the very rows of all but one member of each group; and who those are."""
+    groups = Groups.of(release)
+    assert groups is not None
+    last = release.histograms.users.gather(np.unique(groups.of_row, return_index=True)[1])
+    is_last = pl.col("user").is_in(last.implode())
+    rows = pl.concat([RELEASED.to_table().filter(~is_last), KNOWN.to_table().filter(is_last)])
+    return hp.Histograms.from_table(rows), last.to_list()
+
+
+@given(histograms=tables(max_users=8), k=st.integers(2, 4))
+def test_the_rows_that_fall_apart_are_those_of_the_definition(histograms: hp.Histograms, k: int) -> None:
+    if histograms.n_users < k:
+        return
+    histograms = histograms.in_order()
+    release = hp.microaggregate(histograms, k=k, units=None)
+    groups = Groups.of(release)
+    assert groups is not None
+    rows, users = exact_rows(histograms), release.histograms.users.to_list()
+    members = [[users[at] for at in np.flatnonzero(groups.of_row == group)] for group in range(groups.sums.shape[0])]
+    pieces = [pieces_of(total) for total in sums_of(rows, members)]
+    expected = sum(
+        any(is_theirs(piece, rows[user]) for piece in found)
+        for found, group in zip(pieces, members, strict=True)
+        for user in group
+    )
+    measured = hp.measure_reconstruction(histograms, release, histograms)
+    assert measured is not None
+    assert measured.pieced.n_correct == expected
+
+
+def test_exact_means_are_taken_apart_and_units_are_not() -> None:
+    exact, units = (
+        hp.measure_reconstruction(RELEASED, hp.microaggregate(RELEASED, k=10, units=units, seed=0), KNOWN)
+        for units in (None, 50)
+    )
+    assert exact is not None
+    assert units is not None
+    assert exact.rate.low > 0.15
+    assert exact.pieced.value > 0.2
+    assert units.rate.high < 0.1
+    assert units.pieced.value < exact.pieced.value / 4
+
+
+def test_rounding_to_few_digits_does_not_make_the_attack_fail_by_its_tolerance() -> None:
+    exact = hp.microaggregate(RELEASED, k=10, units=None)
+    nine_digits = hp.measure_reconstruction(RELEASED, hp.round_to(exact, 1e-9), KNOWN)
+    plain = hp.measure_reconstruction(RELEASED, exact, KNOWN)
+    assert nine_digits is not None
+    assert plain is not None
+    assert nine_digits.rate.n_correct > 0.8 * plain.rate.n_correct
+
+
+@pytest.mark.parametrize("units", [None, 50])
+def test_whoever_knows_all_other_members_subtracts_them(units: int | None) -> None:
+    release = hp.microaggregate(RELEASED, k=10, units=units, seed=0)
+    insider, last = insider_of(release)
+    found = hp.measure_reconstruction(RELEASED, release, insider, {user: user for user in last})
+    assert found is not None
+    assert found.method == "subtraction"
+    assert found.rate.value > 0.3
+
+
+def test_a_second_release_in_other_groups_adds_what_both_have_in_common() -> None:
+    one, other = (hp.microaggregate(RELEASED, k=k, seed=k) for k in (5, 7))
+    alone, both = (hp.measure_reconstruction(RELEASED, one, KNOWN, others=others) for others in ([], [other]))
+    assert alone is not None
+    assert both is not None
+    assert both.rate.n_correct > alone.rate.n_correct
+    assert both.method == "intersection"
+    with pytest.raises(hp.InputError, match="not in groups"):
+        hp.measure_reconstruction(RELEASED, one, KNOWN, others=[hp.release_shares(RELEASED)])
+
+
+def test_a_table_whose_rows_are_peoples_own_has_nothing_to_take_apart() -> None:
+    assert hp.measure_reconstruction(RELEASED, hp.release_shares(RELEASED), KNOWN) is None
+
+
+def test_people_with_few_places_and_all_others_add_up() -> None:
+    found = hp.measure_reconstruction(RELEASED, hp.microaggregate(RELEASED, k=5, units=None), KNOWN)
+    assert found is not None
+    assert found.few_places is not None
+    assert found.more_places is not None
+    assert found.few_places.n_correct + found.more_places.n_correct == found.rate.n_correct
+    assert max(found.by_shares.n_correct, found.by_places.n_correct) <= found.rate.n_correct
+
+
+def test_pseudonyms_change_nothing_when_the_key_is_the_truth() -> None:
+    release = hp.microaggregate(RELEASED, k=10, units=None)
+    plain = hp.measure_reconstruction(RELEASED, release, KNOWN)
+    published, key = hp.pseudonymise(release)
+    truth = dict(key.select("released", "known").rows())
+    found = hp.measure_reconstruction(RELEASED, published, KNOWN, truth)
+    assert plain is not None
+    assert found is not None
+    assert found.pieced == plain.pieced
+
+
+def test_coarser_places_are_judged_by_coarser_rows() -> None:
+    release = hp.chain(hp.MergeRarePlaces(200), hp.Microaggregate(5, units=None))(RELEASED)
+    found = hp.measure_reconstruction(RELEASED, release, KNOWN)
+    assert found is not None
+    assert 0 < found.pieced.value < 1
+
+
+def test_whoever_knows_all_other_members_names_new_places_of_the_last() -> None:
+    release = hp.microaggregate(RELEASED, k=5, seed=0)
+    insider, last = insider_of(release)
+    tables = TwoTables(release.histograms, insider, {user: user for user in last}, release.steps)
+    scene = Scene.of(RELEASED, release, tables, point(tables))
+    assert scene is not None
+    groups = dict(zip(release.histograms.users, scene.groups.of_row, strict=True))
+    in_their_groups = np.array([groups[user] for user in scene.known.users])
+    found = attribute(replace(scene, looked_in=in_their_groups))
+    assert found.new_places is not None
+    new = RELEASED.to_table().join(KNOWN.to_table(), on=["user", "place"], how="anti")
+    have_any = new.filter(pl.col("user").is_in(last))["user"].n_unique()
+    assert found.new_places.n_correct > 0.9 * have_any > 10
+
+
+def test_an_attacker_who_knows_nothing_true_names_places_at_the_base_rate_or_below() -> None:
+    random = np.random.default_rng(0)
+    strangers = hp.Histograms(KNOWN.counts[random.permutation(KNOWN.n_users)], KNOWN.users, KNOWN.places)
+    found = attribute(scene_of(hp.microaggregate(RELEASED, k=5, seed=0), strangers))
+    assert found.new_places is not None
+    assert found.new_places.low <= found.new_places.by_chance
