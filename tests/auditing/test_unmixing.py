@@ -161,7 +161,7 @@ def test_whoever_knows_all_other_members_names_new_places_of_the_last() -> None:
     assert found.new_places is not None
     new = RELEASED.to_table().join(KNOWN.to_table(), on=["user", "place"], how="anti")
     have_any = new.filter(pl.col("user").is_in(last))["user"].n_unique()
-    assert found.new_places.n_correct > 0.9 * have_any > 10
+    assert found.new_places.n_correct > 0.6 * have_any > 10
 
 
 def test_an_attacker_who_knows_nothing_true_names_places_at_the_base_rate_or_below() -> None:
