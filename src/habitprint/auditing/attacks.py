@@ -24,6 +24,7 @@ from habitprint.matching import Matching, Method
 from habitprint.matching.match import Asked, find_from_both_sides, find_matching
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import View
+from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.side_by_side import PLACES, side_by_side, two_side_by_side
@@ -472,8 +473,8 @@ def _telling_totals(tables: TwoTables) -> TwoTables | None:
     released, known = tables.released, tables.attacked_with
     told = released.totals, known.totals
     if _are_equal(told[0]):
-        # Shares betray small totals: the smallest share of somebody who was somewhere once is one over his total.
-        told = _apparent_totals(released), _apparent_totals(known)
+        # Shares of few events show their totals; the attacker knows those of their own table, if it has counts.
+        told = _read_off(released), _read_off(known) if _are_equal(told[1]) else told[1]
     if _are_equal(told[0]):
         return None
     return replace(
@@ -515,10 +516,10 @@ def _are_equal(totals: Floats) -> bool:
     return bool(totals.max() <= totals.min() * (1 + 1e-9))
 
 
-def _apparent_totals(histograms: Histograms) -> Floats:
-    """Return one over the smallest share of each user: the total, if he was at some place just once."""
-    shares = histograms.shares
-    return np.asarray(1.0 / np.minimum.reduceat(shares.data, shares.indptr[:-1]), np.float64)
+def _read_off(histograms: Histograms) -> Floats:
+    """Return the total that each user's shares show; where none fits, one over the smallest share."""
+    shares, totals = histograms.shares, apparent_totals(histograms)
+    return np.where(totals > 0, totals, 1.0 / np.minimum.reduceat(shares.data, shares.indptr[:-1]))
 
 
 def with_totals(histograms: Histograms, totals: Floats) -> Histograms:

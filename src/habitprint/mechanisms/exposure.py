@@ -5,13 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from habitprint.arrays import Indices
+from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.release import Release
 from habitprint.ties import identical_rows
-from habitprint.words import at_most
+from habitprint.words import at_most, counted
 
 ROUNDING = 1e-12  # of a mean of shares
+EXACT = 1e-11  # a share nearer to a fraction than this is that fraction
+MOST_EVENTS = 10_000  # of a person whose total is read off
+MOST_TERMS = 16  # of a continued fraction: denominators grow at least like Fibonacci's numbers
 
 
 @dataclass(frozen=True)
@@ -28,17 +31,20 @@ class TotalsExposure:
         Users whose total nobody else has.
     bits
         What a total tells about its user, of the log2(n_users) bits that say all.
+    n_read_off
+        Users whose total is not stated, but can be read off their shares (`apparent_totals`).
 
     Examples
     --------
     >>> totals_exposure(Histograms.from_strings({1: "a", 2: "aa"})).words
-    'totals are visible too: alone they narrow 2 candidates to 1.0 (1.0 of 1.0 bits); unique for 2'
+    'totals are visible: alone they leave about 1.0 of 2 candidates, and single out 2 people'
     """
 
     n_users: int
     expected_candidates: float
     n_unique: int
     bits: float
+    n_read_off: int = 0
 
     @property
     def words(self) -> str:
@@ -47,13 +53,21 @@ class TotalsExposure:
         Examples
         --------
         >>> TotalsExposure(100, 1.5, 60, 6.2).words
-        'totals are visible too: alone they narrow 100 candidates to 1.5 (6.2 of 6.6 bits); unique for 60'
+        'totals are visible: alone they leave about 1.5 of 100 candidates, and single out 60 people'
+        >>> TotalsExposure(100, 100.0, 0, 0.0).words
+        'no total is visible'
         """
         if self.bits == 0:
-            return "totals give nothing away: they are all equal"
+            return "no total is visible"
+        seen = (
+            f"no total is stated, but the shares of {counted(self.n_read_off, 'person', 'people')} show it, or a "
+            "divisor of it (1/7 is one of seven)"
+            if self.n_read_off
+            else "totals are visible"
+        )
         return (
-            f"totals are visible too: alone they narrow {self.n_users:,} candidates to {self.expected_candidates:,.1f} "
-            f"({self.bits:.1f} of {math.log2(self.n_users):.1f} bits); unique for {self.n_unique:,}"
+            f"{seen}: alone they leave about {self.expected_candidates:,.1f} of {self.n_users:,} candidates, and "
+            f"single out {counted(self.n_unique, 'person', 'people')}"
         )
 
 
@@ -67,20 +81,61 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     --------
     >>> import habitprint as hp
     >>> totals_exposure(hp.Histograms.from_strings({1: "a", 2: "b", 3: "ab", 4: "aab"}))
-    TotalsExposure(n_users=4, expected_candidates=1.5, n_unique=2, bits=1.5)
+    TotalsExposure(n_users=4, expected_candidates=1.5, n_unique=2, bits=1.5, n_read_off=0)
     >>> totals_exposure(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)).bits
     0.0
+    >>> totals_exposure(hp.release_shares(hp.Histograms.from_strings({1: "aab", 2: "bbbba"}))).n_read_off
+    2
     """
     histograms = source.histograms if isinstance(source, Release) else source
-    # Shares add up to one but for rounding.
-    _, sizes = np.unique(np.round(histograms.totals, 9), return_counts=True)
+    totals, n_read_off = np.round(histograms.totals, 9), 0  # shares add up to one but for rounding
+    # What a group publishes has the denominator of the group, which is nobody's.
+    if np.ptp(totals) == 0 and identical_rows(histograms).min() == 1:
+        totals = apparent_totals(histograms)
+        n_read_off = int(np.count_nonzero(totals > 0))
+    _, sizes = np.unique(totals, return_counts=True)
     n = histograms.n_users
     return TotalsExposure(
         n_users=n,
         expected_candidates=float((sizes.astype(np.float64) ** 2).sum() / n),
         n_unique=int(np.count_nonzero(sizes == 1)),
         bits=math.fsum(size / n * math.log2(n / size) for size in sizes.tolist()) + 0.0,
+        n_read_off=n_read_off,
     )
+
+
+def apparent_totals(histograms: Histograms) -> Floats:
+    """Return the least total that each user's shares can have: all of them are whole multiples of one over it.
+
+    It is the user's own total, or a divisor of it; zero where no total up to 10,000 fits.
+
+    Examples
+    --------
+    >>> apparent_totals(Histograms.from_strings({1: "aab", 2: "aabb", 3: "aaabcdd"})).tolist()
+    [3.0, 2.0, 7.0]
+    """
+    shares = histograms.shares
+    found = _denominators(shares.data)
+    totals = np.lcm.reduceat(np.maximum(found, 1), shares.indptr[:-1])
+    fits = np.logical_and.reduceat(found > 0, shares.indptr[:-1]) & (totals > 0) & (totals <= MOST_EVENTS)
+    return np.where(fits, totals, 0).astype(np.float64)
+
+
+def _denominators(values: Floats) -> Indices:
+    """Return the denominator of each value in lowest terms, from its continued fraction; zero if it is too large."""
+    found = np.zeros(len(values), np.int64)
+    rest = np.asarray(values, np.float64).copy()
+    before, now = np.zeros(len(values)), np.ones(len(values))  # denominators of the last two convergents
+    numerators = np.ones(len(values)), np.floor(rest)
+    for _ in range(MOST_TERMS):
+        is_equal = (found == 0) & (now <= MOST_EVENTS) & (np.abs(values - numerators[1] / now) < EXACT)
+        found[is_equal] = now[is_equal].astype(np.int64)
+        part = rest - np.floor(rest)
+        rest = 1 / np.where((found == 0) & (part > EXACT), part, 1.0)
+        term = np.floor(rest)
+        numerators = numerators[1], term * numerators[1] + numerators[0]
+        before, now = now, np.minimum(term * now + before, 2.0 * MOST_EVENTS)
+    return found
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from habitprint.sources import AnyTable
 
 @dataclass(frozen=True)
 class ReleaseShares(OneStep, Facts):
-    """Divide each row by its total, so that totals are not released.
+    """Divide each row by its total, so that totals are not stated.
 
     Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. What is shares
-    already stays as it is. The shares of one user alone may still betray a small total: 1/7 is one of seven, or two of
-    fourteen. Means of groups do not (`Microaggregate`, which makes shares by itself).
+    already stays as it is. A row of few events still shows its total: 1/7 is one of seven, or two of fourteen
+    (`totals_exposure` counts such people). A group does not show the total of a member (`Microaggregate`).
 
     Examples
     --------
