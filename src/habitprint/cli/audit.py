@@ -62,6 +62,7 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
+from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
@@ -105,8 +106,8 @@ class AdversaryOptions(Options, panel=ADVERSARY):
         """Return the two earlier tables, if there are any."""
         if self.rehearse is None:
             return None
-        one, other = (columns.read(file, written, "error") for file in self.rehearse)
-        return one, other
+        found = TableOptions().read(*self.rehearse, columns=columns, files=written)
+        return found.released, found.known
 
 
 @dataclass(frozen=True)
@@ -409,7 +410,9 @@ def _two_tables(
     losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
-        Preparation(coarsen=protections.mappings, losses=losses),
+        Preparation(
+            coarsen=protections.mappings, losses=losses, as_is=tables.as_is and sidecar(released_file).exists()
+        ),
         truth=SAME_ID if found.truth is None else found.truth,
     )
 
