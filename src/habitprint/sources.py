@@ -150,7 +150,7 @@ def is_release(path: str | os.PathLike[str]) -> bool:
 
 
 def _sidecars_of_copies(path: Path) -> list[Path]:
-    """Return the files in a folder that tell of a table with the same bytes, under another name.
+    """Return the files in a folder that tell of a table with the same bytes, or the same counts in another format.
 
     A release that is the same as the table it was made from is no copy: there, the table came first.
     """
@@ -167,8 +167,21 @@ def _sidecars_of_copies(path: Path) -> list[Path]:
     return [
         beside
         for beside, facts in told.items()
-        if facts.get("sha256") == sha256 and sha256 not in _inputs_of(beside.with_suffix(""))
+        if (facts.get("sha256") == sha256 or _is_converted(path, beside.with_suffix("")))
+        and sha256 not in _inputs_of(beside.with_suffix(""))
     ]
+
+
+def _is_converted(path: Path, release: Path) -> bool:
+    """Return whether a table has the name and the counts of a release in another format."""
+    if path.stem != release.stem or not release.is_file():
+        return False
+    try:
+        one, other = (read_histograms(file).to_table().cast({"user": str, "place": str}) for file in (path, release))
+    except InputError:
+        return False
+    columns = ["user", "place", "count"]
+    return one.sort(columns).cast({"count": float}).equals(other.sort(columns).cast({"count": float}))
 
 
 def _inputs_of(release: Path) -> set[object]:

@@ -10,7 +10,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.mechanisms.files import find_strangers, sidecar
-from habitprint.mechanisms.owner import sha256_of
+from habitprint.sources import sha256_of
 
 
 def rehashed(file: Path) -> None:

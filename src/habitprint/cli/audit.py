@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
-ORIGINAL = "ORIGINAL"  # in place of the table from which an audited one was made: that is not known here
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
@@ -339,7 +338,9 @@ def audit(
         given = [*for_events, *ids.given, *written.given, *([] if is_events else column)]
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
         whole = WHOLE, [] if is_events else given
-        commands = commands_to_protect(found, *(whole if is_spark else (files, given)), out=output.out)
+        commands = commands_to_protect(
+            found, *(whole if is_spark else (files, given)), out=output.out, truth=tables.truth_file
+        )
         _tell(found, made, commands, Screen())
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
@@ -509,7 +510,9 @@ def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
         raise InputError(f"{names[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(names)}")
 
 
-def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path) -> list[str]:
+def commands_to_protect(
+    found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path, truth: Path | None = None
+) -> list[str]:
     """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
     Parameters
@@ -522,6 +525,8 @@ def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] =
         The options that say how the data is read, as they were given.
     out
         The folder of the audit, which holds its advice.
+    truth
+        The key to a release that was audited, which is protected further.
 
     Examples
     --------
@@ -537,10 +542,14 @@ def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] =
     result, folder = map(shlex.quote, (safer, str(out)))
     if len(files) > 1:
         table, other = map(shlex.quote, files)
-        if found.verdict.is_protected:  # its ids are pseudonyms: only from its original does a key lead to people
-            table = ORIGINAL
+        earlier = (
+            f" --earlier-key {shlex.quote(str(truth))}" if truth is not None and found.verdict.is_protected else ""
+        )
         read = "".join(f" {option.words}" for option in given)
-        protect, split = f"habitprint protect {table} --advice {folder} --known {other}{read} --out {result}", []
+        protect, split = (
+            f"habitprint protect {table} --advice {folder} --known {other}{read}{earlier} --out {result}",
+            [],
+        )
     else:
         file, table, other = map(shlex.quote, (without_password(files[0]), released, known))
         # How the events are read is in the advice.
@@ -610,8 +619,6 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for about in filter(None, (found.about_all, found.about_more)):
         screen.print(about, markup=False)
     screen.print()
-    if commands and found.verdict.is_protected:
-        screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)
     if commands and found.on_all is not None:
         screen.print(f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}.", markup=False)
     for aim, command in zip(NEXT, commands, strict=False):

@@ -20,9 +20,10 @@ from habitprint.cli.options import (
     TableColumns,
 )
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms
+from habitprint.histograms import Caution, Histograms
 from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.files import open_release, sidecar
+from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
 from habitprint.progress import Progress, silent
 from habitprint.sources import is_release
 from habitprint.tables import read_table
@@ -54,6 +55,20 @@ class Tables:
     release: Release
     unchanged: Histograms
     owner: OwnerRecord | None
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """Return the signs that the released table was protected, where no step is known."""
+        return () if self.release.steps else looks_protected(self.released)
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """Return what to know before believing that an attacker could copy no more."""
+        unknown = "The release renamed places by a mapping that is not known here. An attacker who knows it finds more."
+        return [
+            *trace_cautions(self.traces),
+            *([Caution(unknown, is_grave=True)] if self.release.steps_not_copied else []),
+        ]
 
 
 @dataclass(frozen=True)

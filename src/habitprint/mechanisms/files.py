@@ -18,7 +18,13 @@ from habitprint.inputs import read_text, reading, require_file
 from habitprint.mechanisms.coarsening import Coarsen, Coarsened
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Grouped
-from habitprint.mechanisms.guarantees import Check, Guarantee, are_distinct_places, guarantee_from_json
+from habitprint.mechanisms.guarantees import (
+    Check,
+    DifferentialPrivacy,
+    Guarantee,
+    are_distinct_places,
+    guarantee_from_json,
+)
 from habitprint.mechanisms.noise import Noised
 from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
 from habitprint.mechanisms.pseudonyms import Pseudonymised
@@ -372,6 +378,14 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
         raise _unreadable(beside, "it has no lists of steps and guarantees")
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
+    drawn = [step.facts for step in steps if isinstance(step.facts, Noised)]
+    for promise in guarantees:
+        if isinstance(promise, DifferentialPrivacy) and not any(
+            (noise.epsilon, noise.delta, noise.unit, noise.limit)
+            == (promise.epsilon, promise.delta, promise.unit, promise.limit)
+            for noise in drawn
+        ):
+            raise _unreadable(beside, f"no step gives what it promises: {promise.words}")
     return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
 
 
@@ -454,7 +468,7 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
     if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
         raise _unreadable(beside, "it has no list of keys")
     is_as_written = _is_as_written(told, beside, Path(path))
-    return OwnerRecord(steps, losses, inputs, tuple(keys), leads_to_original is True, is_as_written)
+    return OwnerRecord(steps, losses, inputs, is_as_written, tuple(keys), leads_to_original is True)
 
 
 def _read_json(beside: Path, path: Path) -> dict[str, Any]:

@@ -116,13 +116,13 @@ class OwnerRecord:
         What was lost against the original; None where nobody measured it.
     inputs
         The files that the release was made from, the original first.
+    is_as_written
+        Whether the table is the very file that was written with it.
     keys
         The names of the files that tell who is who.
     leads_to_original
         Whether inputs and keys lead to the original; False where a release was protected further without its owner's
         file or its key.
-    is_as_written
-        Whether the table is the very file that was written with it.
 
     Examples
     --------
@@ -140,9 +140,9 @@ class OwnerRecord:
     steps: tuple[Step, ...]
     losses: Losses | None
     inputs: tuple[InputFile, ...]
-    keys: tuple[str, ...]
-    leads_to_original: bool
     is_as_written: bool
+    keys: tuple[str, ...] = ()
+    leads_to_original: bool = True
 
     def __repr__(self) -> str:
         return abbreviated(self)
