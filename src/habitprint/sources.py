@@ -144,7 +144,8 @@ def is_release(path: str | os.PathLike[str]) -> bool:
         raise InputError(
             f"{os.fspath(path)} is a copy of a release: {beside.name} tells how it was made",
             why="as a plain table it looks safer than it is, because an attacker copies what was done to it",
-            fix=f"use {beside.name.removesuffix('.json')}, or copy the files beside it under the new name too",
+            fix=f"use {beside.name.removesuffix('.json')} itself; if the table is an original, move {beside.name} to "
+            "another folder",
         )
     return False
 
@@ -159,7 +160,7 @@ def _sidecars_of_copies(path: Path) -> list[Path]:
     told = {
         beside: _read_facts(beside)
         for ending in (".csv", ".parquet")
-        for beside in sorted(path.parent.glob(f"*{ending}.json"))
+        for beside in sorted(path.resolve().parent.glob(f"*{ending}.json"))
     }
     if not any("sha256" in facts for facts in told.values()):
         return []
@@ -173,8 +174,10 @@ def _sidecars_of_copies(path: Path) -> list[Path]:
 
 
 def _is_converted(path: Path, release: Path) -> bool:
-    """Return whether a table has the name and the counts of a release in another format."""
-    if path.stem != release.stem or not release.is_file():
+    """Return whether a table has the name and the counts of a release in another format, or of one that is gone."""
+    if path.name == f"{release.name}.gz" or (path.stem == release.stem and not release.is_file()):
+        return True
+    if path.stem != release.stem:
         return False
     try:
         one, other = (read_histograms(file).to_table().cast({"user": str, "place": str}) for file in (path, release))

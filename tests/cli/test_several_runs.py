@@ -1,5 +1,6 @@
 """Protecting in several runs: every run knows what the runs before it did, or refuses."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable
@@ -232,7 +233,13 @@ def test_a_copy_of_a_release_is_refused_and_an_original_that_a_release_equals_is
 def test_a_release_in_another_format_is_refused(protect: Protect, monkeypatch: pytest.MonkeyPatch) -> None:
     protect("r.csv", "--coarsen", "half.csv", "--keep-ids", "--out", "c1.csv")
     pl.read_csv("c1.csv").write_parquet("c1.parquet")
-    assert run(monkeypatch, "match", "c1.parquet", "k.csv") == 2
+    Path("c1.csv.gz").write_bytes(gzip.compress(Path("c1.csv").read_bytes()))
+    (other := Path("other")).mkdir()
+    (other / "link.csv").symlink_to(Path("c1.csv").resolve())
+    copies = (Path("c1.parquet"), Path("c1.csv.gz"), other / "link.csv")
+    assert [run(monkeypatch, "match", copy, "k.csv") for copy in copies] == [2, 2, 2]
+    Path("c1.csv").unlink()
+    assert [run(monkeypatch, "match", copy, "k.csv") for copy in copies] == [2, 2, 2]
     protect("r.csv", "--k", "5", "--out", "r.parquet")  # a release may have the name of its original
     assert protect("r.csv", "--k", "6")["goes_on_from"] is None
 
@@ -285,3 +292,21 @@ def test_an_audit_that_leaves_the_known_side_alone_says_so_beside_its_answer(
     run(monkeypatch, "audit", "c1.csv", "k.csv", *GATE, "--as-is", "--json", "--out", "audit")
     cautions = json.loads(capsys.readouterr().out)["data"]["cautions"]
     assert any("--as-is" in caution["words"] and caution["is_grave"] for caution in cautions)
+
+
+def test_python_goes_on_from_a_release_with_its_whole_steps(protect: Protect) -> None:
+    protect("r.csv", "--coarsen", "half.csv", "--out", "c1.csv")
+    release, key = hp.pseudonymise(hp.round_to(hp.read_release("c1.csv"), 1))
+    hp.write_release(release, "c2.csv", key=key)
+    assert not open_release("c2.csv").release.steps_not_copied
+    assert protect("c2.csv", "--k", "5", "--out", "c3.csv")["key_leads_to"] == "release"
+
+
+def test_whole_numbers_as_ids_lead_back_through_two_formats(protect: Protect) -> None:
+    numbered = pl.read_csv("r.csv").with_columns(user=pl.col("user").str.slice(-2).cast(int))
+    numbered.write_parquet("n.parquet")
+    protect("n.parquet", "--round-to", "2", "--out", "n1.csv")
+    done = protect("n1.csv", "--shares", "--out", "n2.parquet")
+    assert (done["key_leads_to"], done["losses_against"]) == ("original", "original")
+    key = pl.read_csv(key_file("n2.parquet"))
+    assert set(key["known"].cast(int)) <= set(numbered["user"])

@@ -189,7 +189,9 @@ def write_release(
     (['safer.csv', 'safer.csv.json', 'safer.csv.key.csv', 'safer.csv.owner.json'], (KAnonymity(k=5),))
     """
     keys = {} if key is None else {key_file(path): key}
-    write_checked(release, path, keys, losses=losses, inputs=inputs, overwrite=overwrite)
+    # A key leads one step back: of ids that were given out twice, not to the original ones.
+    is_traced = sum(step.facts.gives_fresh_ids for step in release.steps) <= 1
+    write_checked(release, path, keys, losses=losses, inputs=inputs, leads_to_original=is_traced, overwrite=overwrite)
 
 
 def write_checked(
