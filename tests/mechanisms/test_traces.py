@@ -35,8 +35,8 @@ def test_what_a_protection_leaves_behind_is_seen_only_where_no_step_is_known(
 
 
 def test_signs_are_numbers() -> None:
-    assert looks_protected(hp.round_to(RELEASED, 3).histograms)[0].value == 3
-    assert looks_protected(hp.suppress_below(RELEASED, 3).histograms)[0].value == 3
+    assert looks_protected(hp.round_to(RELEASED, 3).histograms)[0].count == 3
+    assert looks_protected(hp.suppress_below(RELEASED, 3).histograms)[0].count == 3
     grouped = looks_protected(hp.microaggregate(RELEASED, k=5).histograms)[0]
     assert grouped == Trace("identical-rows", 60, 60)
 
@@ -71,5 +71,5 @@ def test_few_rows_and_rows_with_few_places_are_alike_by_chance() -> None:
 def test_the_signs_are_in_the_report_and_come_back_from_it() -> None:
     found = hp.audit((hp.round_to(RELEASED, 3).histograms, KNOWN), noise=False)
     told = json.loads(found.to_text())["data"]["traces"]
-    assert told == [{"code": "multiples", "value": 3, "n": found.data.traces[0].n}]
+    assert told == [{"code": "multiples", "count": 3, "of": found.data.traces[0].of}]
     assert hp.Audit.from_json(found.to_json()).data.traces == found.data.traces

@@ -27,23 +27,23 @@ class Trace:
     ----------
     code
         What was seen.
-    value
+    count
         Rows that are identical to another (``identical-rows``) or add up to one (``shares``), users at a place such as
         "all other places" (``merged-place``), the number that divides every count (``multiples``), or the smallest
         count.
-    n
+    of
         Of how many rows or counts.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> looks_protected(hp.round_to(hp.datasets.town(60, 20)[0], 5).histograms)
-    (Trace(code='multiples', value=5, n=109),)
+    (Trace(code='multiples', count=5, of=109),)
     """
 
     code: TraceCode
-    value: int
-    n: int
+    count: int
+    of: int
 
 
 def looks_protected(histograms: Histograms) -> tuple[Trace, ...]:
@@ -102,11 +102,11 @@ def trace_cautions(traces: Sequence[Trace]) -> list[Caution]:
 
 def _in_words(trace: Trace) -> str:
     if trace.code == "identical-rows":
-        return f"{trace.value:,} of {counted(trace.n, 'row')} with several places are identical to another row"
+        return f"{trace.count:,} of {counted(trace.of, 'row')} with several places are identical to another row"
     if trace.code == "shares":
         return "every row adds up to one"
     if trace.code == "merged-place":
-        return f"{trace.value:,} of {counted(trace.n, 'user')} are at a place that stands for all others"
+        return f"{trace.count:,} of {counted(trace.of, 'user')} are at a place that stands for all others"
     if trace.code == "multiples":
-        return f"every count is a multiple of {trace.value:,}"
-    return f"no count is below {trace.value:,}"
+        return f"every count is a multiple of {trace.count:,}"
+    return f"no count is below {trace.count:,}"
