@@ -310,3 +310,15 @@ def test_whole_numbers_as_ids_lead_back_through_two_formats(protect: Protect) ->
     assert (done["key_leads_to"], done["losses_against"]) == ("original", "original")
     key = pl.read_csv(key_file("n2.parquet"))
     assert set(key["known"].cast(int)) <= set(numbered["user"])
+
+
+def test_an_owner_s_file_beside_the_key_tells_that_a_table_elsewhere_is_a_release(
+    protect: Protect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    protect("r.csv", "--coarsen", "half.csv", "--out", "c1.csv")
+    (elsewhere := Path("elsewhere")).mkdir()
+    shutil.copy("c1.csv", elsewhere)
+    words = ("match", elsewhere / "c1.csv", "k.csv", "--truth", key_file("c1.csv"))
+    assert run(monkeypatch, *words) == 2
+    shutil.copy(sidecar("c1.csv"), elsewhere)
+    assert run(monkeypatch, *words) == 0

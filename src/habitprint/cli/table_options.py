@@ -22,7 +22,7 @@ from habitprint.cli.options import (
 from habitprint.errors import InputError
 from habitprint.histograms import Caution, Histograms
 from habitprint.mechanisms import OwnerRecord, Release
-from habitprint.mechanisms.files import open_release, sidecar
+from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
 from habitprint.progress import Progress, silent
 from habitprint.sources import is_release
@@ -127,7 +127,8 @@ class TableOptions(Options, panel=INPUT):
         if not self.as_is:
             with _or_as_is():
                 refuse_protected(known_file)
-                if is_release(released_file):
+                # The key may lie where the owner's file is, and the table elsewhere.
+                if is_release(released_file) or find_owner_record(released_file, self.truth_file) is not None:
                     opened = open_release(released_file, released, key=self.truth_file)
                     release, owner = opened.release, opened.owner
                     known = release.public(unchanged)

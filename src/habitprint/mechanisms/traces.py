@@ -38,7 +38,7 @@ class Trace:
     --------
     >>> import habitprint as hp
     >>> looks_protected(hp.round_to(hp.datasets.town(60, 20)[0], 5).histograms)
-    (Trace(code='multiples', count=5, of=109),)
+    (Trace(code='multiples', count=5, of=151),)
     """
 
     code: TraceCode
@@ -86,7 +86,7 @@ def trace_cautions(traces: Sequence[Trace]) -> list[Caution]:
 
     Examples
     --------
-    >>> trace_cautions([Trace("multiples", 5, 109)])[0].words[:92]
+    >>> trace_cautions([Trace("multiples", 5, 151)])[0].words[:92]
     'The released table looks protected, but no .json file beside it says how: every count is a m'
     """
     if not traces:
