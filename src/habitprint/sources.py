@@ -1,5 +1,7 @@
 """What verbs start from: our own values, the name of a file, or any frame; columns are guessed, and that is said."""
 
+import hashlib
+import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
@@ -63,7 +65,7 @@ def as_histograms(source: Histograms | AnyTable, side: str = "this") -> Histogra
     if isinstance(source, Histograms):
         return source
     if is_path(source):
-        if os.path.lexists(sidecar(source)):
+        if is_release(source):
             raise InputError(
                 f"{os.fspath(source)} is a release: {sidecar(source).name} tells how it was made",
                 why="as a plain table it looks safer than it is, because an adversary copies what was done to it",
@@ -100,6 +102,104 @@ def sidecar(path: str | os.PathLike[str]) -> Path:
     'week1.parquet.json'
     """
     return Path(f"{os.fspath(path)}.json")
+
+
+def owner_file(path: str | os.PathLike[str]) -> Path:
+    """Return the name of the file beside a release that only the owner of the original may read.
+
+    Examples
+    --------
+    >>> owner_file("week1.parquet").name
+    'week1.parquet.owner.json'
+    """
+    return Path(f"{os.fspath(path)}.owner.json")
+
+
+def sha256_of(path: str | os.PathLike[str]) -> str:
+    """Return the SHA-256 of a file, as people compare it.
+
+    Examples
+    --------
+    >>> sha256_of(os.devnull)[:8]
+    'e3b0c442'
+    """
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def is_release(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file beside a table tells that it was protected.
+
+    A copy of a release under another name is refused, if the file that tells of it is in the same folder: as a plain
+    table it would look safer than it is.
+
+    Examples
+    --------
+    >>> is_release("week1.parquet")
+    False
+    """
+    if any(os.path.lexists(beside) for beside in (sidecar(path), owner_file(path))):
+        return True
+    for beside in _sidecars_of_copies(Path(path)):
+        raise InputError(
+            f"{os.fspath(path)} is a copy of a release: {beside.name} tells how it was made",
+            why="as a plain table it looks safer than it is, because an attacker copies what was done to it",
+            fix=f"use {beside.name.removesuffix('.json')} itself; if the table is an original, move {beside.name} to "
+            "another folder",
+        )
+    return False
+
+
+def _sidecars_of_copies(path: Path) -> list[Path]:
+    """Return the files in a folder that tell of a table with the same bytes, or the same counts in another format.
+
+    A release that is the same as the table it was made from is no copy: there, the table came first.
+    """
+    if not path.is_file():
+        return []
+    told = {
+        beside: _read_facts(beside)
+        for ending in (".csv", ".parquet")
+        for beside in sorted(path.resolve().parent.glob(f"*{ending}.json"))
+    }
+    if not any("sha256" in facts for facts in told.values()):
+        return []
+    sha256 = sha256_of(path)
+    return [
+        beside
+        for beside, facts in told.items()
+        if (facts.get("sha256") == sha256 or _is_converted(path, beside.with_suffix("")))
+        and sha256 not in _inputs_of(beside.with_suffix(""))
+    ]
+
+
+def _is_converted(path: Path, release: Path) -> bool:
+    """Return whether a table has the name and the counts of a release in another format, or of one that is gone."""
+    if path.name == f"{release.name}.gz" or (path.stem == release.stem and not release.is_file()):
+        return True
+    if path.stem != release.stem:
+        return False
+    try:
+        one, other = (read_histograms(file).to_table().cast({"user": str, "place": str}) for file in (path, release))
+    except InputError:
+        return False
+    columns = ["user", "place", "count"]
+    return one.sort(columns).cast({"count": float}).equals(other.sort(columns).cast({"count": float}))
+
+
+def _inputs_of(release: Path) -> set[object]:
+    """Return the SHA-256 of the files that a release was made from, for whoever may read its owner's file."""
+    inputs = _read_facts(owner_file(release)).get("inputs")
+    return {file.get("sha256") for file in inputs if isinstance(file, dict)} if isinstance(inputs, list) else set()
+
+
+def _read_facts(beside: Path) -> dict[str, Any]:
+    """Return what a JSON file tells; nothing where it cannot be read, because it may be anybody's."""
+    try:
+        facts = json.loads(beside.read_bytes()) if beside.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
 
 
 def refuse_release(path: str | os.PathLike[str]) -> None:

@@ -91,11 +91,14 @@ def test_as_is_leaves_the_known_side_alone(
     assert "anyone can copy" not in notes
 
 
-def test_without_a_sidecar_nothing_is_copied(
+def test_without_any_file_beside_it_nothing_is_copied(
     coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     released, known, _ = coarse
     sidecar(released).unlink()
+    assert run(monkeypatch, "match", released, known) == 2  # the owner's file tells that one is missing
+    owner_file(released).unlink()
+    capsys.readouterr()
     assert summary(monkeypatch, capsys, "match", released, known)[0]["copied"] is None
 
 

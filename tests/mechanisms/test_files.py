@@ -223,7 +223,7 @@ def test_no_finding_is_written(tmp_path: Path) -> None:
     }
     assert found
     assert not found & {item for item in written if isinstance(item, str)}
-    assert all(step.found == "" for step in hp.read_release(tmp_path / "safer.csv").steps)
+    assert all(step.found == "" for step in read_sidecar(tmp_path / "safer.csv").steps)
 
 
 def test_a_swapped_table_is_told_from_the_one_that_was_written(tmp_path: Path) -> None:

@@ -45,11 +45,12 @@ from habitprint.errors import InputError, require_option, require_seed, require_
 from habitprint.events import Events
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.grids import Grid
-from habitprint.histograms import Histograms
+from habitprint.histograms import Caution, Histograms
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import InputFile, Release, read_release
+from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms.files import open_release
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -57,7 +58,7 @@ from habitprint.rates import rates_frame
 from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.side_by_side import Once, two_side_by_side
-from habitprint.sources import AnyTable, as_events, as_histograms, is_table, sidecar
+from habitprint.sources import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
@@ -74,6 +75,10 @@ DEFAULT_TARGET = 0.05  # ours, and nobody's law
 STARTS_FROM = "an audit starts from events, or from two sets of histograms: released and known"
 READ_THEM = "read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
+AS_IS = (
+    "Here the attacker copies nothing of how the released table was protected (--as-is). An attacker who copies it may "
+    "identify more people."
+)
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
@@ -730,8 +735,8 @@ def _opened(source: object) -> Events | Split | Elsewhere | tuple[Histograms | R
         raise InputError(f"this {type(source).__name__} cannot be audited", why=STARTS_FROM, fix=READ_THEM)
     released, known = tables
     # A file that was protected tells how beside it, which an adversary may copy.
-    if isinstance(released, (str, os.PathLike)) and os.path.lexists(sidecar(released)):
-        released = read_release(released)
+    if isinstance(released, (str, os.PathLike)) and is_release(released):
+        released = open_release(released).release
     table = released if isinstance(released, Release) else as_histograms(released, "released")
     return table, as_histograms(known, "known")
 
@@ -808,15 +813,29 @@ def _prepare_pair(
     preparation: Preparation,
 ) -> Prepared:
     first, known = source
-    released = first.histograms if isinstance(first, Release) else first
+    release = first if isinstance(first, Release) else Release(first)
+    _refuse_secret_mapping(release)
     return prepare_tables(
-        released,
+        release.histograms,
         known,
         truth,
         overlap=settings.overlap,
         seed=settings.seed,
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
-        steps=first.steps if isinstance(first, Release) else (),
+        steps=release.steps,
         losses=preparation.losses,
+        told=[Caution(AS_IS, is_grave=True)] if preparation.as_is else (),
     )
+
+
+def _refuse_secret_mapping(release: Release) -> None:
+    """Raise `InputError` where an attacker may know more than this audit: then what it measures is too low."""
+    if release.steps_not_copied:
+        raise InputError(
+            f"the mapping of the step {release.steps_not_copied[0].name!r} of the released table is not known here",
+            why="an attacker who knows it renames their own places in the same way; without it, the audit finds too "
+            "little and calls the table safe",
+            fix="keep the owner's file (.owner.json) beside the table or beside the key that --truth names; or on the "
+            "command line --as-is, for an attacker who copies nothing",
+        )

@@ -16,6 +16,7 @@ from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
 from habitprint.mechanisms import InputFile, Losses, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.mechanisms.release import holds_shares
+from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
 from habitprint.periods import (
     Calendar,
     DateRanges,
@@ -127,6 +128,8 @@ class Preparation:
         Of a released table that was protected: what it has lost against its original.
     events
         Of a file of events: how it was read, for whoever reads it again.
+    as_is
+        Whether the attacker copies nothing of a released table that was protected.
 
     Examples
     --------
@@ -145,6 +148,7 @@ class Preparation:
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
     events: EventsAsked | None = None
+    as_is: bool = False
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -330,6 +334,8 @@ class DataFacts:
         What a released table that was protected has lost against its original; None where that is not known.
     has_shares
         Whether the released table holds shares, and not counts.
+    traces
+        Signs that the released table was protected, though nothing beside it says so.
     """
 
     scope: Scope
@@ -345,6 +351,7 @@ class DataFacts:
     cautions: tuple[Caution, ...]
     losses: Losses | None = None
     has_shares: bool = False
+    traces: tuple[Trace, ...] = ()
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -422,13 +429,14 @@ def prepare_tables(
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
-    seen = [*caveats(released, copied), *_totals_caution(tables)]
+    traces = () if steps else looks_protected(tables.released)
+    seen = [*trace_cautions(traces), *caveats(released, copied), *_totals_caution(tables)]
     cautions = [*told, *(seen if whole is None else map(_of_sample, seen))]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else periods_how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
     scope = _scope(tables, n_in_file, spans, share_of_rows=None, whole=whole)
-    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses)
+    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses, traces)
     return Prepared(tables, facts, None)
 
 
@@ -567,6 +575,7 @@ def _facts(
     periods_how: str,
     cautions: Sequence[Caution],
     losses: Losses | None = None,
+    traces: tuple[Trace, ...] = (),
 ) -> DataFacts:
     classes = share_classes(tables.released)
     return DataFacts(
@@ -583,6 +592,7 @@ def _facts(
         cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),
         losses=losses,
         has_shares=holds_shares(tables.released),
+        traces=traces,
     )
 
 

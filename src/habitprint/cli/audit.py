@@ -62,6 +62,7 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
+from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
@@ -69,7 +70,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
-ORIGINAL = "ORIGINAL"  # in place of the table from which an audited one was made: that is not known here
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
 PERCENT = "such as 5% or 0.05"
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
@@ -105,8 +105,8 @@ class AdversaryOptions(Options, panel=ADVERSARY):
         """Return the two earlier tables, if there are any."""
         if self.rehearse is None:
             return None
-        one, other = (columns.read(file, written, "error") for file in self.rehearse)
-        return one, other
+        found = TableOptions().read(*self.rehearse, columns=columns, files=written)
+        return found.released, found.known
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,9 @@ def audit(
         given = [*for_events, *ids.given, *written.given, *([] if is_events else column)]
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
         whole = WHOLE, [] if is_events else given
-        commands = commands_to_protect(found, *(whole if is_spark else (files, given)), out=output.out)
+        commands = commands_to_protect(
+            found, *(whole if is_spark else (files, given)), out=output.out, truth=tables.truth_file
+        )
         _tell(found, made, commands, Screen())
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
@@ -409,7 +411,9 @@ def _two_tables(
     losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
-        Preparation(coarsen=protections.mappings, losses=losses),
+        Preparation(
+            coarsen=protections.mappings, losses=losses, as_is=tables.as_is and sidecar(released_file).exists()
+        ),
         truth=SAME_ID if found.truth is None else found.truth,
     )
 
@@ -506,7 +510,9 @@ def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
         raise InputError(f"{names[0]} does not go with {source}", why=why, fix=f"leave out {' and '.join(names)}")
 
 
-def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path) -> list[str]:
+def commands_to_protect(
+    found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path, truth: Path | None = None
+) -> list[str]:
     """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
     Parameters
@@ -519,6 +525,8 @@ def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] =
         The options that say how the data is read, as they were given.
     out
         The folder of the audit, which holds its advice.
+    truth
+        The key to a release that was audited, which is protected further.
 
     Examples
     --------
@@ -534,10 +542,14 @@ def commands_to_protect(found: Audit, files: list[str], given: Iterable[Given] =
     result, folder = map(shlex.quote, (safer, str(out)))
     if len(files) > 1:
         table, other = map(shlex.quote, files)
-        if found.verdict.is_protected:  # its ids are pseudonyms: only from its original does a key lead to people
-            table = ORIGINAL
+        earlier = (
+            f" --earlier-key {shlex.quote(str(truth))}" if truth is not None and found.verdict.is_protected else ""
+        )
         read = "".join(f" {option.words}" for option in given)
-        protect, split = f"habitprint protect {table} --advice {folder} --known {other}{read} --out {result}", []
+        protect, split = (
+            f"habitprint protect {table} --advice {folder} --known {other}{read}{earlier} --out {result}",
+            [],
+        )
     else:
         file, table, other = map(shlex.quote, (without_password(files[0]), released, known))
         # How the events are read is in the advice.
@@ -607,8 +619,6 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for about in filter(None, (found.about_all, found.about_more)):
         screen.print(about, markup=False)
     screen.print()
-    if commands and found.verdict.is_protected:
-        screen.print(f"The table was protected before: go back to what it was made from, {ORIGINAL}.", markup=False)
     if commands and found.on_all is not None:
         screen.print(f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}.", markup=False)
     for aim, command in zip(NEXT, commands, strict=False):

@@ -92,7 +92,8 @@ class AuditOnSpark:
             fix="give Parquet tables with a row for each user and place",
         )
         if not self.tables.as_is:
-            refuse_release(self.files[0])
+            for file in self.files:
+                refuse_release(file)
 
     def open(self, session: "SparkSession", progress: Progress) -> Elsewhere:
         """Return the two tables on the cluster; of events, counted there first."""

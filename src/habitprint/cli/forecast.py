@@ -23,8 +23,8 @@ from habitprint.files import write_all
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
 from habitprint.limits import require_charts
 from habitprint.matching.impostors import Impostors, count_impostors
-from habitprint.mechanisms.files import sidecar
 from habitprint.progress import Progress
+from habitprint.sources import is_release
 from habitprint.truth import SAME_ID
 from habitprint.words import at_most, percent
 
@@ -181,7 +181,7 @@ def _of_tables(
         )
     released, known = files
     found = replace(tables, truth=tables.truth or SAME_ID).read(released, known, progress=progress)
-    if found.release.steps or sidecar(released).exists():
+    if found.release.steps or is_release(released):
         raise InputError(
             f"{released} is a protected table", why=NOT_PROTECTED, fix="forecast the table from which it was made"
         )

@@ -83,6 +83,7 @@ class SparkAsked:
             )
         if not self.tables.as_is:
             refuse_release(self.released)
+            refuse_release(self.known)
 
 
 def match_on_spark(asked: SparkAsked, engine: EngineOptions, *, as_json: bool) -> None:

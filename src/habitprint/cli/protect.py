@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
@@ -30,12 +32,14 @@ from habitprint.cli.options import (
 )
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, facts, print_json, print_note
+from habitprint.cli.start import Start, find_earlier_key, go_on_from
+from habitprint.cli.table_options import refuse_protected
 from habitprint.counts import COLUMNS
 from habitprint.dialects import AS_FOUND, Expected, Format
 from habitprint.errors import InputError
 from habitprint.files import real_path
 from habitprint.histograms import Histograms
-from habitprint.losses import SCALES, measure_losses
+from habitprint.losses import SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     AddNoise,
@@ -64,15 +68,18 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.mechanisms.guarantees import Unit
+from habitprint.mechanisms.traces import looks_protected, trace_cautions
 from habitprint.mechanisms.units import UNITS
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
+from habitprint.sources import is_release
 from habitprint.tables import READERS, read_names
 from habitprint.truth import SAME_ID
 from habitprint.words import counted, number, percent
 
-FOR_ADVICE = {"--pseudonyms", "--keep-ids"}  # options that go with what an audit advises
+UserIds = Literal["fresh", "original", "earlier"]
+FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go with what an audit advises
 # Options that say how another one is done, after that one.
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
@@ -138,7 +145,15 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
             metavar="KEY",
         ),
     ] = None
-    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Release the original user ids after all.")] = False
+    keep_ids: Annotated[bool, typer.Option("--keep-ids", help="Release the user ids of the input after all.")] = False
+    earlier_key: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of an input that is a release: its key, so that the new key leads to the original ids; default: the "
+            "key beside it.",
+            metavar="KEY",
+        ),
+    ] = None
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -191,21 +206,27 @@ class Protected:
     `span` is the time of the events that were counted; None for a table of counts.
     """
 
-    original: Histograms
+    start: Start
     release: Release
     losses: Losses
     checks: list[Check]
     out: Path | None
     key: Path | None
-    has_original_ids: bool
     advice: Advice | None
     attacked: Attack | None
     span: Span | None
 
     @property
+    def ids(self) -> UserIds:
+        """Return whose ids the users have: fresh ones, those of the original, or those of the release before."""
+        if self.release.has_fresh_ids:
+            return "fresh"
+        return "original" if self.release.has_original_ids else "earlier"
+
+    @property
     def proven(self) -> ProvenShare | None:
-        """Return what nobody can exceed; None where original ids tell who is who."""
-        return None if self.has_original_ids else proven_share(self.release)
+        """Return what nobody can exceed; None where ids may tell who is who."""
+        return proven_share(self.release) if self.release.has_fresh_ids else None
 
     @property
     def n_places(self) -> int:
@@ -267,6 +288,7 @@ def protect(
     """Protect a table of histograms before it is released.
 
     Whatever is asked for is applied in the order of the numbers.
+    A release that was written before is protected further: the new one tells all steps.
     With the advice of an audit, its events can be given as they are:
     they are read and counted as they were for the audit, everybody in the days of the release.
     Users get fresh random ids, from a secure source and without a seed.
@@ -286,8 +308,11 @@ def protect(
     mechanism = chain(*_asked_for(options, out)) if told is None else _advised(told, options)
     key = None if out is None or options.keep_ids else options.key or key_file(out)
     files = [Path(file)] if told is None or told.events is None else files_of(file)
-    _check_files(key, out, *files, options.coarsen, known, force=force)
     events = None if told is None else events_of(told, files, release, columns, written.format)
+    goes_on = events is None and is_release(files[0])
+    earlier_key = find_earlier_key(files[0], options.earlier_key, is_release=goes_on)
+    beside = [sidecar(files[0]), owner_file(files[0]), earlier_key] if goes_on else []
+    _check_files(key, out, *files, *beside, options.coarsen, known, force=force)
     if release is not None and events is None:
         raise InputError(
             "--release without events",
@@ -297,28 +322,45 @@ def protect(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         progress("reading", 0, 1)
+        if known is not None:
+            refuse_protected(known)
         theirs = None if known is None else columns.read(known, written, duplicates)
-        if events is None:
-            original, span = columns.read(files[0], written, duplicates), None
-        else:
+        span = None
+        if events is not None:
             counted_now = events.count(file, progress)
-            original, span = counted_now.released, events.span
+            start, span = Start.of(counted_now.released), events.span
             theirs = counted_now.known if theirs is None else theirs
-        made = mechanism(original, progress=progress)
+        else:
+            table = columns.read(files[0], written, duplicates)
+            read = partial(columns.read, files=written, duplicates=duplicates)
+            start = go_on_from(files[0], table, earlier_key, read) if goes_on else Start.of(table)
+        made = mechanism(start.release, progress=progress)
         progress("measuring the loss", 0, 1)
-        losses = measure_losses(original, made)
+        losses = start.measure(made)
         attacked = None if theirs is None else _attack(made, theirs, progress)
-        keys = {}
-        if not options.keep_ids:
-            made, table = pseudonymise(made)
-            keys = {} if key is None else {key: table}
+        keys: dict[Path, pl.DataFrame] = {}
+        if options.keep_ids:
+            made = start.with_ids_of_file(made)
+        else:
+            made, table_of_ids = pseudonymise(made)
+            keys = {} if key is None else {key: table_of_ids}
         if out is None:
             checks = check_guarantees(made)
         else:
             inputs = [InputFile.of(each) for each in (*files, options.coarsen) if each is not None]
+            owner = start.owner
             # What counts is what was written, not what was meant.
-            checks = write_checked(made, out, keys, losses=losses, inputs=inputs, overwrite=force)
-    done = Protected(original, made, losses, checks, out, key, options.keep_ids, told, attacked, span)
+            checks = write_checked(
+                made,
+                out,
+                keys,
+                losses=losses if start.is_against_original else None,
+                inputs=inputs if owner is None else [*owner.inputs, *inputs],
+                earlier_keys=owner.keys if owner is not None and options.keep_ids else (),
+                leads_to_original=start.leads_to_original and (options.keep_ids or start.has_original_ids),
+                overwrite=force,
+            )
+    done = Protected(start, made, losses, checks, out, key, told, attacked, span)
     _note(done, notes)
     if as_json:
         print_json(_to_json(done))
@@ -329,13 +371,29 @@ def protect(
 def _note(done: Protected, notes: Console) -> None:
     """Say what to look at before the file goes out."""
     told, proven = done.advice, done.proven
-    if done.has_original_ids:
+    n_users = done.start.release.histograms.n_users
+    if done.ids == "original":
         print_note(notes, "the release has the original user ids, as --keep-ids asks for.")
-    if told is not None and told.scope.n_released != done.original.n_users:
+    if done.ids == "earlier":
+        print_note(
+            notes,
+            "the release has the user ids of the release that it was made from, as --keep-ids asks for. Anybody who "
+            "has both tables can join them.",
+        )
+    if done.key is not None and not done.start.has_original_ids:
+        print_note(
+            notes,
+            "the key leads to the user ids of the release that this one was made from, not to the original ones. Give "
+            "the key to that release: --earlier-key OUT.key.csv.",
+        )
+    if done.start.earlier is None:
+        for caution in trace_cautions(looks_protected(done.start.release.histograms)):
+            print_note(notes, caution.words, mark="warning")
+    if told is not None and told.scope.n_released != n_users:
         print_note(
             notes,
             f"the advice is from an audit of {told.scope.n_released:,} people in the release; "
-            f"this table has {done.original.n_users:,}. Audit what was written.",
+            f"this table has {n_users:,}. Audit what was written.",
         )
     if told is not None and told.decide == "proven" and proven is not None and not proven.is_within(told.target):
         print_note(
@@ -344,7 +402,8 @@ def _note(done: Protected, notes: Console) -> None:
             f"{proven.in_short}. Audit it before it goes out.",
             mark="warning",
         )
-    print_note(notes, "what follows was measured on the original: not for publication.")
+    measured_on = "the original" if done.start.is_against_original else "the table that was protected further"
+    print_note(notes, f"what follows was measured on {measured_on}: not for publication.")
 
 
 def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
@@ -455,7 +514,8 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
         raise InputError(
             "--known: nobody is in both tables",
             why="then nobody could be identified, however good the attack",
-            fix="give a table of the same people, with the same ids, from another time",
+            fix="give a table of the same people, with the same ids, from another time; of a release with fresh ids, "
+            "give its key too: --earlier-key OUT.key.csv",
         )
     return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
 
@@ -517,10 +577,13 @@ def _tell(done: Protected, screen: Console) -> None:
 
 
 def _describe(done: Protected) -> RenderableType:
-    original, losses = done.original, done.losses
+    start, losses = done.start, done.losses
     where = "this release" if done.out is None else f"{done.out.name} as written"
     rows = [] if done.span is None else [("events of", done.span.words)]
-    rows.append(("original", f"{counted(original.n_users, 'user')}, {counted(original.n_places, 'place')}"))
+    if start.earlier is not None:
+        rows.append(("goes on from", f"a release, after {counted(len(start.release.steps), 'step')}"))
+    size = f"{counted(start.against.n_users, 'user')}, {counted(start.against.n_places, 'place')}"
+    rows.append(("original" if start.is_against_original else "that release", size))
     rows += [(f"step {number}", step.in_full) for number, step in enumerate(done.release.steps, 1)]
     n_users = f"{losses.n_users_kept:,} of {counted(losses.n_users, 'user')}"
     rows.append(("release", f"{n_users}, {counted(done.n_places, 'place')}"))
@@ -537,6 +600,8 @@ def _describe(done: Protected) -> RenderableType:
     if done.advice is not None:
         rows.append(("advised", f"{done.advice.label}, for a target of {percent(done.advice.target)}"))
     rows += _describe_losses(losses)
+    if not start.is_against_original:
+        rows.append(("", "against the release that was protected further; losses before that are not known here"))
     rows.append(("totals", totals_exposure(done.release).words))
     return facts(rows)
 
@@ -570,11 +635,14 @@ def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
 
 
 def _to_json(done: Protected) -> dict[str, Any]:
+    start = done.start
     return {
-        "original": {"n_users": done.original.n_users, "n_places": done.original.n_places},
+        "original": {"n_users": start.against.n_users, "n_places": start.against.n_places},
         "release_span": None if done.span is None else done.span.words,
         "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
-        "user_ids": "original" if done.has_original_ids else "fresh",
+        "user_ids": done.ids,
+        "goes_on_from": None if start.earlier is None else {"n_steps": len(start.release.steps)},
+        "traces": [] if start.earlier else [asdict(trace) for trace in looks_protected(start.release.histograms)],
         "steps": [_step_to_json(step) for step in done.release.steps],
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
@@ -582,11 +650,13 @@ def _to_json(done: Protected) -> dict[str, Any]:
         "measured": None if done.attacked is None else asdict(done.attacked.rate),
         "advised": None if done.advice is None else done.advice.label,
         "losses": asdict(done.losses),
+        "losses_against": "original" if start.is_against_original else "release",
         "totals_exposure": asdict(totals_exposure(done.release)),
         "out": None if done.out is None else str(done.out),
         "sidecar": None if done.out is None else str(sidecar(done.out)),
         "owner": None if done.out is None else str(owner_file(done.out)),
         "key": None if done.key is None else str(done.key),
+        "key_leads_to": None if done.key is None else "original" if start.has_original_ids else "release",
     }
 
 

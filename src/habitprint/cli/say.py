@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from habitprint.evaluation import Evaluation
-from habitprint.histograms import Histograms, caveats, n_shared_places
+from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.overlap import Overlap
@@ -230,8 +230,8 @@ def describe_first_pairs(pairs: pl.DataFrame, size: int, out: str = "pairs.csv")
     return Group(table, Text(f"… and {more:,} more; --out {out} writes them all" if more > 0 else ""))
 
 
-def print_copied(notes: Console, copied: Sequence[str] | None) -> None:
-    """Say what was done to the known side, if anything was.
+def print_copied(notes: Console, copied: Sequence[str] | None, cautions: Sequence[Caution] = ()) -> None:
+    """Say what was done to the known side, if anything was, and what could not be.
 
     Examples
     --------
@@ -241,6 +241,8 @@ def print_copied(notes: Console, copied: Sequence[str] | None) -> None:
     if copied:
         words = f"the known side was changed by what anyone can copy of the release: {'; '.join(copied)} (--as-is: not)"
         print_note(notes, words)
+    for caution in cautions:
+        print_note(notes, caution.words, mark="warning")
 
 
 def print_chosen(notes: Console, words: str | None) -> None:

@@ -1,6 +1,5 @@
 """Options of commands that start from two tables of histograms, and what they mean."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,10 +20,12 @@ from habitprint.cli.options import (
     TableColumns,
 )
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms
-from habitprint.mechanisms import OwnerRecord, Release, Step, read_owner_record
-from habitprint.mechanisms.files import owner_file, read_sidecar, sidecar
+from habitprint.histograms import Caution, Histograms
+from habitprint.mechanisms import OwnerRecord, Release
+from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
+from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
 from habitprint.progress import Progress, silent
+from habitprint.sources import is_release
 from habitprint.tables import read_table
 from habitprint.truth import SAME_ID, common_users
 
@@ -54,6 +55,20 @@ class Tables:
     release: Release
     unchanged: Histograms
     owner: OwnerRecord | None
+
+    @property
+    def traces(self) -> tuple[Trace, ...]:
+        """Return the signs that the released table was protected, where no step is known."""
+        return () if self.release.steps else looks_protected(self.released)
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """Return what to know before believing that an attacker could copy no more."""
+        unknown = "The release renamed places by a mapping that is not known here. An attacker who knows it finds more."
+        return [
+            *trace_cautions(self.traces),
+            *([Caution(unknown, is_grave=True)] if self.release.steps_not_copied else []),
+        ]
 
 
 @dataclass(frozen=True)
@@ -111,13 +126,30 @@ class TableOptions(Options, panel=INPUT):
         release, known, copied, owner = Release(released), unchanged, None, None
         if not self.as_is:
             with _or_as_is():
-                owner = find_owner_record(released_file, self.truth_file)
-                if os.path.lexists(sidecar(released_file)):
-                    release = Release(released, _copied_steps(released_file, owner))
+                refuse_protected(known_file)
+                # The key may lie where the owner's file is, and the table elsewhere.
+                if is_release(released_file) or find_owner_record(released_file, self.truth_file) is not None:
+                    opened = open_release(released_file, released, key=self.truth_file)
+                    release, owner = opened.release, opened.owner
                     known = release.public(unchanged)
                     copied = tuple(step.words for step in release.steps if step.copied is not None)
         truth = None if self.truth is None else _read_truth(self.truth, released, known)
         return Tables(released, known, truth, copied, release, unchanged, owner)
+
+
+def refuse_protected(known_file: Path) -> None:
+    """Raise `InputError` if the table that an attacker knows was protected: they know people as they are.
+
+    Examples
+    --------
+    >>> refuse_protected(Path("week2.csv"))
+    """
+    if is_release(known_file):
+        raise InputError(
+            f"{known_file} is a release: {sidecar(known_file).name} tells how it was made",
+            why="an attacker who knows a protected table only identifies fewer people, so the answer looks too safe",
+            fix="give the original of another period, the protected table before it",
+        )
 
 
 @contextmanager
@@ -128,43 +160,6 @@ def _or_as_is() -> Iterator[None]:
     except InputError as error:
         fix = f"{error.fix}; or --as-is, which leaves the known side alone"
         raise InputError(error.what, why=error.why, fix=fix) from error
-
-
-def find_owner_record(released_file: Path, key: Path | None) -> OwnerRecord | None:
-    """Return what the owner's file tells of this very table: beside it, or beside its key, for whoever may read it.
-
-    Examples
-    --------
-    >>> find_owner_record(Path("nowhere.csv"), None) is None
-    True
-    """
-    beside = owner_file(released_file)
-    for file in (beside, *([] if key is None else [key.parent / beside.name])):
-        if os.access(file, os.R_OK) and (record := read_owner_record(released_file, file)).is_as_written:
-            return record
-    return None
-
-
-def _copied_steps(released_file: Path, owner: OwnerRecord | None) -> tuple[Step, ...]:
-    """Return the steps of a release: from its owner's file, for whoever may read that, or from the published one.
-
-    Only the owner's file tells a mapping that is not published.
-    """
-    told = read_sidecar(released_file)
-    _require_as_written(sidecar(released_file), released_file, told.is_as_written)
-    if owner is not None:
-        return owner.steps
-    _require_as_written(owner_file(released_file), released_file, not os.access(owner_file(released_file), os.R_OK))
-    return told.steps
-
-
-def _require_as_written(beside: Path, released_file: Path, is_as_written: bool) -> None:
-    if not is_as_written:
-        raise InputError(
-            f"{released_file} is not the file that {beside.name} was written for",
-            why="what an adversary can copy of it is not known",
-            fix="keep the files together as habitprint protect wrote them",
-        )
 
 
 def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl.DataFrame:

@@ -26,6 +26,7 @@ class Coarsened(Facts):
     name: ClassVar[str] = "coarsen"
     # A count moves to another place whole, and no other count with it.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
+    has_secret_mapping: ClassVar[bool] = True
     unknown: Unknown
 
 

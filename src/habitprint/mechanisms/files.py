@@ -13,19 +13,27 @@ import polars as pl
 
 from habitprint.errors import InputError, is_whole
 from habitprint.files import check_target, drafting, telling_of, text_output
-from habitprint.histograms import read_histograms
+from habitprint.histograms import Histograms, read_histograms
 from habitprint.inputs import read_text, reading, require_file
 from habitprint.mechanisms.coarsening import Coarsen, Coarsened
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Grouped
-from habitprint.mechanisms.guarantees import Check, Guarantee, are_distinct_places, guarantee_from_json
+from habitprint.mechanisms.guarantees import (
+    Check,
+    DifferentialPrivacy,
+    Guarantee,
+    are_distinct_places,
+    guarantee_from_json,
+)
 from habitprint.mechanisms.noise import Noised
-from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord, sha256_of
+from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
 from habitprint.mechanisms.pseudonyms import Pseudonymised
 from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
-from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the other files beside a release are named here)
+from habitprint.sources import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
+from habitprint.sources import sha256_of
+from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.tables import check_writable, read_table, table_output, write_table
 from habitprint.words import printable_json
 
@@ -80,15 +88,29 @@ class Told:
     is_as_written: bool
 
 
-def owner_file(path: str | os.PathLike[str]) -> Path:
-    """Return the name of the file beside a release that only the owner of the original may read.
+@dataclass(frozen=True)
+class Opened:
+    """A release that was read to be attacked or protected further.
+
+    Parameters
+    ----------
+    release
+        The table, its guarantees, and its steps: whole ones for whoever may read the owner's file.
+    owner
+        What the owner's file tells of this very table; None for whoever may not read it.
 
     Examples
     --------
-    >>> owner_file("week1.parquet").name
-    'week1.parquet.owner.json'
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     open_release(Path(folder) / "safer.csv").owner.leads_to_original
+    True
     """
-    return Path(f"{os.fspath(path)}.owner.json")
+
+    release: Release
+    owner: OwnerRecord | None
 
 
 def key_file(path: str | os.PathLike[str]) -> Path:
@@ -167,7 +189,9 @@ def write_release(
     (['safer.csv', 'safer.csv.json', 'safer.csv.key.csv', 'safer.csv.owner.json'], KAnonymity(k=5))
     """
     keys = {} if key is None else {key_file(path): key}
-    write_checked(release, path, keys, losses=losses, inputs=inputs, overwrite=overwrite)
+    # A key leads one step back: of ids that were given out twice, not to the original ones.
+    is_traced = sum(step.facts.gives_fresh_ids for step in release.steps) <= 1
+    write_checked(release, path, keys, losses=losses, inputs=inputs, leads_to_original=is_traced, overwrite=overwrite)
 
 
 def write_checked(
@@ -177,9 +201,13 @@ def write_checked(
     *,
     losses: Losses | None = None,
     inputs: Iterable[InputFile] = (),
+    earlier_keys: Iterable[str] = (),
+    leads_to_original: bool = True,
     overwrite: bool = False,
 ) -> list[Check]:
     """Write a release, see `write_release`, and keys to the files given; return the checks of its guarantees on disk.
+
+    `earlier_keys` are names of keys that were written before and still tell who is who; see `OwnerRecord`.
 
     Examples
     --------
@@ -197,7 +225,18 @@ def write_checked(
         made = drafts.make(table_output(release.histograms.to_table(), path))
         # What is told follows from the file, as anybody reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
-        record = _owner_to_json(release, made, keys, losses, inputs)
+        record = {
+            "internal": INTERNAL,
+            "release": made.name,
+            "sha256": sha256_of(made),
+            "keys": [*(key.name for key in keys), *earlier_keys],
+            "leads_to_original": leads_to_original,
+            "inputs": [asdict(file) for file in inputs],
+            "losses": None if losses is None else asdict(losses),
+            "steps": [
+                {**_step_to_json(step), "findings": dict(step.findings), "found": step.found} for step in release.steps
+            ],
+        }
         drafts.make(text_output(sidecar(path), _to_text(_sidecar_to_json(told, made))))
         drafts.make(text_output(owner_file(path), _to_text(record), is_private=True))
         for key, table in keys.items():
@@ -218,28 +257,15 @@ def _sidecar_to_json(told: Release, made: Path) -> dict[str, Any]:
     }
 
 
-def _owner_to_json(
-    release: Release, made: Path, keys: Iterable[Path], losses: Losses | None, inputs: Iterable[InputFile]
-) -> dict[str, Any]:
-    return {
-        "internal": INTERNAL,
-        "release": made.name,
-        "sha256": sha256_of(made),
-        "keys": [key.name for key in keys],
-        "inputs": [asdict(file) for file in inputs],
-        "losses": None if losses is None else asdict(losses),
-        "steps": [
-            {**_step_to_json(step), "findings": dict(step.findings), "found": step.found} for step in release.steps
-        ],
-    }
-
-
 def _to_text(value: dict[str, Any]) -> str:
     return printable_json(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
     """Read a release that was written by `write_release`, with its steps and guarantees.
+
+    Its owner gets whole steps, with mappings that are not published, from the file beside it. The table may have been
+    changed since: `check_guarantees` tells whether its promises hold.
 
     Examples
     --------
@@ -251,8 +277,89 @@ def read_release(path: str | os.PathLike[str]) -> Release:
     ...     hp.read_release(Path(folder) / "safer.csv").guarantees
     (SmallestCount(threshold=2),)
     """
-    histograms, told = read_histograms(path), read_sidecar(path)
-    return Release(histograms, told.steps, told.guarantees)
+    histograms, told, owner = read_histograms(path), read_sidecar(path), find_owner_record(path)
+    return Release(histograms, told.steps if owner is None else owner.steps, told.guarantees)
+
+
+def open_release(
+    path: str | os.PathLike[str],
+    histograms: Histograms | None = None,
+    *,
+    key: str | os.PathLike[str] | None = None,
+) -> Opened:
+    """Read a release to attack it or to protect it further; refuse one of which it is not known what was done to it.
+
+    The table must be the one that was written, and keep its promises. The published file and the owner's file must
+    tell the same steps.
+
+    Parameters
+    ----------
+    path
+        The table.
+    histograms
+        What is in it, if it was read already.
+    key
+        Its key: the owner's file may be beside it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
+    ...     [step.name for step in open_release(Path(folder) / "safer.csv").release.steps]
+    ['round-to']
+    """
+    path, told = Path(path), read_sidecar(path)
+    owner = find_owner_record(path, key)
+    is_of_another = owner is None and os.access(owner_file(path), os.R_OK)
+    for beside, is_wrong in ((sidecar(path), not told.is_as_written), (owner_file(path), is_of_another)):
+        if is_wrong:
+            raise _not_to_be_believed(f"{path} is not the file that {beside.name} was written for")
+    table = read_histograms(path) if histograms is None else histograms
+    release = Release(table, told.steps if owner is None else owner.steps, told.guarantees)
+    if not tells_the_same(told, release):
+        raise _not_to_be_believed(f"{sidecar(path).name} and {owner_file(path).name} tell of different steps")
+    broken = [check for check in check_guarantees(release) if check.holds is False]
+    if broken:
+        raise _not_to_be_believed(f"{path} breaks its promise ({broken[0].guarantee.words}): {broken[0].words}")
+    return Opened(release, owner)
+
+
+def tells_the_same(told: Told, release: Release) -> bool:
+    """Return whether a published file tells the steps of a release, as far as these are published.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> release = hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2)
+    >>> tells_the_same(Told(release.steps, (), True), release), tells_the_same(Told((), (), True), release)
+    (True, False)
+    """
+    return [*map(_step_to_json, told.steps)] == [*map(_step_to_json, release.published().steps)]
+
+
+def find_owner_record(path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> OwnerRecord | None:
+    """Return what the owner's file tells of this very table: beside it, or beside its key, for whoever may read it.
+
+    Examples
+    --------
+    >>> find_owner_record(Path("nowhere.csv")) is None
+    True
+    """
+    beside = owner_file(path)
+    for file in (beside, *([] if key is None else [Path(key).parent / beside.name])):
+        if os.access(file, os.R_OK) and (record := read_owner_record(path, file)).is_as_written:
+            return record
+    return None
+
+
+def _not_to_be_believed(what: str) -> InputError:
+    return InputError(
+        what,
+        why="what was done to the table is not known, and an adversary may copy it",
+        fix="keep the files together as habitprint protect wrote them",
+    )
 
 
 def read_sidecar(path: str | os.PathLike[str]) -> Told:
@@ -273,6 +380,14 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
         raise _unreadable(beside, "it has no lists of steps and guarantees")
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
+    drawn = [step.facts for step in steps if isinstance(step.facts, Noised)]
+    for promise in guarantees:
+        if isinstance(promise, DifferentialPrivacy) and not any(
+            (noise.epsilon, noise.delta, noise.unit, noise.limit)
+            == (promise.epsilon, promise.delta, promise.unit, promise.limit)
+            for noise in drawn
+        ):
+            raise _unreadable(beside, f"no step gives what it promises: {promise.words}")
     return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
 
 
@@ -351,7 +466,11 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
     steps = tuple(_step_from_json(step, beside) for step in told["steps"])
     losses = None if told.get("losses") is None else _record_from_json(Losses, told["losses"], beside)
     inputs = tuple(_record_from_json(InputFile, value, beside) for value in told["inputs"])
-    return OwnerRecord(steps, losses, inputs, _is_as_written(told, beside, Path(path)))
+    keys, leads_to_original = told.get("keys"), told.get("leads_to_original", True)  # which older files do not tell
+    if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
+        raise _unreadable(beside, "it has no list of keys")
+    is_as_written = _is_as_written(told, beside, Path(path))
+    return OwnerRecord(steps, losses, inputs, is_as_written, tuple(keys), leads_to_original is True)
 
 
 def _read_json(beside: Path, path: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import polars as pl
 from habitprint.inputs import require_file
 from habitprint.mechanisms.release import Step
 from habitprint.showing import Shown, abbreviated
+from habitprint.sources import sha256_of
 
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 
@@ -103,18 +104,6 @@ class InputFile:
         return cls(name, hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(), size)
 
 
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, as people compare it.
-
-    Examples
-    --------
-    >>> sha256_of(Path(os.devnull))[:8]
-    'e3b0c442'
-    """
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @dataclass(frozen=True)
 class OwnerRecord:
     """Hold what the owner's file beside a release tells.
@@ -126,9 +115,14 @@ class OwnerRecord:
     losses
         What was lost against the original; None where nobody measured it.
     inputs
-        The files that the release was made from.
+        The files that the release was made from, the original first.
     is_as_written
         Whether the table is the very file that was written with it.
+    keys
+        The names of the files that tell who is who.
+    leads_to_original
+        Whether inputs and keys lead to the original; False where a release was protected further without its owner's
+        file or its key.
 
     Examples
     --------
@@ -147,6 +141,8 @@ class OwnerRecord:
     losses: Losses | None
     inputs: tuple[InputFile, ...]
     is_as_written: bool
+    keys: tuple[str, ...] = ()
+    leads_to_original: bool = True
 
     def __repr__(self) -> str:
         return abbreviated(self)

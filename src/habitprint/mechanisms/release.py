@@ -31,7 +31,8 @@ class Facts:
 
     Each kind knows its name in files, and for which units noise may follow it: those of which one changes no more
     counts after the step than before. It also knows whether the step `chooses_places` by looking at the original,
-    whether it `makes_shares`, of which promises about counts say nothing, and whether it `gives_fresh_ids`.
+    whether it `makes_shares`, of which promises about counts say nothing, whether it `gives_fresh_ids`, and whether it
+    `has_secret_mapping`, which the owner's file alone tells.
 
     Examples
     --------
@@ -45,6 +46,7 @@ class Facts:
     chooses_places: ClassVar[bool] = False
     makes_shares: ClassVar[bool] = False
     gives_fresh_ids: ClassVar[bool] = False
+    has_secret_mapping: ClassVar[bool] = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the record, for a file."""
@@ -264,6 +266,9 @@ class Release(Shown):
     def has_fresh_ids(self) -> bool:
         """Return whether users have fresh random ids, without which identical rows may be told apart.
 
+        Ids are fresh if they were given out last: older ones may be known from the table before, which tells rows
+        apart that a later step made identical.
+
         Examples
         --------
         >>> import habitprint as hp
@@ -271,7 +276,25 @@ class Release(Shown):
         >>> release.has_fresh_ids, hp.pseudonymise(release)[0].has_fresh_ids
         (False, True)
         """
-        return any(step.facts.gives_fresh_ids for step in self.steps)
+        return bool(self.steps) and self.steps[-1].facts.gives_fresh_ids
+
+    @property
+    def has_original_ids(self) -> bool:
+        """Return whether users have the ids of the original, because no step gave them others."""
+        return not any(step.facts.gives_fresh_ids for step in self.steps)
+
+    @property
+    def steps_not_copied(self) -> tuple[Step, ...]:
+        """Return the steps that renamed places by a mapping that is not known here: an attacker may know it.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": "aab"}), {"a": "x", "b": "x"})
+        >>> release.steps_not_copied, len(release.published().steps_not_copied)
+        ((), 1)
+        """
+        return tuple(step for step in self.steps if step.facts.has_secret_mapping and step.copied is None)
 
     @property
     def _copied(self) -> tuple[PublicPart, ...]:

@@ -1,0 +1,156 @@
+"""What ``protect`` starts from: a table, or a release that is protected further, with all that is known of it."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from habitprint.errors import InputError, first_few
+from habitprint.histograms import Histograms
+from habitprint.ids import positions
+from habitprint.losses import measure_losses
+from habitprint.mechanisms import Losses, OwnerRecord, Release
+from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
+from habitprint.sources import sha256_of
+from habitprint.tables import read_table
+
+
+@dataclass(frozen=True)
+class Start:
+    """What is protected: a table, or a release that is protected further.
+
+    Parameters
+    ----------
+    release
+        What the first new step gets. Users have their original ids where these are known.
+    users
+        The ids in the file, in the order of the users of `release`.
+    against
+        What losses are measured against: the original; or where it is not known, `release` itself.
+    earlier
+        The release in the file, and what its owner's file tells; None for a table that was not protected before.
+    has_original_ids
+        Whether the users of `release` have their original ids.
+
+    Examples
+    --------
+    >>> Start.of(Histograms.from_strings({"Jill": "aab"})).is_against_original
+    True
+    """
+
+    release: Release
+    users: pl.Series
+    against: Histograms
+    earlier: Opened | None
+    has_original_ids: bool
+
+    @classmethod
+    def of(cls, original: Histograms) -> "Start":
+        """Return the start from a table that was not protected before."""
+        return cls(Release(original, original=original), original.users, original, None, has_original_ids=True)
+
+    @property
+    def owner(self) -> OwnerRecord | None:
+        """Return what the owner's file of the release before tells; None where there is none, or nobody may read it."""
+        return None if self.earlier is None else self.earlier.owner
+
+    @property
+    def is_against_original(self) -> bool:
+        """Return whether losses are measured against the original."""
+        return self.earlier is None or self.against is not self.release.histograms
+
+    @property
+    def leads_to_original(self) -> bool:
+        """Return whether what is known of the release before leads to its original: its inputs and its key."""
+        return self.earlier is None or (self.owner is not None and self.owner.leads_to_original)
+
+    def measure(self, made: Release) -> Losses:
+        """Return what a release has lost, whose users still have the ids of `release`."""
+        steps = made.steps if self.is_against_original else made.steps[len(self.release.steps) :]
+        return measure_losses(self.against, replace(made, steps=steps))
+
+    def with_ids_of_file(self, made: Release) -> Release:
+        """Return a release with the ids that users have in the file."""
+        table = made.histograms
+        users = self.users.gather(positions(table.users, self.release.histograms.users))
+        return replace(made, histograms=Histograms(table.counts, users, table.places).in_order())
+
+
+def go_on_from(file: Path, table: Histograms, key: Path | None, read_original: Callable[[Path], Histograms]) -> Start:
+    """Return the start from a release: with its steps, and where they are at hand, original ids and the original.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> habits = hp.datasets.town(60, 20)[0]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "safer.csv"
+    ...     hp.write_release(hp.round_to(habits, 2), file)
+    ...     start = go_on_from(file, hp.read_histograms(file), None, hp.read_histograms)
+    >>> [step.name for step in start.release.steps], start.has_original_ids, start.is_against_original
+    (['round-to'], True, False)
+    """
+    opened = open_release(file, table, key=key)
+    release, owner = opened.release, opened.owner
+    has_original_ids = release.has_original_ids
+    if not has_original_ids and key is not None:
+        users = _original_ids(table.users, key)
+        release = replace(release, histograms=Histograms(table.counts, users, table.places))
+        has_original_ids = owner is None or owner.leads_to_original
+    against = None
+    if owner is not None and owner.leads_to_original and has_original_ids:
+        against = _find_original(owner, file.parent, release, read_original)
+    return Start(release, table.users, against or release.histograms, opened, has_original_ids)
+
+
+def find_earlier_key(file: Path, asked: Path | None, *, is_release: bool) -> Path | None:
+    """Return the key to a release: the one asked for, or the one that was written with it, if it is still there.
+
+    Examples
+    --------
+    >>> find_earlier_key(Path("week1.csv"), None, is_release=False) is None
+    True
+    """
+    if asked is not None and not is_release:
+        raise InputError(
+            f"--earlier-key, and {file} is not a release",
+            why="it is the key to a release that is protected further",
+            fix=f"leave it out, or keep {sidecar(file).name} beside the table",
+        )
+    owner = find_owner_record(file) if is_release and asked is None else None
+    names = () if owner is None else owner.keys
+    return asked or next((key for name in names if os.access(key := file.parent / name, os.R_OK)), None)
+
+
+def _original_ids(users: pl.Series, key: Path) -> pl.Series:
+    table = read_table(key)
+    if not {"released", "known"} <= set(table.columns):
+        raise InputError(f"{key} is no key", why="a key has the columns released, known", fix="give the key, or none")
+    found = positions(users, table["released"])
+    if (found < 0).any():
+        raise InputError(
+            f"{key} is not the key to this release: no user {first_few(users.filter(found < 0).to_list())} is in it",
+            why="the new key would lead to nobody",
+            fix="give the key that was written with the release: --earlier-key OUT.key.csv",
+        )
+    return table["known"].gather(found)
+
+
+def _find_original(
+    owner: OwnerRecord, folder: Path, release: Release, read: Callable[[Path], Histograms]
+) -> Histograms | None:
+    """Return the original, if it lies beside its release; the SHA-256 tells that it is the one."""
+    for made_from in owner.inputs[:1]:
+        file = folder / made_from.name
+        if not os.access(file, os.R_OK) or sha256_of(file) != made_from.sha256:
+            return None
+        try:
+            original = read(file)
+            measure_losses(original, release)
+        except InputError:  # events, or a table that was read with other options
+            return None
+        return original
+    return None
