@@ -19,6 +19,7 @@ from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
 from habitprint.calibration import Calibration, LikelyPairs
+from habitprint.checks import EventsCheck, Finding, check_events
 from habitprint.errors import (
     GuessedColumnsWarning,
     HabitprintError,
@@ -31,16 +32,16 @@ from habitprint.errors import (
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
-    EventsCheck,
     SharedHistories,
     by_hours,
     by_weekday,
-    check_events,
     events_from_frame,
     find_shared,
+    plain_ids,
     read_events,
     resolve_shared,
     until_next,
+    without_ids,
     without_repeats,
 )
 from habitprint.forecasting import Forecast, Measured, PeopleNeeded, forecast, people_for
@@ -161,6 +162,7 @@ __all__ = [
     "Events",
     "EventsCheck",
     "Explanation",
+    "Finding",
     "Forecast",
     "Grid",
     "Guarantee",
@@ -242,6 +244,7 @@ __all__ = [
     "microaggregate",
     "pair_margins",
     "people_for",
+    "plain_ids",
     "plot_forecast",
     "plot_path",
     "proven_share",
@@ -266,6 +269,7 @@ __all__ = [
     "until_next",
     "weights",
     "wilson_interval",
+    "without_ids",
     "without_repeats",
     "write_audit",
     "write_comparison",
