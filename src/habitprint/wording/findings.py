@@ -14,7 +14,7 @@ WHAT: dict[Code, str] = {
     "repeated-rows": "{n_rows} ({share}) repeat another row and count again.",
     "unused-rows": "{n_rows} ({share}) cannot be used: {reasons}.",
     "shared-histories": "{n} of {of} users share at least half of their events with another id.",
-    "coarse-clock": "Times name the {values} only.",
+    "coarse-clock": "Times name the {values[0]} only.",
     "fixes-not-visits": "Half of the users have {n} rows or more at one place in a row: fixes are not visits.",
     "ids-with-spaces": "{n} of {of} {kind} ids differ from another only by blanks around them{such}.",
     "ids-zero-padded": "{n} of {of} {kind} ids differ from another only by leading zeros{such}.",
@@ -25,13 +25,14 @@ WHAT: dict[Code, str] = {
     "sentinel-dates": "{n_rows} ({share}) have a placeholder for a missing date: {days}.",
     "stray-dates": "{n_rows} ({share}) are dated years from all others: {days}.",
     "excel-serial-dates": "All {n_rows} have times that look like days as Excel counts them{such}.",
-    "swapped-columns": "Users and places may be swapped{such}: there are {n} users in {of} rows.",
+    "swapped-columns": "Users and places may be swapped: there are {n} users in {of} rows.",
     "same-tables": "Both tables are the same.",
     "no-shared-places": "The two tables have no place in common.",
     "few-shared-places": "Only {n} of {of} places are in both tables.",
     "one-place": "There is one place only: everybody has the same shares.",
     "totals-identify": "Totals alone are unique for {n} of {of} people.",
 }
+NAMED = "Column {values[0]!r} is read as users, and column {values[1]!r} as places."  # where names tell of a swap
 # Why it matters.
 WHY: dict[Code, str] = {
     "repeated-rows": "A visit that counts twice weighs more than it should.",
@@ -92,14 +93,15 @@ def what_of(finding: Finding) -> str:
     of = finding.of or finding.count
     are_days = finding.code in DAY_CODES
     days = ", ".join(day_in_words(date.fromisoformat(day)) for day in finding.examples) if are_days else ""
-    said = WHAT[finding.code].format(
+    is_named = finding.code == "swapped-columns" and finding.examples
+    said = (NAMED if is_named else WHAT[finding.code]).format(
         n=f"{finding.count:,}",
         of=f"{of:,}",
         n_rows=counted(of, "row") if finding.count == of else f"{finding.count:,} of {counted(of, 'row')}",
         share=percent(finding.count / of) if of else "0%",
         kind=finding.kind,
         such=f", such as {first_few(finding.examples)}" if finding.examples else "",
-        values=", ".join(finding.examples),
+        values=finding.examples,
         reasons="; ".join(finding.examples),
         days=days,
     )
