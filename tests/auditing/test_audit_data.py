@@ -296,7 +296,7 @@ def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() 
     assert codes(prepare_tables(released, released, "same-id").facts)[0] == "same-tables"
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
     apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id").facts
-    assert codes(apart)[0] == "no-shared-places"
+    assert "no-shared-places" in codes(apart)
 
 
 @given(st.integers(1, 7), st.integers(0, 3), st.integers(0, 3), st.integers(0, 5))

@@ -96,7 +96,7 @@ def test_every_broken_table_of_events_is_cautioned_about_or_refused(name: str) -
         return  # nobody is in both periods
     accepted = prepare_events(events, accept=[code]).facts.findings
     assert (code, gravity) in [(each.code, each.gravity) for each in accepted]
-    assert not any(each.examples or each.options for each in accepted if each.kind != "row")  # reports name nobody
+    assert not any(each.examples or "--leave-out" in each.options for each in accepted if each.kind != "row")
 
 
 def test_the_good_table_has_none_of_these_findings() -> None:
@@ -122,7 +122,7 @@ def test_days_of_excel_are_recognised_whatever_they_are_read_as(unit: str) -> No
         prepare_events(events)
     right = hp.events_from_frame(days, time_format="excel").usable.collect()["time"]
     apart = right - hp.events_from_frame(CALLS).usable.collect()["time"]
-    assert apart.dt.total_seconds().abs().max() <= 1
+    assert (apart.dt.total_seconds().abs() <= 1).all()
 
 
 def test_columns_whose_names_are_swapped_stop_and_the_fix_swaps_them_back() -> None:
@@ -180,7 +180,7 @@ def test_a_week_of_1970_and_tomorrow_are_days_like_others() -> None:
 
 def town_with(extra: pl.DataFrame) -> hp.Histograms:
     table = hp.datasets.town(30, 8)[0].to_table()
-    return hp.Histograms.from_table(pl.concat([table, extra.cast(dict(table.schema))]))
+    return hp.Histograms.from_table(pl.concat([table, extra.cast(table.schema)]))
 
 
 def sums_by(column: str, other: str, name: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.checks.days import check_days
-from habitprint.checks.finding import Finding, graded, in_order
+from habitprint.checks.finding import MILD, Finding, graded, in_order
 from habitprint.checks.spelling import check_ids
 from habitprint.checks.swapped import check_excel, check_names, check_sizes
 from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
@@ -152,7 +152,7 @@ def check_unused(unused: Mapping[str, int], n_rows: int) -> list[Finding]:
     ('changes-answer', [])
     """
     n = sum(unused.values())
-    gravity = graded(n, n_rows, "note", "changes-answer")
+    gravity = graded(n, n_rows, MILD)
     return [Finding("unused-rows", gravity, n, n_rows, examples=tuple(unused))] if n else []
 
 
@@ -162,11 +162,11 @@ def _check_rows(
     """Find repeats, shared histories, clocks too coarse to tell them, and fixes of a device."""
     found = []
     if n_repeats:
-        gravity = graded(n_repeats, n_used, "note", "changes-answer")
+        gravity = graded(n_repeats, n_used, MILD)
         found.append(Finding("repeated-rows", gravity, n_repeats, n_used))
     if n := shared.n_users:
         pair = shared.pairs.select("user", "other").row(0)
-        gravity = graded(n, n_users, "note", "changes-answer")
+        gravity = graded(n, n_users, MILD)
         shown = tuple(map(str, pair))
         found.append(Finding("shared-histories", gravity, n, n_users, "user", shown, "--shared merge"))
     if shared.clock in COARSE:

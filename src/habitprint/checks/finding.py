@@ -30,6 +30,8 @@ Code = Literal[
 ]
 CODES: tuple[Code, ...] = get_args(Code)
 GRAVITIES: tuple[Gravity, ...] = get_args(Gravity)
+MILD: tuple[Gravity, Gravity] = ("note", "changes-answer")  # of few, and of many
+GRAVE: tuple[Gravity, Gravity] = ("changes-answer", "stops")
 MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
 
 
@@ -79,18 +81,20 @@ class Finding:
     @property
     def anonymous(self) -> "Finding":
         """Return the same without values that may name a person or a place: a report names none."""
-        return self if self.kind == "row" else replace(self, examples=(), options="")
+        if self.kind == "row":
+            return self
+        return replace(self, examples=(), options="" if "--leave-out" in self.options else self.options)
 
 
-def graded(count: float, of: float, few: Gravity, many: Gravity) -> Gravity:
-    """Return how grave it is if few are concerned, or many of all: 5% or more.
+def graded(count: float, of: float, grades: tuple[Gravity, Gravity]) -> Gravity:
+    """Return how grave it is: the first if few are concerned, the second if 5% or more of all are.
 
     Examples
     --------
-    >>> graded(4, 100, "note", "changes-answer"), graded(5, 100, "note", "changes-answer")
+    >>> graded(4, 100, MILD), graded(5, 100, MILD)
     ('note', 'changes-answer')
     """
-    return many if count >= MANY * of else few
+    return grades[count >= MANY * of]
 
 
 def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ import shlex
 
 import polars as pl
 
-from habitprint.checks.finding import Code, Finding, Kind, graded
+from habitprint.checks.finding import GRAVE, MILD, Code, Finding, Kind, graded
 from habitprint.events.plain import without_zeros
 
 N_EXAMPLES = 4
@@ -66,8 +66,7 @@ def _spellings(ids: pl.DataFrame, kind: Kind) -> list[Finding]:
             same = after.filter(pl.col("before").n_unique().over("text") > 1).sort("text", "id")
             if same.height:
                 is_doubtful = code == "ids-in-capitals"
-                few, many = ("note", "changes-answer") if is_doubtful else ("changes-answer", "stops")
-                gravity = graded(same.height, ids.height, few, many)  # type: ignore[arg-type]
+                gravity = graded(same.height, ids.height, MILD if is_doubtful else GRAVE)
                 shown = tuple(same["id"].head(N_EXAMPLES))
                 options = "" if is_doubtful else "--plain-ids"
                 found.append(Finding(code, gravity, same.height, ids.height, kind, shown, options))
@@ -87,13 +86,13 @@ def _words(ids: pl.DataFrame, kind: Kind) -> list[Finding]:
     missing = small.filter(is_placeholder)
     totals = small.filter(pl.col("text").str.contains("(?i)tota|sum|som|gesamt|итого|合计"))
     totals = totals.filter([is_total(name) for name in totals["text"]])
+    concerned: dict[Code, pl.DataFrame] = {"placeholder-ids": missing, "total-row": totals}
     found = []
-    for code, concerned in (("placeholder-ids", missing), ("total-row", totals)):
-        if concerned.height:
-            n, is_note = int(concerned["n"].sum()), kind == "place" and code == "placeholder-ids"
-            few, many = ("note", "changes-answer") if is_note else ("changes-answer", "stops")
-            shown = tuple(map(str, concerned.sort("n", "text", descending=[True, False])["id"].head(N_EXAMPLES)))
+    for code, table in concerned.items():
+        if table.height:
+            n, is_mild = int(table["n"].sum()), kind == "place" and code == "placeholder-ids"
+            shown = tuple(map(str, table.sort("n", "text", descending=[True, False])["id"].head(N_EXAMPLES)))
             options = " ".join(f"--leave-out {shlex.quote(name)}" for name in shown)
-            gravity = graded(n, n_rows, few, many)  # type: ignore[arg-type]
-            found.append(Finding(code, gravity, n, n_rows, kind, shown, options))  # type: ignore[arg-type]
+            gravity = graded(n, n_rows, MILD if is_mild else GRAVE)
+            found.append(Finding(code, gravity, n, n_rows, kind, shown, options))
     return found

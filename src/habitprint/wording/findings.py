@@ -12,9 +12,9 @@ from habitprint.words import counted, percent
 # What was found: {n} of {of} with their {share}, {kind}s, and values {such as these}.
 WHAT: dict[Code, str] = {
     "repeated-rows": "{n_rows} ({share}) repeat another row and count again.",
-    "unused-rows": "{n_rows} ({share}) cannot be used: {reasons}.",
+    "unused-rows": "{n_rows} ({share}) are not used: {values}.",
     "shared-histories": "{n} of {of} users share at least half of their events with another id.",
-    "coarse-clock": "Times name the {values[0]} only.",
+    "coarse-clock": "Times name the {values} only.",
     "fixes-not-visits": "Half of the users have {n} rows or more at one place in a row: fixes are not visits.",
     "ids-with-spaces": "{n} of {of} {kind} ids differ from another only by blanks around them{such}.",
     "ids-zero-padded": "{n} of {of} {kind} ids differ from another only by leading zeros{such}.",
@@ -32,7 +32,7 @@ WHAT: dict[Code, str] = {
     "one-place": "There is one place only: everybody has the same shares.",
     "totals-identify": "Totals alone are unique for {n} of {of} people.",
 }
-NAMED = "Column {values[0]!r} is read as users, and column {values[1]!r} as places."  # where names tell of a swap
+NAMED = "Users are read from column {first}, and places from column {second}."  # where names tell of a swap
 # Why it matters.
 WHY: dict[Code, str] = {
     "repeated-rows": "A visit that counts twice weighs more than it should.",
@@ -91,9 +91,8 @@ def what_of(finding: Finding) -> str:
     '1 of 900 rows (0.11%) are dated in the future: 31 December 2099.'
     """
     of = finding.of or finding.count
-    are_days = finding.code in DAY_CODES
-    days = ", ".join(day_in_words(date.fromisoformat(day)) for day in finding.examples) if are_days else ""
     is_named = finding.code == "swapped-columns" and finding.examples
+    first, second, *_ = (*map(repr, finding.examples), "", "")
     said = (NAMED if is_named else WHAT[finding.code]).format(
         n=f"{finding.count:,}",
         of=f"{of:,}",
@@ -101,11 +100,20 @@ def what_of(finding: Finding) -> str:
         share=percent(finding.count / of) if of else "0%",
         kind=finding.kind,
         such=f", such as {first_few(finding.examples)}" if finding.examples else "",
-        values=finding.examples,
-        reasons="; ".join(finding.examples),
-        days=days,
+        first=first,
+        second=second,
+        values="; ".join(finding.examples),
+        days=", ".join(map(_day, finding.examples)) if finding.code in DAY_CODES else "",
     )
     return f"In the sample: {said[:1].lower()}{said[1:]}" if finding.in_sample else said
+
+
+def _day(text: str) -> str:
+    """Return a day as people write it; whatever else a file says as it is."""
+    try:
+        return day_in_words(date.fromisoformat(text))
+    except ValueError:
+        return text
 
 
 def why_of(finding: Finding) -> str:
