@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import polars as pl
 from scipy import sparse
-from scipy.optimize import LinearConstraint, linprog
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 import habitprint as hp
 from habitprint.arrays import Floats, Indices, SparseMatrix
@@ -69,7 +69,7 @@ def in_units(units: int) -> Rule:
     """Let every member contribute so many units, each rounded at random for themselves."""
 
     def publish(shares: SparseMatrix, labels: Indices) -> SparseMatrix:
-        return exact(round_to_units(shares, units, draw_with(SEED)), labels) / units
+        return _in_units(exact(round_to_units(shares, units, draw_with(SEED)), labels), units)
 
     return publish
 
@@ -89,18 +89,17 @@ def in_controlled_units(units: int) -> Rule:
             for at, size in zip(wanted.coords, wanted.shape, strict=True)
         )
         missing, of_place = units - by_row @ whole, by_place @ (wanted.data - whole)
-        limits = LinearConstraint(by_place, np.floor(of_place + 1e-9), np.ceil(of_place - 1e-9))
-        found = linprog(
+        found = milp(
             np.random.default_rng(SEED).normal(size=n) - 4 * (wanted.data - whole),
-            A_ub=sparse.vstack([limits.A, -limits.A]),
-            b_ub=np.concatenate([limits.ub, -limits.lb]),
-            A_eq=by_row,
-            b_eq=missing,
-            bounds=(0, 1),
+            constraints=[
+                LinearConstraint(by_place, np.floor(of_place + 1e-9), np.ceil(of_place - 1e-9)),
+                LinearConstraint(by_row, missing, missing),
+            ],
+            bounds=Bounds(0, 1),
         )
         rounded = sparse.csr_array((whole + np.rint(found.x), wanted.coords), shares.shape)
         rounded.eliminate_zeros()
-        return exact(rounded, labels) / units
+        return _in_units(exact(rounded, labels), units)
 
     return publish
 
@@ -169,6 +168,10 @@ def _with(means: SparseMatrix, data: Floats) -> SparseMatrix:
     changed = sparse.csr_array((data, means.indices.copy(), means.indptr.copy()), means.shape)
     changed.eliminate_zeros()
     return changed
+
+
+def _in_units(means: SparseMatrix, units: int) -> SparseMatrix:
+    return _with(means, means.data / units)
 
 
 def _row_of(matrix: SparseMatrix) -> Indices:

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.histograms import caveats
 from instances import tables
 
 LONG = {"user": ["b", "a", "a"], "place": ["x", "x", "y"], "count": [4, 1, 3]}
@@ -211,22 +210,3 @@ def test_what_is_no_matrix_of_numbers_is_refused() -> None:
 def test_an_empty_data_string_is_refused() -> None:
     with pytest.raises(hp.InputError, match="user 'b' is empty"):
         hp.Histograms.from_strings({"a": "x", "b": ""})
-
-
-@pytest.mark.parametrize(
-    ("released", "known", "said"),
-    [
-        ("ab", "ab", [("Both tables are the same", True)]),
-        ("ab", "cd", [("no place in common", True)]),
-        ("abcd", "axyz", [("Only 1 of 4 places", False)]),
-        ("abcd", "abyz", []),
-        ("a", "ab", [("one place only", True)]),
-        ("a", "a", [("Both tables are the same", True), ("one place only", True)]),
-    ],
-)
-def test_what_makes_two_sides_doubtful_is_said_and_nothing_else(
-    released: str, known: str, said: list[tuple[str, bool]]
-) -> None:
-    found = caveats(*(hp.Histograms.from_strings({1: places}) for places in (released, known)))
-    assert [words in caution.words for (words, _), caution in zip(said, found, strict=True)] == [True] * len(said)
-    assert [caution.is_grave for caution in found] == [is_grave for _, is_grave in said]

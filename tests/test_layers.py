@@ -21,6 +21,8 @@ LAYERS = """
     histograms events
     mappings ties truth sources
     periods grids
+    checks
+    wording
     datasets mechanisms weighing
     losses matching
     expectation

@@ -77,6 +77,7 @@ def values() -> dict[str, object]:
         "comparison": hp.compare([found, other], names=[HOSTILE[0], "other"]),
         "events": events,
         "events check": hp.check_events(events),
+        "finding": hp.Finding("repeated-rows", "note", 1, 900),
         "shared": hp.find_shared(events),
         "split": hp.split(events, hp.ConsecutiveWeeks("2012-04-09")),
         "histograms": released,

@@ -20,6 +20,7 @@ from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.unmixing import Reconstruction, measure_reconstruction
 from habitprint.calibration import Calibration, LikelyPairs
+from habitprint.checks import EventsCheck, Finding, check_events
 from habitprint.errors import (
     GuessedColumnsWarning,
     HabitprintError,
@@ -32,16 +33,16 @@ from habitprint.errors import (
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
-    EventsCheck,
     SharedHistories,
     by_hours,
     by_weekday,
-    check_events,
     events_from_frame,
     find_shared,
+    plain_ids,
     read_events,
     resolve_shared,
     until_next,
+    without_ids,
     without_repeats,
 )
 from habitprint.forecasting import Forecast, Measured, PeopleNeeded, forecast, people_for
@@ -164,6 +165,7 @@ __all__ = [
     "Events",
     "EventsCheck",
     "Explanation",
+    "Finding",
     "Forecast",
     "Grid",
     "Guarantee",
@@ -247,6 +249,7 @@ __all__ = [
     "microaggregate",
     "pair_margins",
     "people_for",
+    "plain_ids",
     "plot_forecast",
     "plot_path",
     "proven_share",
@@ -271,6 +274,7 @@ __all__ = [
     "until_next",
     "weights",
     "wilson_interval",
+    "without_ids",
     "without_repeats",
     "write_audit",
     "write_comparison",

@@ -261,55 +261,6 @@ def n_shared_places(released: Histograms, known: Histograms) -> int:
     return int((positions(released.places, known.places) >= 0).sum())
 
 
-@dataclass(frozen=True)
-class Caution:
-    """Hold what a person should know before believing what is concluded from data.
-
-    Parameters
-    ----------
-    words
-        A sentence.
-    is_grave
-        Whether it may change the conclusion, so that it is shown beside it; otherwise it is a footnote.
-
-    Examples
-    --------
-    >>> Caution("6 rows repeat another row and count again.", is_grave=False).is_grave
-    False
-    """
-
-    words: str
-    is_grave: bool
-
-
-def caveats(released: Histograms, known: Histograms) -> list[Caution]:
-    """Return what a person should know of two sides before believing anything that is concluded from them.
-
-    Examples
-    --------
-    >>> caveats(Histograms.from_strings({1: "abcdef"}), Histograms.from_strings({1: "vwxyza"}))
-    [Caution(words='Only 1 of 6 places are on both sides. Are they named alike?', is_grave=False)]
-    """
-    found = []
-    if released.to_table().equals(known.to_table()):
-        same = "Both tables are the same. An adversary knows another period; this says nothing about him."
-        found.append(Caution(same, is_grave=True))
-    n_shared, fewer = n_shared_places(released, known), min(released.n_places, known.n_places)
-    if n_shared == 0:
-        apart = "The two sides have no place in common, so every pair is a guess. Are places named alike?"
-        found.append(Caution(apart, is_grave=True))
-    elif n_shared < FEW_SHARED * fewer:
-        few = f"Only {n_shared:,} of {fewer:,} places are on both sides. Are they named alike?"
-        # Where most places are rare, it is so with the best of names.
-        found.append(Caution(few, is_grave=False))
-    if released.n_places == 1:
-        one = "There is one place only: everybody has the same shares, and nobody can be told apart by them." + (
-            " How much somebody was counted may still tell." if np.ptp(released.totals) > 0 else ""
-        )
-        found.append(Caution(one, is_grave=True))
-    return found
-
-
 def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
     wanted = to_ids(ids, kind)
     found = positions(wanted, within)

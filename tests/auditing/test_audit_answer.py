@@ -180,7 +180,7 @@ def test_the_report_names_nobody_and_no_place() -> None:
 
 def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/3"
+    assert plain["schema"] == "habitprint-audit/4"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
@@ -290,7 +290,7 @@ def test_at_one_place_only_totals_tell() -> None:
     assert not found.strongest.uses_totals
     assert found.strongest.rate.n_correct == pytest.approx(1)
     assert found.verdict.passes
-    assert any("one place only" in caution.words for caution in found.data.cautions)
+    assert "one-place" in [each.code for each in found.data.findings]
 
 
 @pytest.mark.parametrize(("fail_above", "fails"), [(0.99, False), (0.5, True), (None, None)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.histograms import Caution
+from habitprint.checks import Code, Finding
 from habitprint.periods import count_days
 
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
@@ -37,10 +37,14 @@ def chosen(events: hp.Events) -> tuple[hp.DateRanges, str]:
     return choose_period(count_days(events))
 
 
-def told(facts: DataFacts, words: str) -> Caution:
-    """Return the one caution that says this."""
-    (found,) = [caution for caution in facts.cautions if words in caution.words]
+def told(facts: DataFacts, code: Code) -> Finding:
+    """Return the one finding of a code."""
+    (found,) = [each for each in facts.findings if each.code == code]
     return found
+
+
+def codes(facts: DataFacts) -> list[Code]:
+    return [each.code for each in facts.findings]
 
 
 def told_by_events(facts: DataFacts) -> EventsFacts:
@@ -71,13 +75,12 @@ def test_rows_dated_years_from_all_others_are_named_and_left_out_of_the_choice()
     with_ghost = replace(events, frame=pl.concat([events.frame, alone]))
     expected, found = prepare_events(events).facts, prepare_events(with_ghost).facts
     assert found.periods == expected.periods
-    caution = told(found, "years from all others")
-    assert caution.words == "1 row is dated years from all others: 11 April 2002. It is left out."
-    assert not caution.is_grave
-    assert not any("years" in caution.words for caution in expected.cautions)
+    stray = told(found, "stray-dates")
+    assert (stray.count, stray.examples, stray.gravity) == (1, ("2002-04-11",), "note")
+    assert "stray-dates" not in codes(expected)
     assert told_by_events(found).n_outside == 1
     given_period = prepare_events(with_ghost, hp.ConsecutiveWeeks("2012-04-11")).facts
-    assert "11 April 2002. Are the dates right?" in told(given_period, "years from all others").words
+    assert told(given_period, "stray-dates") == stray
 
 
 def test_days_of_the_week_may_be_taken_of_the_chosen_periods() -> None:
@@ -144,11 +147,10 @@ def test_repeated_rows_are_told_in_proportion(n_again: int, is_grave: bool) -> N
     events = many_events({})
     again = pl.concat([events.frame.first()] * n_again)
     found = prepare_events(replace(events, frame=pl.concat([events.frame, again]))).facts
-    caution = told(found, "again")
-    assert caution.is_grave == is_grave
-    assert caution.words.startswith(f"{n_again:,} of {140 + n_again:,} rows")
-    assert [each.is_grave for each in found.cautions] == sorted(
-        (each.is_grave for each in found.cautions), reverse=True
+    repeated = told(found, "repeated-rows")
+    assert (repeated.is_grave, repeated.count, repeated.of) == (is_grave, n_again, 140 + n_again)
+    assert [each.is_grave for each in found.findings] == sorted(
+        (each.is_grave for each in found.findings), reverse=True
     )
 
 
@@ -201,8 +203,9 @@ def test_every_row_is_accounted_for() -> None:
     assert rows.n_users_seen == 3
     assert found.n_common == 2
     assert rows.n_outside == 3
-    caution = told(found, "3 of 14 rows were not used: 3 where it is of no interest.")
-    assert caution.is_grave
+    unused = told(found, "unused-rows")
+    assert (unused.count, unused.of, unused.examples) == (3, 14, ("it is of no interest",))
+    assert unused.is_grave
 
 
 def test_shared_histories_are_reported() -> None:
@@ -211,9 +214,8 @@ def test_shared_histories_are_reported() -> None:
     both = replace(events, frame=pl.concat([events.frame, twin]))
     found = prepare_events(both).facts
     assert told_by_events(found).n_users_shared == 2
-    caution = told(found, "2 users share at least half of their events")
-    assert caution.is_grave
-    assert "merge them or leave them out" in caution.words
+    shared = told(found, "shared-histories")
+    assert (shared.count, shared.is_grave, shared.options) == (2, True, "--shared merge")
 
 
 @pytest.mark.parametrize("shared", ["merge", "drop"])
@@ -222,7 +224,7 @@ def test_who_has_merged_or_dropped_shared_histories_is_not_told_to(shared: str) 
     twin = events.frame.filter(pl.col("user") == "Jill").with_columns(user=pl.lit("Jill again"))
     both = replace(events, frame=pl.concat([events.frame, twin]))
     found = hp.audit(both, preparation=hp.Preparation(shared=shared), noise=False)
-    assert "--shared" not in told(found.data, "2 users share at least half of their events").words
+    assert told(found.data, "shared-histories").options == ""
 
 
 def test_nobody_or_a_single_person_cannot_be_told_apart() -> None:
@@ -242,12 +244,12 @@ def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
 def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
     released, known = hp.datasets.town(20, 5)
     counts = prepare_tables(released, known, "same-id").facts
-    assert counts.totals.startswith("totals are visible too")
-    assert "Release shares." in told(counts, counts.totals).words
+    assert counts.totals.startswith("totals are visible")
+    assert told(counts, "totals-identify").of == 20
     shares = hp.Histograms(released.shares, released.users, released.places)
     equal = prepare_tables(shares, known, "same-id").facts
     assert equal.totals == "no total is visible"
-    assert not any("totals" in caution.words for caution in equal.cautions)
+    assert "totals-identify" not in codes(equal)
 
 
 def test_positions_need_a_grid() -> None:
@@ -291,10 +293,10 @@ def test_rates_are_shares(name: str, value: float) -> None:
 
 def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() -> None:
     released, _ = hp.datasets.town(20, 5)
-    assert "Both tables are the same" in prepare_tables(released, released, "same-id").facts.cautions[0].words
+    assert codes(prepare_tables(released, released, "same-id").facts)[0] == "same-tables"
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
     apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id").facts
-    assert "no place in common" in apart.cautions[0].words
+    assert "no-shared-places" in codes(apart)
 
 
 @given(st.integers(1, 7), st.integers(0, 3), st.integers(0, 3), st.integers(0, 5))

@@ -13,11 +13,12 @@ from habitprint.auditing.elsewhere import Drawn, Elsewhere
 from habitprint.auditing.search import Goal
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict
-from habitprint.histograms import Caution
+from habitprint.checks import Finding
 from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.record import build_record, to_markdown
 from habitprint.weighing import Weight
+from habitprint.wording.findings import words_of
 from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
@@ -181,14 +182,14 @@ def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_atta
 
 
 def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(sampled: hp.Audit) -> None:
-    assert [caution.words[:33] for caution in sampled.data.cautions] == ["In the sample, if counts are rele"]
-    told = Caution("7 rows were not used.", is_grave=False)
+    assert [(each.code, each.in_sample) for each in sampled.data.findings] == [("totals-identify", True)]
+    told = Finding("unused-rows", "note", 7, 900)
     released, known = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
     drawn = prepare_tables(released, known, "same-id", whole=Whole(9, 9, 9, 9), told=[told]).facts
-    assert told in drawn.cautions
-    others = [caution.words for caution in drawn.cautions if caution != told]
+    assert told in drawn.findings
+    others = [words_of(each) for each in drawn.findings if each != told]
     assert len(others) == 3
-    assert all(words.startswith("In the sample, ") for words in others)
+    assert all(words.startswith("In the sample: ") for words in others)
     page = Outline(hp.render_report(sampled)).text
     assert "80 of 80 people in the released table of the sample have shares that nobody else has there." in page
 

@@ -175,7 +175,7 @@ def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(
     assert "--force" in capsys.readouterr().err
     assert (out / "report.json").read_text() == "mine"
     assert run(monkeypatch, "audit", *weeks, "--out", out, "--force", "--no-noise") == 0
-    assert json.loads((out / "report.json").read_text())["schema"] == "habitprint-audit/3"
+    assert json.loads((out / "report.json").read_text())["schema"] == "habitprint-audit/4"
 
 
 def test_positions_become_squares_and_larger_squares_are_tried(

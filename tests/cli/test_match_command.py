@@ -100,7 +100,7 @@ def test_few_shared_places_and_equal_tables_are_said(
         "user", "place"
     ).sum().write_csv(file)
     assert run(monkeypatch, "match", town[0], str(file)) == 0
-    assert "Only 1 of 7 places are on both sides" in capsys.readouterr().err
+    assert "Only 1 of 7 places are in both tables" in capsys.readouterr().err
     assert run(monkeypatch, "match", town[0], town[0]) == 0
     assert "Both tables are the same" in capsys.readouterr().err
 

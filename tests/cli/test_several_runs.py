@@ -290,8 +290,8 @@ def test_an_audit_that_leaves_the_known_side_alone_says_so_beside_its_answer(
 ) -> None:
     protect("r.csv", "--coarsen", "half.csv", "--keep-ids", "--out", "c1.csv")
     run(monkeypatch, "audit", "c1.csv", "k.csv", *GATE, "--as-is", "--json", "--out", "audit")
-    cautions = json.loads(capsys.readouterr().out)["data"]["cautions"]
-    assert any("--as-is" in caution["words"] and caution["is_grave"] for caution in cautions)
+    findings = json.loads(capsys.readouterr().out)["data"]["findings"]
+    assert ("nothing-copied", "changes-answer") in [(found["code"], found["gravity"]) for found in findings]
 
 
 def test_python_goes_on_from_a_release_with_its_whole_steps(protect: Protect) -> None:

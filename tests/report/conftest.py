@@ -22,6 +22,8 @@ NAMES_OF_KINDS = {
     "last",
     "ranges",
     "made_on",
+    "code",
+    "gravity",
 }  # ours, not the data's
 
 

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import habitprint as hp
-from habitprint.histograms import Caution
+from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.render import render_record
 
@@ -267,11 +267,11 @@ def test_a_record_with_all_that_may_stand_in_it_is_one_page(
         found = hp.audit(hp.datasets.town(30, 8), target=0.02, noise=False)
         assert found.remedies
     inputs = tuple(InputFile(f"calls of the year 2012, part {part}.parquet", "a1" * 32, 10**9) for part in range(40))
-    grave = (Caution("1,000,000 of 2,000,000 rows (50%) repeat another row and count again.", is_grave=True),) * 2
+    grave = (Finding("repeated-rows", "changes-answer", 1_000_000, 2_000_000),) * 2
     full = replace(
         found,
         settings=replace(found.settings, inputs=inputs, command="habitprint audit " + "--coarsen places.csv " * 15),
-        data=replace(found.data, cautions=grave),
+        data=replace(found.data, findings=grave),
     )
     path = tmp_path / "record.html"
     path.write_text(render_record(full), encoding="utf-8")

@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 import habitprint as hp
-from habitprint.histograms import Caution
+from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_record
+from habitprint.wording.findings import words_of
 from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
@@ -94,15 +95,15 @@ def test_every_input_is_told_with_its_size_and_hash(found: hp.Audit) -> None:
 
 
 def test_what_is_grave_stands_at_the_top_and_the_rest_in_notes(found: hp.Audit) -> None:
-    cautions = (Caution("Half of it is wrong.", is_grave=True), Caution("Six rows repeat.", is_grave=False))
-    told = replace(found, data=replace(found.data, cautions=cautions))
+    grave, note = Finding("future-dates", "changes-answer", 6, 12), Finding("repeated-rows", "note", 6, 900)
+    told = replace(found, data=replace(found.data, findings=(grave, note)))
     page = hp.render_report(told)
     top, rest = Outline(page[page.index("<header") : page.index("</header>")]).text, page[page.index("</header>") :]
     assert found.data.scope.words in top
-    assert "Half of it is wrong." in top
-    assert "Six rows repeat." not in top
-    assert "Six rows repeat." in Outline(rest).text
-    assert all("Half of it is wrong." in text for text in records(told))
+    assert words_of(grave) in top
+    assert words_of(note) not in top
+    assert words_of(note) in Outline(rest).text
+    assert all(words_of(grave) in text for text in records(told))
 
 
 def test_people_in_headlines_are_whole(found: hp.Audit) -> None:

@@ -1,7 +1,7 @@
 """Does this meet the target? All stages of an audit, one after the other, and what they found in all."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
@@ -41,11 +41,12 @@ from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
+from habitprint.checks import Code, Finding
 from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.events import Events
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.grids import Grid
-from habitprint.histograms import Caution, Histograms
+from habitprint.histograms import Histograms
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
@@ -62,12 +63,13 @@ from habitprint.sources import AnyTable, as_events, as_histograms, is_release, i
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
+from habitprint.wording.findings import to_codes
 from habitprint.words import counted, printable_json
 
 if TYPE_CHECKING:
     import altair as alt
 
-SCHEMA = "habitprint-audit/3"  # a change of meaning or of a name makes it /4; new names do not
+SCHEMA = "habitprint-audit/4"  # a change of meaning or of a name makes it /5; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -75,10 +77,6 @@ DEFAULT_TARGET = 0.05  # ours, and nobody's law
 STARTS_FROM = "an audit starts from events, or from two sets of histograms: released and known"
 READ_THEM = "read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
-AS_IS = (
-    "Here the attacker copies nothing of how the released table was protected (--as-is). An attacker who copies it may "
-    "identify more people."
-)
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
@@ -93,6 +91,7 @@ class Settings:
     What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
     `target_given` is whether the target was asked for, or is the tool's default. `population` is for how many people
     the share identified is forecast; None for all people where a sample is audited, else ten times those attacked.
+    `accept` are the codes of findings that make the answer wrong, and were accepted.
     """
 
     source: str
@@ -121,6 +120,7 @@ class Settings:
     command: str | None
     inputs: tuple[InputFile, ...]
     population: int | None = None
+    accept: tuple[Code, ...] = ()
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -129,6 +129,7 @@ class Settings:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
         require_option("keep", self.keep, get_args(Purpose))
+        to_codes(self.accept)
         _require_share("target", self.target)
         if self.population is not None:
             why, fix = "it is a number of people", f"give how many people there would be, at most {MOST_PEOPLE:,}"
@@ -199,7 +200,7 @@ class Audit(Shown):
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/3', True)
+    ('habitprint-audit/4', True)
     """
 
     settings: Settings
@@ -448,6 +449,7 @@ def audit(
     noise: bool = True,
     counts: bool = False,
     population: int | None = None,
+    accept: Sequence[Code] = (),
     name: str | None = None,
     preparation: Preparation = NOTHING,
     seed: int = 0,
@@ -504,6 +506,9 @@ def audit(
     population
         For how many people the share identified is forecast; None for all where a sample is audited, else for ten
         times those attacked.
+    accept
+        Codes of findings that would stop the audit because they make its answer wrong (`Finding`): they are told in the
+        report instead.
     name
         What the data is called in the report; None for what its source says.
     preparation
@@ -550,6 +555,7 @@ def audit(
         command=None if preparation.command is None else _as_text(preparation.command),
         inputs=tuple(replace(file, name=_as_text(file.name)) for file in preparation.inputs),
         population=population,
+        accept=tuple(accept),
     )
     progress("checking the data", 0, 1)
     steps = list(coarser)
@@ -564,6 +570,7 @@ def audit(
             active=active,
             count=count,
             preparation=preparation,
+            accept=settings.accept,
             progress=progress,
         )
     elif isinstance(source, Elsewhere):
@@ -803,6 +810,7 @@ def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) ->
         spans=drawn.spans,
         whole=drawn.whole,
         told=drawn.told,
+        accept=settings.accept,
     )
 
 
@@ -825,7 +833,8 @@ def _prepare_pair(
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=release.steps,
         losses=preparation.losses,
-        told=[Caution(AS_IS, is_grave=True)] if preparation.as_is else (),
+        told=[Finding("nothing-copied", "changes-answer", len(release.steps))] if preparation.as_is else (),
+        accept=settings.accept,
     )
 
 

@@ -8,42 +8,42 @@ from typing import Any, Literal
 import numpy as np
 
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.checks import Code, EventsCheck, Finding, check_events, check_sides, check_tables
+from habitprint.checks.days import DAY_CODES, check_days, ranges_option
+from habitprint.checks.finding import in_order
 from habitprint.dialects import Decimal
 from habitprint.errors import InputError
-from habitprint.events import Events, EventsCheck, OnBadRows, check_events
-from habitprint.events.events import in_words, require_places
-from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
+from habitprint.events import Events, OnBadRows
+from habitprint.events.events import require_places
+from habitprint.histograms import Histograms, n_shared_places
 from habitprint.mechanisms import InputFile, Losses, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.mechanisms.release import holds_shares
-from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
+from habitprint.mechanisms.traces import looks_protected
 from habitprint.periods import (
     Calendar,
     DateRanges,
-    DayRows,
     HalvesOfRows,
     KnownInHalves,
     OnDays,
     Period,
     Span,
     Split,
-    count_days,
     split,
 )
 from habitprint.periods.dates import DayName
 from habitprint.periods.dates import in_words as day_in_words
-from habitprint.periods.split import Accounted, CountedAs
+from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
 from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
+from habitprint.wording.findings import refuse
 from habitprint.words import counted, percent
 
 Shared = Literal["keep", "merge", "drop"]
 
 ROUNDING = 1e-9
-MANY = 0.05  # of the rows, or of the people: from here on what is wrong with them may change the conclusion
-N_NAMED = 3  # days that are years from all others
 GIVEN = "The periods were given."
 UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
 TWO_TABLES = (Span("the released table"), Span("the known table"))
@@ -86,6 +86,8 @@ class EventsAsked:
     sql: str | None = None
     on_bad_rows: OnBadRows = "skip"
     shared: Shared = "keep"
+    plain_ids: bool = False
+    leave_out: list[str] | None = None
     release_span: str | None = None
     known_span: str | None = None
     weeks: str | None = None
@@ -328,14 +330,12 @@ class DataFacts:
         Released users whose shares nobody else has.
     totals
         What totals alone would give away if counts are released, in words.
-    cautions
-        What a reader should know before believing the numbers, the graver first.
+    findings
+        What may be wrong with the data, the graver first; without ids of users and places.
     losses
         What a released table that was protected has lost against its original; None where that is not known.
     has_shares
         Whether the released table holds shares, and not counts.
-    traces
-        Signs that the released table was protected, though nothing beside it says so.
     """
 
     scope: Scope
@@ -348,10 +348,9 @@ class DataFacts:
     n_shared_places: int
     n_unique: int
     totals: str
-    cautions: tuple[Caution, ...]
+    findings: tuple[Finding, ...]
     losses: Losses | None = None
     has_shares: bool = False
-    traces: tuple[Trace, ...] = ()
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -416,7 +415,8 @@ def prepare_tables(
     steps: tuple[Step, ...] = (),
     losses: Losses | None = None,
     whole: Whole | None = None,
-    told: Sequence[Caution] = (),
+    told: Sequence[Finding] = (),
+    accept: Sequence[Code] = (),
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
@@ -426,17 +426,20 @@ def prepare_tables(
     >>> prepare_tables(*hp.datasets.town(40, 20), "same-id").facts.n_common
     40
     """
+    same_ids = isinstance(truth, str) and truth == SAME_ID
+    in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
+    refuse(in_tables, accept, "the two tables")
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
     traces = () if steps else looks_protected(tables.released)
-    seen = [*trace_cautions(traces), *caveats(released, copied), *_totals_caution(tables)]
-    cautions = [*told, *(seen if whole is None else map(_of_sample, seen))]
+    seen = [*in_tables, *traces, *check_sides(released, copied), *_check_totals(tables)]
+    found = [*told, *(replace(each, in_sample=whole is not None) for each in seen)]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
     how = unknown if periods is None else periods_how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
     scope = _scope(tables, n_in_file, spans, share_of_rows=None, whole=whole)
-    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, cautions, losses, traces)
+    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, found, losses)
     return Prepared(tables, facts, None)
 
 
@@ -449,11 +452,13 @@ def prepare_events(
     active: int = 1,
     count: CountedAs = "visits",
     preparation: Preparation = NOTHING,
+    accept: Sequence[Code] = (),
     progress: Progress = silent,
 ) -> Prepared:
     """Check a table of events and split it into two periods: the given ones, or those that suit the data.
 
-    Everybody counts who is in either period. Every row is looked at before anything else is done.
+    Everybody counts who is in either period. Every row is looked at before anything else is done. A finding that makes
+    the answer wrong is refused unless its code is in `accept`; wrong days, only where a period holds them.
 
     Examples
     --------
@@ -466,21 +471,25 @@ def prepare_events(
     require_places(events)
     events.refuse_unusable()
     found = check_events(events, progress=progress)
-    calendar = count_days(events)
+    calendar = found.calendar
+    others = [each for each in found.findings if each.code not in DAY_CODES]
+    refuse(others, accept, events.source)
     settled, how, command = _settle(period, calendar)
     parts = split(events, settled, users="all", active=active, count=count, progress=progress)
+    of_days = check_days(calendar, (parts.released_span, parts.known_span))
+    refuse(of_days, accept, events.source)
     tables = _known_to_adversary(TwoTables(parts.released, parts.known, SAME_ID), overlap, seed)
     facts = _events_facts(found, parts, command)
     scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
-    cautions = [
-        *_event_cautions(found, parts, preparation),
-        *_stray_caution(calendar.strays, is_left_out=command is not None),
-        *caveats(parts.released, parts.known),
-        *_totals_caution(tables),
+    told = [
+        *_as_prepared(others, preparation, count),
+        *of_days,
+        *check_sides(parts.released, parts.known),
+        *_check_totals(tables),
     ]
     return Prepared(
         tables,
-        _facts(tables, scope, facts, parts.periods, how, cautions),
+        _facts(tables, scope, facts, parts.periods, how, told),
         CountedEvents(events, calendar, settled, active, count),
     )
 
@@ -499,6 +508,7 @@ def choose_period(calendar: Calendar) -> tuple[DateRanges, str]:
     --------
     >>> import habitprint as hp
     >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-11"], "place": [7, 7]})
+    >>> from habitprint.periods import count_days
     >>> period, how = choose_period(count_days(events))
     >>> period.words
     '9 April 2012 to 10 April 2012 released, 11 April 2012 to 11 April 2012 known'
@@ -515,19 +525,14 @@ def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, str, str
     """Return the periods with what the data decides about them; how they were chosen; and options that name them."""
     if period is None:
         chosen, how = choose_period(calendar)
-        return chosen, how, _command(chosen)
+        return chosen, how, ranges_option(chosen)
     if isinstance(period, HalvesOfRows):
         chosen = period.cut(calendar)
-        return chosen, GIVEN, _command(chosen)
+        return chosen, GIVEN, ranges_option(chosen)
     if isinstance(period, OnDays):
         of, how, command = _settle(period.of, calendar)
         return replace(period, of=of), how, command
     return period, GIVEN, None
-
-
-def _command(period: DateRanges) -> str:
-    """Return the options of ``habitprint split`` for two periods that were chosen here."""
-    return "--ranges " + ",".join(f"{first}..{last}" for first, last in period.ranges)
 
 
 def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> EventsFacts:
@@ -573,9 +578,8 @@ def _facts(
     events: EventsFacts | None,
     periods: str,
     periods_how: str,
-    cautions: Sequence[Caution],
+    found: Sequence[Finding],
     losses: Losses | None = None,
-    traces: tuple[Trace, ...] = (),
 ) -> DataFacts:
     classes = share_classes(tables.released)
     return DataFacts(
@@ -589,10 +593,9 @@ def _facts(
         n_shared_places=n_shared_places(tables.released, tables.fullest_copy.attacked_with),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
-        cautions=tuple(sorted(cautions, key=lambda caution: not caution.is_grave)),
+        findings=in_order(each.anonymous for each in found),
         losses=losses,
         has_shares=holds_shares(tables.released),
-        traces=traces,
     )
 
 
@@ -631,63 +634,16 @@ def _table_facts(histograms: Histograms) -> TableFacts:
     )
 
 
-def _event_cautions(found: EventsCheck, parts: Split, preparation: Preparation) -> list[Caution]:
-    cautions = []
-    n_shared, n_repeats = found.shared.n_users, found.n_repeats
-    if n_shared:
-        # Who has merged or dropped them already is not told to do it.
-        advice = "; merge them or leave them out" if preparation.shared in UNRESOLVED else ""
-        words = (
-            f"{counted(n_shared, 'user')} {'shares' if n_shared == 1 else 'share'} at least half of their events with "
-            f"another id. They are recognised by themselves{advice}."
-        )
-        cautions.append(Caution(words, is_grave=n_shared >= MANY * found.n_users))
-    cautions += unused_caution(parts)
-    if n_repeats:
-        verb = "repeats another row and counts" if n_repeats == 1 else "repeat another row and count"
-        share = f" ({percent(n_repeats / found.n_used)})"
-        words = f"{n_repeats:,} of {counted(found.n_used, 'row')}{share} {verb} again."
-        cautions.append(Caution(words, is_grave=n_repeats >= MANY * found.n_used))
-    return cautions
+def _as_prepared(found: Sequence[Finding], preparation: Preparation, count: CountedAs) -> list[Finding]:
+    """Return findings about rows without what was done about them already."""
+    is_resolved = preparation.shared not in UNRESOLVED
+    return [
+        replace(each, options="") if is_resolved and each.code == "shared-histories" else each
+        for each in found
+        if not (count == "seconds" and each.code == "fixes-not-visits")
+    ]
 
 
-def unused_caution(parts: Accounted) -> list[Caution]:
-    """Say how many rows were not used, and why, if there are any.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-16"], "place": [7, 7]})
-    >>> unused_caution(hp.split(events, hp.ConsecutiveWeeks("2012-04-09")))
-    []
-    """
-    n_unused = sum(parts.unused.values())
-    if not n_unused:
-        return []
-    verb = "was" if n_unused == 1 else "were"
-    words = f"{n_unused:,} of {counted(parts.n_rows, 'row')} {verb} not used: {in_words(parts.unused)}."
-    return [Caution(words, is_grave=n_unused >= MANY * parts.n_rows)]
-
-
-def _stray_caution(strays: Sequence[DayRows], *, is_left_out: bool) -> list[Caution]:
-    """Name the days that are years from all others, if there are any."""
-    if not strays:
-        return []
-    n_rows = sum(stray.n_rows for stray in strays)
-    named = ", ".join(day_in_words(stray.day) for stray in strays[:N_NAMED])
-    more = f" and {counted(len(strays) - N_NAMED, 'more day')}" if len(strays) > N_NAMED else ""
-    rows, they = ("row is", "It is") if n_rows == 1 else ("rows are", "They are")
-    words = f"{n_rows:,} {rows} dated years from all others: {named}{more}."
-    fate = f"{they} left out." if is_left_out else "Are the dates right?"
-    return [Caution(f"{words} {fate}", is_grave=False)]
-
-
-def _of_sample(caution: Caution) -> Caution:
-    """Say of what was seen in a sample that it was seen there: of all people it may not be so."""
-    return replace(caution, words=f"In the sample, {caution.words[:1].lower()}{caution.words[1:]}")
-
-
-def _totals_caution(tables: TwoTables) -> list[Caution]:
+def _check_totals(tables: TwoTables) -> list[Finding]:
     totals = totals_exposure(tables.released)
-    words = f"If counts are released, {totals.words}. Release shares."
-    return [Caution(words, is_grave=False)] if totals.bits else []
+    return [Finding("totals-identify", "note", totals.n_unique, totals.n_users)] if totals.bits else []

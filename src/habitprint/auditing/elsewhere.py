@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.data import TWO_TABLES, Whole
+from habitprint.checks import Finding
 from habitprint.forecasting import Forecast
-from habitprint.histograms import Caution, Histograms
+from habitprint.histograms import Histograms
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.periods import Span
 from habitprint.progress import Progress
@@ -31,7 +32,7 @@ class Drawn:
     periods, spans
         Which time the tables cover, in words and as spans, where that is known.
     told
-        What should be known of the whole tables before the numbers are believed.
+        What may be wrong with the whole tables.
     """
 
     released: Histograms
@@ -40,7 +41,7 @@ class Drawn:
     whole: Whole | None
     periods: str | None = None
     spans: tuple[Span, Span] = TWO_TABLES
-    told: Sequence[Caution] = ()
+    told: Sequence[Finding] = ()
 
 
 class Elsewhere(ABC):

@@ -64,6 +64,7 @@ from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
 from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
+from habitprint.wording.findings import to_codes, told
 from habitprint.words import at_most, percent
 
 if TYPE_CHECKING:
@@ -189,6 +190,13 @@ class OutputOptions(Options, panel=OUTPUT):
             metavar="RATE",
         ),
     ] = None
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Code of a finding that stops the audit because it makes the answer wrong: go on. May be repeated.",
+            metavar="CODE",
+        ),
+    ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
         False
     )
@@ -257,6 +265,7 @@ def audit(
     surest_target = _optional_share(protections.surest_target, "--surest-target")
     person_target = _optional_share(protections.person_target, "--person-target")
     overlap = _optional_share(adversary.overlap, "--overlap")
+    accept = to_codes(output.accept or ())
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
@@ -323,6 +332,7 @@ def audit(
             noise=protections.noise,
             counts=protections.counts,
             population=adversary.population,
+            accept=accept,
             name=output.name or " and ".join(shown),
             preparation=preparation,
             seed=adversary.seed,
@@ -565,6 +575,7 @@ def commands_to_protect(
         *([] if settings.surest_target is None else [f"--surest-target {settings.surest_target:g}"]),
         *([] if settings.decide == "proven" else ["--decide measured"]),
         *([] if settings.keep == "patterns" else [f"--keep {settings.keep}"]),
+        *(f"--accept {code}" for code in settings.accept),
     ]
     return [
         protect,
@@ -587,14 +598,18 @@ def _best(found: Protections) -> Table:
 def _tell_answer(found: Audit, screen: Console) -> None:
     screen.print(Text(found.headline, style="bold"))
     screen.print()
+    for finding in found.data.findings:
+        if finding.is_grave:
+            screen.print(told(finding), markup=False)
     for detail in found.verdict.details:
         screen.print(f"· {detail}", markup=False)
     if found.lost:
         screen.print(f"· {found.lost}", markup=False)
     screen.print()
     screen.print(found.data.scope.words, markup=False)
-    for caution in found.data.cautions:
-        screen.print(f"{'warning' if caution.is_grave else 'note'}: {caution.words}", markup=False)
+    for finding in found.data.findings:
+        if not finding.is_grave:
+            screen.print(told(finding), markup=False)
     if found.remedies:
         screen.print("\nWhat would be enough:")
     for remedy in found.remedies:

@@ -15,7 +15,17 @@ from habitprint.cli.options import INPUT, PERIODS, PLACES, FileOptions, Options
 from habitprint.databases import is_address
 from habitprint.datasets.tracks import find_tracks, is_tracks, read_tracks
 from habitprint.errors import InputError
-from habitprint.events import Events, OnBadRows, by_hours, by_weekday, find_shared, read_events, resolve_shared
+from habitprint.events import (
+    Events,
+    OnBadRows,
+    by_hours,
+    by_weekday,
+    find_shared,
+    plain_ids,
+    read_events,
+    resolve_shared,
+    without_ids,
+)
 from habitprint.events.read import find_files
 from habitprint.files import real_path
 from habitprint.grids import Box, Grid
@@ -68,7 +78,10 @@ class EventOptions(Options, panel=INPUT):
     ] = None
     time_zone: Annotated[str, typer.Option(help="Where days begin, such as Europe/Zurich.")] = "UTC"
     time_format: Annotated[
-        str | None, typer.Option(help="Such as '%d.%m.%Y %H:%M', or seconds, milliseconds, microseconds since 1970.")
+        str | None,
+        typer.Option(
+            help="Such as '%d.%m.%Y %H:%M'; or for numbers: seconds, milliseconds, microseconds since 1970, or excel."
+        ),
     ] = None
     stays: Annotated[
         str | None,
@@ -190,6 +203,27 @@ class RowOptions(Options, panel=INPUT):
     shared: Annotated[Shared, typer.Option(help="What to do with users who share their events with another id.")] = (
         "keep"
     )
+    plain_ids: Annotated[
+        bool, typer.Option("--plain-ids", help="Take blanks around ids, and zeros before them, away.")
+    ] = False
+    leave_out: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a user or a place to leave out, such as NULL. May be repeated.", metavar="ID"),
+    ] = None
+
+    @property
+    def by_row(self) -> "Steps":
+        """Return what is done to ids, without a look at all rows.
+
+        Examples
+        --------
+        >>> from habitprint.events import events_from_frame
+        >>> calls = events_from_frame({"user": ["07 ", "NULL"], "time": ["2012-04-09"] * 2, "place": ["x", "x"]})
+        >>> RowOptions(plain_ids=True, leave_out=["NULL"]).by_row(calls).usable.collect()["user"].to_list()
+        ['7']
+        """
+        left_out = () if not self.leave_out else (partial(without_ids, ids=tuple(self.leave_out)),)
+        return Steps((*left_out, *((plain_ids,) if self.plain_ids else ())))
 
     def resolve(self, events: Events) -> Events:
         """Look at every row first, then return the events with shared histories merged or dropped, or as they are.
@@ -203,6 +237,7 @@ class RowOptions(Options, panel=INPUT):
         0
         """
         events.refuse_unusable()
+        events = self.by_row(events)
         return events if self.shared == "keep" else resolve_shared(events, find_shared(events), self.shared)
 
 

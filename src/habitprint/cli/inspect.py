@@ -1,17 +1,17 @@
 """``habitprint inspect``: what a table of events holds."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.table import Table
 
+from habitprint.checks import EventsCheck, check_events
 from habitprint.cli.event_options import EventFiles, EventOptions, IdColumns
 from habitprint.cli.options import FileOptions, JsonOption, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
-from habitprint.events import EventsCheck, ReadAs, Runs, Spellings, check_events, find_runs, find_spellings
-from habitprint.periods import DayRows, count_days
-from habitprint.words import counted
+from habitprint.events import ReadAs
+from habitprint.wording.findings import told
 
 N_SHOWN = 10  # pairs of users with a shared history
 
@@ -22,9 +22,8 @@ def inspect(
 ) -> None:
     """Check a table of events before anything is concluded from it.
 
-    Says how the file was read. Counts rows by what can be done with them, users, places and the span of time,
-    repeated rows, days that are years from all others, users who share their events under different ids,
-    and ids that look like one that is written in several ways.
+    Says how the file was read. Counts rows by what can be done with them, users, places and the span of time.
+    Finds what may be wrong: each finding has a code, and says whether it stops an audit.
 
     [bold]Examples[/bold]
 
@@ -34,51 +33,17 @@ def inspect(
     """
     with ProgressBar(Screen(stderr=True)) as progress:
         opened = events.open(files, ids, written, on_bad_rows="skip")
-        found = Inspected(
-            check_events(opened, progress=progress),
-            tuple(count_days(opened).strays),
-            opened.read_as,
-            tuple(find_spellings(opened, kind) for kind in ("user", "place")),
-            find_runs(opened),
-        )
+        found = check_events(opened, progress=progress)
     if as_json:
-        _print_json(found)
+        _print_json(found, opened.read_as)
     else:
-        _tell(found, Screen())
+        _tell(found, opened.read_as, Screen())
 
 
-@dataclass(frozen=True)
-class Inspected:
-    """Hold what is told about a table of events."""
-
-    check: EventsCheck
-    strays: tuple[DayRows, ...]
-    read_as: ReadAs
-    spellings: tuple[Spellings, ...]
-    runs: Runs
-
-    @property
-    def advice(self) -> str:
-        """Return what to do about fixes of a device; nothing where rows are visits."""
-        if not self.runs.are_fixes:
-            return ""
-        so_far = (
-            f"Half of the users have {self.runs.median:,.0f} rows or more at one place in a row: fixes are not visits."
-        )
-        how = (
-            "Make stays of them: --stays 200m,15min."
-            if self.check.n_places is None
-            else "Count stays instead, where there are positions (--lat, --lon, --stays 200m,15min), or the time spent "
-            "(--count seconds)."
-        )
-        return f"{so_far} {how}"
-
-
-def _tell(inspected: Inspected, screen: Console) -> None:
-    found, strays = inspected.check, inspected.strays
+def _tell(found: EventsCheck, read_as: ReadAs, screen: Console) -> None:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    if inspected.read_as.words:
-        table.add_row("read as", inspected.read_as.words)
+    if read_as.words:
+        table.add_row("read as", read_as.words)
     table.add_row("rows", f"{found.n_rows:,}")
     table.add_row("can be used", f"{found.n_used:,}")
     for reason, n_rows in found.unused.items():
@@ -88,18 +53,13 @@ def _tell(inspected: Inspected, screen: Console) -> None:
     table.add_row(
         "first, last", f"{found.first:%Y-%m-%d %H:%M:%S} to {found.last:%Y-%m-%d %H:%M:%S} ({found.time_zone})"
     )
-    for stray in strays:
-        table.add_row("  years from all others", f"{counted(stray.n_rows, 'row')} on {stray.day}")
     table.add_row("repeated rows", f"{found.n_repeats:,}")
     table.add_row("shared histories", f"{found.shared.n_users:,} users")
     screen.print(table)
-    for words in (*(each.words for each in inspected.spellings), inspected.advice):
-        if words:
-            screen.print(f"\n{words}", soft_wrap=True)
-    if found.shared.clock in {"day", "hour"}:
-        screen.print(
-            f"\nTimes name the {found.shared.clock}: people meet by chance, so few shared histories can be found."
-        )
+    if found.findings:
+        screen.print()
+    for finding in found.findings:
+        screen.print(told(finding, stops="stops an audit"), soft_wrap=True, markup=False)
     if found.shared.n_users:
         part = "" if found.shared.sampled == 1 else f" (estimated from {found.shared.sampled:.2%} of the moments)"
         screen.print(f"\nUsers who share at least half of their events under different ids{part}:")
@@ -109,17 +69,15 @@ def _tell(inspected: Inspected, screen: Console) -> None:
         screen.print(pairs)
         if found.shared.pairs.height > N_SHOWN:
             screen.print(f"… and {found.shared.pairs.height - N_SHOWN:,} more pairs (--json lists all)")
-        screen.print("They would be identified by themselves. Split with --shared merge, or --shared drop.")
 
 
-def _print_json(inspected: Inspected) -> None:
-    found = inspected.check
+def _print_json(found: EventsCheck, read_as: ReadAs) -> None:
     facts = {
         "source": found.source,
         "read_as": {
-            "words": inspected.read_as.words,
-            "dialect": None if inspected.read_as.dialect is None else asdict(inspected.read_as.dialect),
-            "time_formats": inspected.read_as.time_formats,
+            "words": read_as.words,
+            "dialect": None if read_as.dialect is None else asdict(read_as.dialect),
+            "time_formats": read_as.time_formats,
         },
         "n_rows": found.n_rows,
         "n_used": found.n_used,
@@ -128,15 +86,11 @@ def _print_json(inspected: Inspected) -> None:
         "n_places": found.n_places,
         "first": found.first.isoformat(),
         "last": found.last.isoformat(),
-        "strays": [{"day": stray.day.isoformat(), "n_rows": stray.n_rows} for stray in inspected.strays],
+        "strays": [{"day": stray.day.isoformat(), "n_rows": stray.n_rows} for stray in found.calendar.strays],
         "time_zone": found.time_zone,
         "n_repeats": found.n_repeats,
-        "spellings": [asdict(each) for each in inspected.spellings],
-        "runs": {
-            "median": inspected.runs.median,
-            "n_users": inspected.runs.n_users,
-            "advice": inspected.advice or None,
-        },
+        "findings": [asdict(finding) for finding in found.findings],
+        "runs": asdict(found.runs),
         "shared_histories": {
             "n_users": found.shared.n_users,
             "sampled": found.shared.sampled,

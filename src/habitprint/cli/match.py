@@ -134,7 +134,7 @@ def match(
         if out_file is not None:
             progress("writing", 0, 1)
             write_table(pairs, out_file, overwrite=force, is_private=True)  # it says who is who
-    print_copied(notes, found.copied, found.cautions)
+    print_copied(notes, found.copied, found.findings)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, result)
     if as_json:
@@ -189,7 +189,7 @@ def _print_json(
         "pairs": pairs.to_dicts() if out is None else None,
         "overlap": None if overlap is None else asdict(overlap),
         "copied": tables.copied,
-        "traces": [asdict(trace) for trace in tables.traces],
+        "findings": [asdict(each) for each in tables.findings],
         "chosen": chosen.words,
     }
     print_json(facts)

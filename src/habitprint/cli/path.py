@@ -120,7 +120,7 @@ def path(
         if outputs:
             progress("writing", 0, 1)
             write_all(outputs, overwrite=force)
-    print_copied(notes, found.copied, found.cautions)
+    print_copied(notes, found.copied, found.findings)
     print_chosen(notes, chosen.words)
     print_caveats(notes, found.released, found.known, next(iter(results), None))
     if as_json:

@@ -68,7 +68,7 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.mechanisms.traces import looks_protected, trace_cautions
+from habitprint.mechanisms.traces import looks_protected
 from habitprint.mechanisms.units import UNITS
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
@@ -76,6 +76,7 @@ from habitprint.progress import Progress
 from habitprint.sources import is_release
 from habitprint.tables import READERS, read_names
 from habitprint.truth import SAME_ID
+from habitprint.wording.findings import words_of
 from habitprint.words import counted, number, percent
 
 UserIds = Literal["fresh", "original", "earlier"]
@@ -387,8 +388,8 @@ def _note(done: Protected, notes: Console) -> None:
             "the key to that release: --earlier-key OUT.key.csv.",
         )
     if done.start.earlier is None:
-        for caution in trace_cautions(looks_protected(done.start.release.histograms)):
-            print_note(notes, caution.words, mark="warning")
+        for found in looks_protected(done.start.release.histograms):
+            print_note(notes, words_of(found), mark="warning")
     if told is not None and told.scope.n_released != n_users:
         print_note(
             notes,
@@ -642,7 +643,7 @@ def _to_json(done: Protected) -> dict[str, Any]:
         "release": {"n_users": done.release.histograms.n_users, "n_places": done.n_places},
         "user_ids": done.ids,
         "goes_on_from": None if start.earlier is None else {"n_steps": len(start.release.steps)},
-        "traces": [] if start.earlier else [asdict(trace) for trace in looks_protected(start.release.histograms)],
+        "findings": [] if start.earlier else [asdict(each) for each in looks_protected(start.release.histograms)],
         "steps": [_step_to_json(step) for step in done.release.steps],
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),

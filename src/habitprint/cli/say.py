@@ -12,11 +12,13 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.checks import Finding, check_sides
 from habitprint.evaluation import Evaluation
-from habitprint.histograms import Caution, Histograms, caveats, n_shared_places
+from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.overlap import Overlap
+from habitprint.wording.findings import words_of
 from habitprint.words import counted, number, printable, printable_json
 
 if TYPE_CHECKING:
@@ -230,7 +232,7 @@ def describe_first_pairs(pairs: pl.DataFrame, size: int, out: str = "pairs.csv")
     return Group(table, Text(f"… and {more:,} more; --out {out} writes them all" if more > 0 else ""))
 
 
-def print_copied(notes: Console, copied: Sequence[str] | None, cautions: Sequence[Caution] = ()) -> None:
+def print_copied(notes: Console, copied: Sequence[str] | None, findings: Sequence[Finding] = ()) -> None:
     """Say what was done to the known side, if anything was, and what could not be.
 
     Examples
@@ -241,8 +243,8 @@ def print_copied(notes: Console, copied: Sequence[str] | None, cautions: Sequenc
     if copied:
         words = f"the known side was changed by what anyone can copy of the release: {'; '.join(copied)} (--as-is: not)"
         print_note(notes, words)
-    for caution in cautions:
-        print_note(notes, caution.words, mark="warning")
+    for found in findings:
+        print_note(notes, words_of(found), mark="warning")
 
 
 def print_chosen(notes: Console, words: str | None) -> None:
@@ -263,10 +265,10 @@ def print_caveats(notes: Console, released: Histograms, known: Histograms, resul
     Examples
     --------
     >>> print_caveats(Console(), Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "cd"}))
-    note: The two sides have no place in common, so every pair is a guess. Are places named alike?
+    note: The two tables have no place in common. Every pair is a guess. Are places named alike?
     """
-    for caveat in caveats(released, known):
-        print_note(notes, caveat.words)
+    for found in check_sides(released, known):
+        print_note(notes, words_of(found))
     if result is not None and result.n_ignored:
         print_note(
             notes, f"ignored: {counted(result.n_ignored, 'row')} of the truth, about users who are not in both tables."

@@ -209,7 +209,7 @@ def count_on_spark(
         decimal=written.decimal,
         encoding=written.encoding,
         on_bad_rows=source.rows.on_bad_rows,
-        prepare=prepare,
+        prepare=Steps((*source.rows.by_row.each, *prepare.each)),
         users=users,
         active=source.counts.active,
         count=source.counts.counted_as,

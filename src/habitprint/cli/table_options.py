@@ -9,6 +9,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from habitprint.checks import Finding
 from habitprint.cli.options import (
     ADVERSARY,
     AS_THEY_ARE,
@@ -20,10 +21,10 @@ from habitprint.cli.options import (
     TableColumns,
 )
 from habitprint.errors import InputError
-from habitprint.histograms import Caution, Histograms
+from habitprint.histograms import Histograms
 from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
-from habitprint.mechanisms.traces import Trace, looks_protected, trace_cautions
+from habitprint.mechanisms.traces import looks_protected
 from habitprint.progress import Progress, silent
 from habitprint.sources import is_release
 from habitprint.tables import read_table
@@ -57,18 +58,11 @@ class Tables:
     owner: OwnerRecord | None
 
     @property
-    def traces(self) -> tuple[Trace, ...]:
-        """Return the signs that the released table was protected, where no step is known."""
-        return () if self.release.steps else looks_protected(self.released)
-
-    @property
-    def cautions(self) -> list[Caution]:
+    def findings(self) -> list[Finding]:
         """Return what to know before believing that an attacker could copy no more."""
-        unknown = "The release renamed places by a mapping that is not known here. An attacker who knows it finds more."
-        return [
-            *trace_cautions(self.traces),
-            *([Caution(unknown, is_grave=True)] if self.release.steps_not_copied else []),
-        ]
+        traces = () if self.release.steps else looks_protected(self.released)
+        n_unknown = len(self.release.steps_not_copied)
+        return [*traces, *([Finding("unknown-mapping", "changes-answer", n_unknown)] if n_unknown else [])]
 
 
 @dataclass(frozen=True)

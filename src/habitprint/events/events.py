@@ -45,6 +45,8 @@ class ReadAs:
         Of a text table; None where columns have types of their own.
     time_formats
         The formats of times that are text, or the unit of numbers; empty where they have a type of their own.
+    user, place
+        The names of the columns that were read as users and as places.
 
     Examples
     --------
@@ -55,6 +57,8 @@ class ReadAs:
 
     dialect: Dialect | None = None
     time_formats: tuple[str, ...] = ()
+    user: str = "user"
+    place: str = "place"
 
     @property
     def words(self) -> str:

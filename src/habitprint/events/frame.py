@@ -163,7 +163,7 @@ def to_events(
         reading.time_zone,
         source,
         reading.on_bad_rows,
-        ReadAs(reading.dialect, formats),
+        ReadAs(reading.dialect, formats, reading.user, reading.place or "place"),
     )
     kinds = selected.collect_schema()
     encoding = "UTF-8" if reading.dialect is None else reading.dialect.encoding_name

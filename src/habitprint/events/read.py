@@ -115,7 +115,8 @@ def read_events(
         Where clocks that say nothing of their zone stood, and where days and weeks begin.
     time_format
         How times are written (such as ``"%d.%m.%Y %H:%M"``), or the unit of numbers since 1970: ``"seconds"``,
-        ``"milliseconds"`` or ``"microseconds"``. None: found from the rows, and refused if in doubt.
+        ``"milliseconds"`` or ``"microseconds"``; ``"excel"`` for days as Excel counts them. None: found
+        from the rows, and refused if in doubt.
     separator, decimal, encoding
         Of a text file: what separates columns (``","``, ``";"``, a tab, ``"|"``), what stands before a fraction
         (``"."``, ``","``), and the encoding by a name that Python knows. None: found from the file.

@@ -18,7 +18,10 @@ FIRST_TIME, LAST_TIME = (
     pl.lit(moment).dt.replace_time_zone("UTC").dt.cast_time_unit("us")
     for moment in (datetime(1, 1, 2), datetime(9999, 12, 31))  # noqa: DTZ001 - the zone follows
 )
-UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1}  # of a number since 1970, in microseconds
+EXCEL = "excel"  # days since the end of 1899, as Excel counts them
+UNITS = {"seconds": 1_000_000, "milliseconds": 1_000, "microseconds": 1, EXCEL: 86_400_000_000}  # in microseconds
+DAYS_TO_1970 = 25_569  # of Excel; all other numbers count from 1970
+EXCEL_DAYS = (20_000, 80_000)  # 1954 to 2119: numbers that are hardly seconds
 CLOCK_CODES = ("%H", "%I", "%k", "%l", "%T", "%R", "%X", "%r", "%c", "%+", "%s")  # formats without any are dates
 OFFSET_CODES = ("%z", "%:z", "%#z", "%+", "%s")  # formats with one of them say which moment in UTC is meant
 FIRST_YEAR = 1000  # earlier ones are years of two digits, read as if they had four
@@ -90,7 +93,8 @@ def find_time_formats(
         The column's name and type.
     time_format
         How text is written (``"%d.%m.%Y %H:%M"``, or several such formats), or the unit of a number since 1970:
-        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``. None: found from the values, if they leave no doubt.
+        ``"seconds"``, ``"milliseconds"``, ``"microseconds"``; or ``"excel"`` for days as Excel counts them. None: found
+        from the values, if they leave no doubt.
     source
         What the frame is called in messages.
 
@@ -108,7 +112,8 @@ def find_time_formats(
     is_text = _is_text(kind)
     if kind.is_numeric() or (is_text and formats and formats[0] in UNITS):
         if len(formats) != 1 or formats[0] not in UNITS:
-            raise _no_unit(column)
+            (sample,) = collect([frame.select(pl.col(column)).drop_nulls().head(SAMPLE)], source)
+            raise _no_unit(sample.to_series(), column)
         return formats
     if not is_text:
         raise _no_times(column, kind)
@@ -150,6 +155,8 @@ def to_instants(column: str, kind: pl.DataType, formats: Sequence[str], time_zon
     if kind == pl.Null:
         return values.cast(INSTANT)
     text = time_text(column) if _is_text(kind) else values
+    if formats[0] == EXCEL:
+        return _of_excel(text, time_zone)
     if formats[0] in UNITS:
         return _since_1970(text, formats[0])
     return pl.coalesce(*(_parsed(text, fmt, time_zone) for fmt in formats))
@@ -168,7 +175,7 @@ def order_in_words(formats: Sequence[str]) -> str:
 
 def _order(fmt: str) -> str:
     if fmt in UNITS or fmt == "%s":
-        return f"{fmt if fmt in UNITS else 'seconds'} since 1970"
+        return "days of Excel" if fmt == EXCEL else f"{fmt if fmt in UNITS else 'seconds'} since 1970"
     places = {
         name: min((fmt.find(code) for code in codes if code in fmt), default=len(fmt))
         for name, codes in {
@@ -193,10 +200,18 @@ def _no_times(column: str, kind: pl.DataType) -> InputError:
     )
 
 
-def _no_unit(column: str) -> InputError:
+def _no_unit(sample: pl.Series, column: str) -> InputError:
+    """Return the error for numbers of which it is not said what they count; numbers of Excel are recognised."""
+    numbers = sample.cast(pl.Float64, strict=False)
+    if not numbers.is_empty() and numbers.is_between(*EXCEL_DAYS).all():
+        return InputError(
+            f"column '{column}' holds numbers such as {first_few(sample.head(2))}, as Excel counts days",
+            why="read as seconds, all of them would be on 1 January 1970",
+            fix=f"read them as days of Excel: --time-format {EXCEL} (time_format={EXCEL!r} in Python)",
+        )
     return InputError(
-        f"column '{column}' holds numbers, and it is not said of what",
-        why="a number may count seconds, milliseconds or microseconds since 1970",
+        f"column '{column}' holds numbers, and it is not said of what: {first_few(sample.head(3))}",
+        why="a number may count seconds, milliseconds or microseconds since 1970, or days of Excel",
         fix=f"say which: time_format='seconds' (one of {', '.join(UNITS)}; on the command line: --time-format)",
     )
 
@@ -282,7 +297,7 @@ def _refuse_unknown_formats(formats: Sequence[str]) -> None:
     Traceback (most recent call last):
     habitprint.errors.InputError: there is no time format 'DD.MM.'
       why: a format says with % what stands where, such as %Y for the year
-      fix: write it like '%d.%m.%Y %H:%M', or use one of seconds, milliseconds, microseconds for numbers
+      fix: write it like '%d.%m.%Y %H:%M', or use one of seconds, milliseconds, microseconds, excel for numbers
     """
     for fmt in formats:
         if "%" not in str(fmt):
@@ -302,14 +317,12 @@ def _refuse_unknown_formats(formats: Sequence[str]) -> None:
 
 
 def _unreadable(unread: pl.Series, column: str) -> InputError:
-    is_number = bool(unread.cast(pl.Float64, strict=False).is_not_null().all())
+    if unread.cast(pl.Float64, strict=False).is_not_null().all():
+        return _no_unit(unread, column)
     return InputError(
         f"the times of column '{column}' cannot be read: {first_few(unread.head(3))}",
-        why="they are numbers, and it is not said of what" if is_number else "they are in none of the usual formats",
-        fix="say what they count since 1970: time_format='seconds', 'milliseconds' or 'microseconds' "
-        "(on the command line: --time-format)"
-        if is_number
-        else "say how they are written: time_format='%d.%m.%Y %H:%M' (on the command line: --time-format)",
+        why="they are in none of the usual formats",
+        fix="say how they are written: time_format='%d.%m.%Y %H:%M' (on the command line: --time-format)",
     )
 
 
@@ -390,6 +403,20 @@ def _in_utc(moments: pl.Expr, own_zone: str | None, time_zone: str) -> pl.Expr:
     if own_zone is None:
         moments = moments.dt.replace_time_zone(time_zone, ambiguous="earliest", non_existent="null")
     return moments.dt.convert_time_zone("UTC").dt.cast_time_unit("us")
+
+
+def _of_excel(values: pl.Expr, time_zone: str) -> pl.Expr:
+    """Return the moments that Excel's numbers of days mean: clocks in `time_zone`, to the millisecond.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"n": [41008.4166666667]}).select(_of_excel(pl.col("n"), "Europe/Zurich")).item().isoformat()
+    '2012-04-09T08:00:00+00:00'
+    """
+    milliseconds = ((values.cast(pl.Float64, strict=False) - DAYS_TO_1970) * (UNITS[EXCEL] // 1000)).round()
+    is_near = milliseconds.is_finite() & (milliseconds.abs() <= FARTHEST // 1000)
+    whole = pl.when(is_near).then(milliseconds).cast(pl.Int64)
+    return _in_utc((whole * 1000).cast(pl.Datetime("us")), None, time_zone)
 
 
 def _since_1970(values: pl.Expr, unit: str) -> pl.Expr:

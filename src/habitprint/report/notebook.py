@@ -20,9 +20,10 @@ from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Protections
 from habitprint.calibration import LikelyPairs
+from habitprint.checks import EventsCheck
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
-from habitprint.events import Events, EventsCheck
+from habitprint.events import Events
 from habitprint.forecasting import Forecast
 from habitprint.histograms import Histograms
 from habitprint.losses import measure_losses
@@ -48,6 +49,7 @@ from habitprint.report.page import Column, Figure, Page, Picture, Term
 from habitprint.report.record import proven_words
 from habitprint.report.render import asset, build_page, environment
 from habitprint.showing import cut
+from habitprint.wording.findings import words_of
 from habitprint.words import counted, in_column, moment, number, percent, sentence
 
 N_ROWS = 5  # that are shown of a table
@@ -152,6 +154,7 @@ def _(value: EventsCheck) -> Card:
         Term("From, to", f"{moment(value.first)} to {moment(value.last)} ({value.time_zone})"),
         Term("Repeated rows", f"{value.n_repeats:,}"),
         Term("Users who share their history", f"{value.shared.n_users:,}"),
+        *(Term("Caution", words_of(found)) for found in value.findings if found.is_grave),
     )
     return Card("Events, checked", value.source, facts)
 
@@ -270,7 +273,7 @@ def _(value: Audit) -> Card:
     rate, advised = value.strongest.rate, value.protections.advised
     facts = (
         Term("Scope", value.data.scope.words),
-        *(Term("Caution", sentence(caution.words)) for caution in value.data.cautions if caution.is_grave),
+        *(Term("Caution", words_of(found)) for found in value.data.findings if found.is_grave),
         Term("Measured", f"{value.strongest.title}: {rate.words}"),
         Term("Proven", proven_words(value.verdict.proven)),
         Term("Target", f"at most {percent(value.settings.target)}"),

@@ -23,6 +23,7 @@ from habitprint.report.texts import (
     PARAGRAPH,
     stanzas,
 )
+from habitprint.wording.findings import words_of
 from habitprint.words import at_most, counted, headed, percent, printable, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
@@ -116,12 +117,15 @@ def _paragraph(audit: Audit) -> str:
 
 def _findings(audit: Audit) -> list[Term]:
     settings, sampled = audit.settings, audit.data.scope.of_sample
-    grave = [sentence(caution.words) for caution in audit.data.cautions if caution.is_grave]
+    grave = [f"{words_of(found)} [{found.code}]" for found in audit.data.findings if found.is_grave]
+    accepted = ", ".join(settings.accept)
     program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
     if settings.command:
         program += f" {WITHOUT_FOLDERS}"
     return [
-        Term("Scope", " ".join([audit.data.scope.words, *grave])),
+        Term("Scope", audit.data.scope.words),
+        *([Term("Doubts about the data", " ".join(grave))] if grave else []),
+        *([Term("Accepted by whoever ran the audit", accepted)] if accepted else []),
         Term("Adversary assumed", _adversary(audit)),
         Term("Target, and who set it", _target(audit)),
         Term(f"Result, measured{sampled}", _measured(audit)),

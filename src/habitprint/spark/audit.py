@@ -3,7 +3,7 @@
 import math
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -13,9 +13,11 @@ from pyspark.sql import functions as sf
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.audit import audit as audit_source
-from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole, unused_caution
+from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Drawn, Elsewhere
 from habitprint.auditing.search import Decide
+from habitprint.checks import Code
+from habitprint.checks.check import check_unused
 from habitprint.counts import COLUMNS
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning, require_whole
 from habitprint.grids import Grid
@@ -61,6 +63,7 @@ def audit(
     noise: bool = True,
     counts: bool = False,
     population: int | None = None,
+    accept: Sequence[Code] = (),
     name: str | None = None,
     preparation: Preparation = NOTHING,
     seed: int = 0,
@@ -94,7 +97,7 @@ def audit(
         As for `habitprint.audit`. Where the weight that is learned from it identifies most, it attacks all people too.
     population
         For how many people the share identified is forecast; None for all who are in both tables.
-    name, preparation, seed, progress
+    accept, name, preparation, seed, progress
         As for `habitprint.audit`.
 
     Examples
@@ -124,6 +127,7 @@ def audit(
         noise=noise,
         counts=counts,
         population=population,
+        accept=accept,
         name=name,
         preparation=preparation,
         seed=seed,
@@ -199,7 +203,7 @@ class SparkTables(Elsewhere):
             None if is_all else whole,
             None if parts is None else parts.periods,
             TWO_TABLES if parts is None else (parts.released_span, parts.known_span),
-            () if parts is None else unused_caution(parts),
+            () if parts is None else check_unused(parts.unused, parts.n_rows),
         )
 
     def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:

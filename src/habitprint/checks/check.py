@@ -1,0 +1,190 @@
+"""What a table of events holds, before anything is concluded from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+
+from habitprint.checks.days import check_days
+from habitprint.checks.finding import MILD, Finding, graded, in_order
+from habitprint.checks.spelling import check_ids
+from habitprint.checks.swapped import check_excel, check_names, check_sizes
+from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
+from habitprint.events.events import require_events
+from habitprint.events.shared import row_columns
+from habitprint.periods import Calendar, DayRows
+from habitprint.periods.dates import local_days
+from habitprint.progress import Progress, silent
+from habitprint.showing import Shown, abbreviated
+from habitprint.tables import collect
+
+COARSE = ("day", "hour")  # clocks by which people meet by chance
+
+
+@dataclass(frozen=True)
+class EventsCheck(Shown):
+    """What a table of events holds, and what may be wrong with it.
+
+    Parameters
+    ----------
+    source, time_zone
+        Where the events come from, and where their days begin.
+    n_rows, n_used
+        Rows in all, and those that can be used.
+    unused
+        Rows that cannot be used or are left out, by reason.
+    n_users
+        Distinct users.
+    n_places
+        Distinct places; None where events have positions.
+    first, last
+        The first and the last time, in the time zone.
+    n_repeats
+        Rows that say the same as another: same user, time and place (or position), as in `without_repeats`.
+    shared
+        Users who share their history with another user.
+    runs
+        How often people are at one place in a row.
+    calendar
+        The rows on each day.
+    findings
+        What may be wrong, the graver first.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 7]})
+    >>> found = hp.check_events(events)
+    >>> found.n_users, found.n_repeats, found.shared.n_users
+    (1, 1, 0)
+    >>> [(each.code, each.gravity, each.count) for each in found.findings]
+    [('repeated-rows', 'changes-answer', 1), ('coarse-clock', 'note', 2)]
+    """
+
+    source: str
+    time_zone: str
+    n_rows: int
+    n_used: int
+    unused: Mapping[str, int]
+    n_users: int
+    n_places: int | None
+    first: datetime
+    last: datetime
+    n_repeats: int
+    shared: SharedHistories
+    runs: Runs
+    calendar: Calendar
+    findings: tuple[Finding, ...]
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
+
+def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
+    """Count what a table of events holds, and find what may be wrong with it.
+
+    Unusable rows are only counted here, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> events = hp.events_from_frame({"user": [1, None], "time": ["2012-04-09"] * 2, "place": [7, 8]})
+    >>> hp.check_events(events).unused
+    {'the user is missing': 1}
+    """
+    require_events(events)
+    progress("counting rows", 0, 3)
+    counts = events.count_rows()
+    events.refuse_no_rows(counts)
+    progress("counting users and places", 1, 3)
+    columns = [column for column in ("user", "place") if column in events.columns]
+    # One scan: users and places, with their rows, tell how many there are and how they are written.
+    by_id = [events.usable.select(id=column).group_by("id").agg(n=pl.len()) for column in columns]
+    day = local_days(events.time_zone).cast(pl.Date).alias("day")
+    by_day = events.usable.group_by(day).agg(pl.len(), first=pl.col("time").min(), last=pl.col("time").max())
+    *ids, days = collect([*by_id, by_day.sort("day")], events.source)
+    calendar = Calendar(tuple(DayRows(day, n) for day, n in days.select("day", "len").rows()), events.source)
+    ends = days.select(pl.col("first").min(), pl.col("last").max())
+    first, last = ends.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
+    progress("looking for shared histories", 2, 3)
+    unused = events.in_reasons(counts)
+    n_used, n_repeats, shared, runs = (
+        counts[0],
+        _count_repeats(events),
+        find_shared(events, counts[0]),
+        find_runs(events),
+    )
+    n_rows = sum(counts.values())
+    found = [
+        *check_unused(unused, n_rows),
+        *_check_rows(n_repeats, n_used, shared, runs, ids[0].height, has_places=len(ids) > 1),
+        *(each for kind, table in zip(columns, ids, strict=True) for each in check_ids(table, kind)),
+        *check_days(calendar),
+        *check_excel(events.read_as, first, last, n_used),
+        *_check_swapped(events, ids, n_used),
+    ]
+    return EventsCheck(
+        source=events.source,
+        time_zone=events.time_zone,
+        n_rows=n_rows,
+        n_used=n_used,
+        unused=unused,
+        n_users=ids[0].height,
+        n_places=ids[1].height if len(ids) > 1 else None,
+        first=first,
+        last=last,
+        n_repeats=n_repeats,
+        shared=shared,
+        runs=runs,
+        calendar=calendar,
+        findings=in_order(found),
+    )
+
+
+def check_unused(unused: Mapping[str, int], n_rows: int) -> list[Finding]:
+    """Find rows that were not used, by reason.
+
+    Examples
+    --------
+    >>> check_unused({"the user is missing": 6}, 100)[0].gravity, check_unused({}, 100)
+    ('changes-answer', [])
+    """
+    n = sum(unused.values())
+    gravity = graded(n, n_rows, MILD)
+    return [Finding("unused-rows", gravity, n, n_rows, examples=tuple(unused))] if n else []
+
+
+def _check_rows(
+    n_repeats: int, n_used: int, shared: SharedHistories, runs: Runs, n_users: int, *, has_places: bool
+) -> list[Finding]:
+    """Find repeats, shared histories, clocks too coarse to tell them, and fixes of a device."""
+    found = []
+    if n_repeats:
+        gravity = graded(n_repeats, n_used, MILD)
+        found.append(Finding("repeated-rows", gravity, n_repeats, n_used))
+    if n := shared.n_users:
+        pair = shared.pairs.select("user", "other").row(0)
+        gravity = graded(n, n_users, MILD)
+        shown = tuple(map(str, pair))
+        found.append(Finding("shared-histories", gravity, n, n_users, "user", shown, "--shared merge"))
+    if shared.clock in COARSE:
+        found.append(Finding("coarse-clock", "note", n_used, n_used, examples=(shared.clock,)))
+    if runs.are_fixes:
+        options = "--count seconds" if has_places else "--stays 200m,15min"
+        found.append(Finding("fixes-not-visits", "changes-answer", int(runs.median), options=options))
+    return found
+
+
+def _check_swapped(events: Events, ids: list[pl.DataFrame], n_used: int) -> list[Finding]:
+    if "place" not in events.columns:
+        return []
+    users, places = (table["n"].to_numpy() for table in ids)
+    return check_names(events.read_as, n_used) or check_sizes(users, places, n_used)
+
+
+def _count_repeats(events: Events) -> int:
+    (hashes,) = collect([events.usable.select(hash=pl.struct(row_columns(events)).hash(seed=0))], events.source)
+    ordered = np.sort(hashes["hash"].to_numpy())
+    return int(np.count_nonzero(ordered[1:] == ordered[:-1]))

@@ -1,0 +1,126 @@
+"""What may be wrong with two tables of counts: what makes their comparison doubtful, and what is no person or place."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from habitprint.arrays import Indices
+from habitprint.checks.finding import Finding
+from habitprint.checks.spelling import check_ids, is_total
+from habitprint.checks.swapped import check_tail
+from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
+from habitprint.ids import positions
+
+FEWEST_OTHERS = 10  # ids whose sum is the counts of another by no accident, whatever that is called
+HALF = 0.5  # of the users are places, and of the places users: the columns of one table are swapped
+
+
+def check_sides(released: Histograms, known: Histograms) -> list[Finding]:
+    """Find what makes a comparison of two tables doubtful.
+
+    Examples
+    --------
+    >>> found = check_sides(Histograms.from_strings({1: "abcdef"}), Histograms.from_strings({1: "vwxyza"}))
+    >>> [(each.code, each.count, each.of) for each in found]
+    [('few-shared-places', 1, 6)]
+    """
+    found = []
+    if released.to_table().equals(known.to_table()):
+        found.append(Finding("same-tables", "changes-answer", released.n_users, kind="user"))
+    n_shared, fewer = n_shared_places(released, known), min(released.n_places, known.n_places)
+    if n_shared == 0:
+        found.append(Finding("no-shared-places", "changes-answer", 0, fewer, "place"))
+    elif n_shared < FEW_SHARED * fewer:
+        # Where most places are rare, it is so with the best of names.
+        found.append(Finding("few-shared-places", "note", n_shared, fewer, "place"))
+    if released.n_places == 1:
+        n_totals = len(np.unique(released.totals))
+        found.append(Finding("one-place", "changes-answer", n_totals, released.n_users, "place"))
+    return found
+
+
+def check_tables(released: Histograms, known: Histograms, *, same_ids: bool, is_protected: bool) -> list[Finding]:
+    """Find ids that are no persons or places, totals among the counts, and users that are places.
+
+    Parameters
+    ----------
+    released, known
+        The tables.
+    same_ids
+        Whether a user has the same id in both: then ids of both are one set.
+    is_protected
+        Whether the released table was protected: then its rows are no longer those of people.
+
+    Examples
+    --------
+    >>> week = {"user": ["a", "b", "Total"], "place": ["x"] * 3, "count": [1, 2, 3]}
+    >>> table = Histograms.from_table(week)
+    >>> found = check_tables(table, table, same_ids=True, is_protected=False)
+    >>> [(each.code, each.gravity, each.count) for each in found]
+    [('total-row', 'stops', 2)]
+    """
+    plain = [known] if is_protected else [released, known]
+    sets = [[released, known]] if same_ids else [[table] for table in plain]
+    places = check_ids(_entries([table.places for table in plain], [_of_places(table) for table in plain]), "place")
+    found = [
+        *_without_named([each for tables in sets for each in _check_users(tables)], _sums(plain, "user")),
+        *_without_named(places, _sums(plain, "place")),
+        *_check_swapped(released, known, plain, same_ids=same_ids),
+    ]
+    return [replace(each, options="") for each in found]  # what mends ids is for events
+
+
+def _check_users(tables: Sequence[Histograms]) -> list[Finding]:
+    return check_ids(_entries([table.users for table in tables], [_of_users(table) for table in tables]), "user")
+
+
+def _of_users(table: Histograms) -> Indices:
+    return np.diff(table.counts.indptr).astype(np.int64)
+
+
+def _of_places(table: Histograms) -> Indices:
+    return np.bincount(table.counts.indices, minlength=table.n_places).astype(np.int64)
+
+
+def _entries(ids: Sequence[pl.Series], n: Sequence[Indices]) -> pl.DataFrame:
+    """Return how many entries each id has in all tables; an integer and its decimal text are the same id."""
+    is_one_kind = len({each.dtype for each in ids}) == 1
+    frames = [
+        pl.DataFrame({"id": each if is_one_kind else each.cast(pl.String), "n": numbers})
+        for each, numbers in zip(ids, n, strict=True)
+    ]
+    return pl.concat(frames).group_by("id").agg(pl.col("n").sum())
+
+
+def _without_named(found: list[Finding], sums: list[Finding]) -> list[Finding]:
+    """Return findings about ids, without totals by name where the counts prove them."""
+    return [*(each for each in found if not (sums and each.code == "total-row")), *sums]
+
+
+def _sums(tables: Sequence[Histograms], kind: Literal["user", "place"]) -> list[Finding]:
+    """Find users or places whose counts are everywhere the sum of those of all others."""
+    shown: list[str] = []
+    for table in tables:
+        ids, counts = (table.users, table.counts) if kind == "user" else (table.places, table.counts.T.tocsr())
+        totals, sums = np.asarray(counts.sum(axis=1)).ravel(), np.asarray(counts.sum(axis=0)).ravel()
+        for at in np.flatnonzero(np.isclose(2 * totals, totals.sum())).tolist():
+            is_sum = np.allclose(2 * counts[[at]].toarray().ravel(), sums)
+            n_others = len(totals) - 1
+            if is_sum and (n_others >= FEWEST_OTHERS or (n_others and is_total(ids[at]))):
+                shown.append(str(ids[at]))
+    n_ids = sum(table.n_users if kind == "user" else table.n_places for table in tables)
+    examples = tuple(dict.fromkeys(shown))
+    return [Finding("total-row", "stops", len(shown), n_ids, kind, examples)] if shown else []
+
+
+def _check_swapped(
+    released: Histograms, known: Histograms, plain: Sequence[Histograms], *, same_ids: bool
+) -> list[Finding]:
+    if same_ids and not (positions(released.users, known.users) >= 0).any():
+        crossed = (positions(released.users, known.places), positions(released.places, known.users))
+        if all((found >= 0).mean() >= HALF for found in crossed):
+            return [Finding("swapped-columns", "stops", released.n_users, released.n_users, "user")]
+    return next(filter(None, (check_tail(_of_users(table), _of_places(table)) for table in plain)), [])

@@ -1,0 +1,105 @@
+"""Columns that were taken for others: users for places, Excel's numbers of days for seconds."""
+
+import re
+import shlex
+from datetime import UTC, datetime
+
+import numpy as np
+import numpy.typing as npt
+
+from habitprint.checks.finding import Finding
+from habitprint.events import ReadAs
+from habitprint.events.times import EXCEL, EXCEL_DAYS, UNITS
+from habitprint.tables import USUAL
+
+ENOUGH_ROWS = 100  # fewer say nothing
+NEARLY_ALL = 0.9  # of the rows: so many users have hardly a row each
+FAR_FEWER = 100  # times as many rows as there are places has a user
+LONG_TAIL = 50  # times the median has the largest: as popularity of places is spread, and habits of people are not
+FEW_ROWS = 10  # of half of the ids of a long tail
+MORE_USERS, MORE_ROWS = 2, 3  # times as many users as places, and times as many rows of a place as of a user
+
+Numbers = npt.NDArray[np.integer | np.floating]
+
+
+def check_names(read_as: ReadAs, n_rows: int) -> list[Finding]:
+    """Find columns whose names say that users are places and places are users.
+
+    Examples
+    --------
+    >>> [found.options for found in check_names(ReadAs(user="cell_id", place="CallerId"), 9)]
+    ['--user CallerId --place cell_id']
+    """
+    if (_meaning(read_as.user), _meaning(read_as.place)) != ("place", "user"):
+        return []
+    options = f"--user {shlex.quote(read_as.place)} --place {shlex.quote(read_as.user)}"
+    return [
+        Finding("swapped-columns", "stops", n_rows, n_rows, examples=(read_as.user, read_as.place), options=options)
+    ]
+
+
+def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
+    """Find signs that users are places, from the rows of each user and of each place.
+
+    Nearly as many users as rows stop an audit. Far fewer places than a user has rows may have another reason, and so
+    may users who are spread as places are (`check_tail`).
+
+    Examples
+    --------
+    >>> check_sizes(np.ones(990), np.full(10, 99), 990)[0].gravity
+    'stops'
+    >>> check_sizes(np.full(40, 900), np.full(3, 12_000), 36_000)[0].gravity
+    'changes-answer'
+    """
+    if n_rows < ENOUGH_ROWS:
+        return []
+    if len(users) >= NEARLY_ALL * n_rows:
+        return [Finding("swapped-columns", "stops", len(users), n_rows, "user")]
+    if 1 < len(places) <= float(np.median(users)) / FAR_FEWER:
+        return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")]
+    return check_tail(users, places)
+
+
+def check_tail(users: Numbers, places: Numbers) -> list[Finding]:
+    """Find users who are spread as places are, half of them with a few rows and some with very many, unlike places.
+
+    Examples
+    --------
+    >>> tail = np.append(np.full(500, 2), np.full(20, 400))
+    >>> check_tail(tail, np.full(100, 90))[0].gravity, check_tail(np.full(100, 90), tail)
+    ('changes-answer', [])
+    """
+    n_rows = int(users.sum())
+    if n_rows < ENOUGH_ROWS or len(users) < MORE_USERS * len(places):
+        return []
+    of_user, of_place = float(np.median(users)), float(np.median(places))
+    is_tail = of_user <= FEW_ROWS and users.max() >= LONG_TAIL * of_user and of_place >= MORE_ROWS * of_user
+    return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")] if is_tail else []
+
+
+def check_excel(read_as: ReadAs, first: datetime, last: datetime, n_rows: int) -> list[Finding]:
+    """Find numbers that were read as time since 1970, and are days as Excel counts them.
+
+    Examples
+    --------
+    >>> morning, noon = (datetime(1970, 1, 1, hour, 30, tzinfo=UTC) for hour in (11, 12))
+    >>> check_excel(ReadAs(time_formats=("seconds",)), morning, noon, 9)[0].options
+    '--time-format excel'
+    """
+    unit = next(iter(read_as.time_formats), "")
+    if unit not in UNITS or unit == EXCEL:
+        return []
+    least, most = EXCEL_DAYS
+    zero = datetime(1970, 1, 1, tzinfo=UTC)
+    numbers = [(time - zero).total_seconds() * 1_000_000 / UNITS[unit] for time in (first, last)]
+    if not least <= numbers[0] <= numbers[1] <= most:
+        return []
+    shown = tuple(f"{number:g}" for number in dict.fromkeys(numbers))
+    return [Finding("excel-serial-dates", "stops", n_rows, n_rows, examples=shown, options=f"--time-format {EXCEL}")]
+
+
+def _meaning(name: str) -> str | None:
+    """Return which part of an event a column's name means, if it is one."""
+    words = {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)} | {name.lower()}
+    meant = [part for part in ("user", "place") if words & {part, *USUAL[part]}]
+    return meant[0] if len(meant) == 1 else None

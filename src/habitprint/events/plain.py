@@ -1,0 +1,54 @@
+"""Ids as they should have been written, and ids that stand for nobody."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from habitprint.events.events import Events, require_events
+
+LEADING_ZEROS = r"^([-+]?)0+(\w)"
+
+
+def plain_ids(events: Events) -> Events:
+    """Return the events with ids that have neither blanks around them nor zeros before them.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [" 007", "7"], "time": ["2012-04-09"] * 2, "place": ["x", "x "]})
+    >>> plain_ids(calls).usable.select("user", "place").collect().rows()
+    [('7', 'x'), ('7', 'x')]
+    """
+    require_events(events)
+    kinds = events.frame.collect_schema()
+    text = [name for name in ("user", "place") if kinds.get(name) == pl.String]
+    return replace(
+        events, frame=events.frame.with_columns(without_zeros(pl.col(name).str.strip_chars()) for name in text)
+    )
+
+
+def without_zeros(text: pl.Expr) -> pl.Expr:
+    """Return the expression for ids without zeros before them.
+
+    Examples
+    --------
+    >>> pl.DataFrame({"id": ["007", "0", "-01"]}).select(without_zeros(pl.col("id")))["id"].to_list()
+    ['7', '0', '-1']
+    """
+    return text.str.replace(LEADING_ZEROS, "${1}${2}")
+
+
+def without_ids(events: Events, ids: Sequence[str]) -> Events:
+    """Return the events without some users and places, whose rows are counted as left out.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": ["Jo", "NULL"], "time": ["2012-04-09"] * 2, "place": ["x", "x"]})
+    >>> without_ids(calls, ["NULL"]).usable.collect()["user"].to_list()
+    ['Jo']
+    """
+    require_events(events)
+    named = [pl.col(name).cast(pl.String).is_in(list(ids)) for name in ("user", "place") if name in events.columns]
+    return events.leave_out(pl.any_horizontal(named), "its user or place is left out by name")

@@ -1,0 +1,196 @@
+"""What may be wrong with data, in sentences: what was found, why it matters, and what to do about it."""
+
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+from habitprint.checks import CODES, Code, Finding
+from habitprint.checks.days import DAY_CODES
+from habitprint.errors import InputError, first_few, require_option
+from habitprint.periods.dates import in_words as day_in_words
+from habitprint.words import counted, percent
+
+# What was found: {n} of {of} with their {share}, {kind}s, and values {such as these}.
+WHAT: dict[Code, str] = {
+    "repeated-rows": "{n_rows} ({share}) repeat another row and count again.",
+    "unused-rows": "{n_rows} ({share}) are not used: {values}.",
+    "shared-histories": "{n} of {of} users share at least half of their events with another id.",
+    "coarse-clock": "Times name the {values} only.",
+    "fixes-not-visits": "Half of the users have {n} rows or more at one place in a row: fixes are not visits.",
+    "ids-with-spaces": "{n} of {of} {kind} ids differ from another only by blanks around them{such}.",
+    "ids-zero-padded": "{n} of {of} {kind} ids differ from another only by leading zeros{such}.",
+    "ids-in-capitals": "{n} of {of} {kind} ids differ from another only by capital letters{such}.",
+    "placeholder-ids": "{n_rows} ({share}) have a placeholder for a missing {kind}{such}.",
+    "total-row": "A {kind} looks like the total of the table{such}.",
+    "future-dates": "{n_rows} ({share}) are dated in the future: {days}.",
+    "sentinel-dates": "{n_rows} ({share}) have a placeholder for a missing date: {days}.",
+    "stray-dates": "{n_rows} ({share}) are dated years from all others: {days}.",
+    "excel-serial-dates": "All {n_rows} have times that look like days as Excel counts them{such}.",
+    "swapped-columns": "Users and places may be swapped: there are {n} users in {of} rows.",
+    "same-tables": "Both tables are the same.",
+    "no-shared-places": "The two tables have no place in common.",
+    "few-shared-places": "Only {n} of {of} places are in both tables.",
+    "one-place": "There is one place only: everybody has the same shares.",
+    "totals-identify": "Totals alone are unique for {n} of {of} people.",
+    "identical-rows": "{n} of {of} rows with several places are identical to another row.",
+    "shares-not-counts": "Every row adds up to one.",
+    "merged-place": "{n} of {of} users are at a place that stands for all others.",
+    "multiples": "Every count is a multiple of {n}.",
+    "no-small-counts": "No count is below {n}.",
+    "unknown-mapping": "The release renamed places by a mapping that is not known here.",
+    "nothing-copied": "The attacker was assumed to copy nothing of the protection (--as-is).",
+}
+LOOKS_PROTECTED = (
+    "So the table looks protected, but no .json file beside it says how. An attacker may copy what was done to it. "
+    "Here they do not, so the risk may be higher. If habitprint protect wrote the table, keep its files together."
+)
+NAMED = "Users are read from column {first}, and places from column {second}."  # where names tell of a swap
+# Why it matters.
+WHY: dict[Code, str] = {
+    "repeated-rows": "A visit that counts twice weighs more than it should.",
+    "unused-rows": "Rows that are missing may hide habits.",
+    "shared-histories": "These users re-identify themselves, whatever their habits are.",
+    "coarse-clock": "People meet by chance, so few shared histories can be found.",
+    "fixes-not-visits": "How long a device was on would be taken for a habit.",
+    "ids-with-spaces": "One {kind} would be taken for several, and the risk would look smaller than it is.",
+    "ids-zero-padded": "One {kind} would be taken for several, and the risk would look smaller than it is.",
+    "ids-in-capitals": "One {kind} may be taken for several.",
+    "placeholder-ids": "Rows of several {kind}s would be taken for one {kind}.",
+    "total-row": "It would be counted as a {kind}, and every sum would be twice as large.",
+    "future-dates": "A period would end on a day that has not come yet.",
+    "sentinel-dates": "A period would reach to a day on which nothing happened.",
+    "stray-dates": "They are left out unless you name a period that holds them.",
+    "excel-serial-dates": "Read as time since 1970, all of them fall on one day.",
+    "swapped-columns": "The answer would be about places, not about people.",
+    "same-tables": "An attacker knows another period; this says nothing about them.",
+    "no-shared-places": "Every pair is a guess. Are places named alike?",
+    "few-shared-places": "Are they named alike?",
+    "one-place": "Nobody can be distinguished by shares. How often a person was counted may still differ.",
+    "totals-identify": "Release shares instead of counts.",
+    "identical-rows": LOOKS_PROTECTED,
+    "shares-not-counts": LOOKS_PROTECTED,
+    "merged-place": LOOKS_PROTECTED,
+    "multiples": LOOKS_PROTECTED,
+    "no-small-counts": LOOKS_PROTECTED,
+    "unknown-mapping": "An attacker who knows it finds more.",
+    "nothing-copied": "An attacker who copies it finds as much or more.",
+}
+# What to do where no option of the command line mends it.
+OTHERWISE: dict[Code, str] = {
+    "ids-with-spaces": "write each id in one way in both tables",
+    "ids-zero-padded": "write each id in one way in both tables",
+    "placeholder-ids": "leave the rows out",
+    "total-row": "leave it out of the table",
+    "future-dates": "check the dates, and how they are read: --time-format",
+    "sentinel-dates": "check the dates, and how they are read: --time-format",
+    "swapped-columns": "name the columns: --user …, --place …",
+}
+
+
+def words_of(finding: Finding) -> str:
+    """Return a finding in sentences: what was found, why it matters, and the options that mend it.
+
+    Examples
+    --------
+    >>> found = Finding("ids-with-spaces", "stops", 40, 200, "user", ("1", "1 "), "--plain-ids")
+    >>> words_of(found)  # doctest: +NORMALIZE_WHITESPACE
+    "40 of 200 user ids differ from another only by blanks around them, such as '1', '1 '. One user would be taken for
+    several, and the risk would look smaller than it is. To mend it: --plain-ids."
+    """
+    mend = f" To mend it: {finding.options}." if finding.options else ""
+    return f"{what_of(finding)} {why_of(finding)}{mend}"
+
+
+def what_of(finding: Finding) -> str:
+    """Return what was found, as a sentence.
+
+    Examples
+    --------
+    >>> what_of(Finding("future-dates", "stops", 1, 900, examples=("2099-12-31",)))
+    '1 of 900 rows (0.11%) are dated in the future: 31 December 2099.'
+    """
+    of = finding.of or finding.count
+    is_named = finding.code == "swapped-columns" and finding.examples
+    first, second, *_ = (*map(repr, finding.examples), "", "")
+    said = (NAMED if is_named else WHAT[finding.code]).format(
+        n=f"{finding.count:,}",
+        of=f"{of:,}",
+        n_rows=counted(of, "row") if finding.count == of else f"{finding.count:,} of {counted(of, 'row')}",
+        share=percent(finding.count / of) if of else "0%",
+        kind=finding.kind,
+        such=f", such as {first_few(finding.examples)}" if finding.examples else "",
+        first=first,
+        second=second,
+        values="; ".join(finding.examples),
+        days=", ".join(map(_day, finding.examples)) if finding.code in DAY_CODES else "",
+    )
+    return f"In the sample: {said[:1].lower()}{said[1:]}" if finding.in_sample else said
+
+
+def _day(text: str) -> str:
+    """Return a day as people write it; whatever else a file says as it is."""
+    try:
+        return day_in_words(date.fromisoformat(text))
+    except ValueError:
+        return text
+
+
+def why_of(finding: Finding) -> str:
+    """Return why a finding matters, in sentences.
+
+    Examples
+    --------
+    >>> why_of(Finding("placeholder-ids", "stops", 1, kind="user"))
+    'Rows of several users would be taken for one user.'
+    """
+    return WHY[finding.code].format(kind=finding.kind)
+
+
+def told(finding: Finding, stops: str = "accepted") -> str:
+    """Return a finding for a terminal: how grave it is, its code, and its sentences; `stops` marks the gravest.
+
+    Examples
+    --------
+    >>> told(Finding("few-shared-places", "note", 1, 6, "place"))
+    'note [few-shared-places]: Only 1 of 6 places are in both tables. Are they named alike?'
+    """
+    mark = {"note": "note", "changes-answer": "warning", "stops": stops}[finding.gravity]
+    return f"{mark} [{finding.code}]: {words_of(finding)}"
+
+
+def refuse(found: Iterable[Finding], accept: Sequence[Code], source: str) -> None:
+    """Raise `InputError` if a finding makes the answer wrong, and is not accepted by its code.
+
+    Examples
+    --------
+    >>> found = [Finding("placeholder-ids", "stops", 90, 900, "user", ("NULL",), "--leave-out NULL")]
+    >>> refuse(found, ["placeholder-ids"], "calls.csv")
+    >>> refuse(found, [], "calls.csv")
+    Traceback (most recent call last):
+    habitprint.errors.InputError: calls.csv: 90 of 900 rows (10%) have a placeholder for a missing user, such as 'NULL'
+      why: Rows of several users would be taken for one user.
+      fix: --leave-out NULL; or if the data is right: --accept placeholder-ids (accept=['placeholder-ids'] in Python)
+    """
+    wrong = [each for each in found if each.gravity == "stops" and each.code not in accept]
+    if not wrong:
+        return
+    mend = dict.fromkeys(each.options or OTHERWISE[each.code] for each in wrong)
+    codes = dict.fromkeys(each.code for each in wrong)
+    raise InputError(
+        f"{source}: {' '.join(map(what_of, wrong)).removesuffix('.')}",
+        why=" ".join(dict.fromkeys(map(why_of, wrong))),
+        fix=f"{(' ' if all(each.options for each in wrong) else '; ').join(mend)}; or if the data is right: "
+        f"{' '.join(f'--accept {code}' for code in codes)} (accept={list(codes)} in Python)",
+    )
+
+
+def to_codes(accept: Sequence[str]) -> tuple[Code, ...]:
+    """Return what is accepted as codes of findings, or raise `InputError` for one that does not exist.
+
+    Examples
+    --------
+    >>> to_codes(["future-dates"])
+    ('future-dates',)
+    """
+    for code in accept:
+        require_option("accept", code, CODES)
+    return tuple(code for code in CODES if code in accept)
