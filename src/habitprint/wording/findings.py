@@ -30,7 +30,7 @@ WHAT: dict[Code, str] = {
     "no-shared-places": "The two tables have no place in common.",
     "few-shared-places": "Only {n} of {of} places are in both tables.",
     "one-place": "There is one place only: everybody has the same shares.",
-    "totals-identify": "Totals alone are unique for {n} of {of} people.",
+    "totals-identify": "Totals differ from person to person: they are unique for {n} of {of} people.",
 }
 NAMED = "Users are read from column {first}, and places from column {second}."  # where names tell of a swap
 # Why it matters.
