@@ -54,8 +54,8 @@ def names(path: str | Path) -> list[str]:
 
 def test_two_runs_write_the_table_and_the_sidecar_of_one(protect: Protect) -> None:
     protect("r.csv", "--coarsen", "half.csv", "--keep-ids", "--out", "c1.csv")
-    protect("c1.csv", "--k", "5", "--keep-ids", "--out", "c2.csv")
-    protect("r.csv", "--coarsen", "half.csv", "--k", "5", "--keep-ids", "--out", "one.csv")
+    protect("c1.csv", "--k", "5", "--exact-means", "--keep-ids", "--out", "c2.csv")
+    protect("r.csv", "--coarsen", "half.csv", "--k", "5", "--exact-means", "--keep-ids", "--out", "one.csv")
     assert Path("c2.csv").read_bytes() == Path("one.csv").read_bytes()
     assert sidecar("c2.csv").read_bytes() == sidecar("one.csv").read_bytes()
     records = [hp.read_owner_record(name) for name in ("c2.csv", "one.csv")]
@@ -88,8 +88,9 @@ def test_protecting_in_two_runs_is_audited_like_protecting_in_one(
 
 def test_the_key_and_the_losses_lead_to_the_original(protect: Protect) -> None:
     protect("r.csv", "--coarsen", "half.csv", "--out", "c1.csv")
-    done = protect("c1.csv", "--k", "5", "--known", "k.csv", "--out", "c2.csv")
-    once = protect("r.csv", "--coarsen", "half.csv", "--k", "5", "--known", "k.csv", "--out", "one.csv")
+    groups = ["--k", "5", "--exact-means", "--known", "k.csv"]
+    done = protect("c1.csv", *groups, "--out", "c2.csv")
+    once = protect("r.csv", "--coarsen", "half.csv", *groups, "--out", "one.csv")
     assert (done["key_leads_to"], done["losses_against"], done["user_ids"]) == ("original", "original", "fresh")
     assert done["losses"] == once["losses"]
     assert done["measured"] == once["measured"]

@@ -646,4 +646,6 @@ def _as_prepared(found: Sequence[Finding], preparation: Preparation, count: Coun
 
 def _check_totals(tables: TwoTables) -> list[Finding]:
     totals = totals_exposure(tables.released)
+    if totals.n_read_off:
+        return [Finding("shares-show-totals", "note", totals.n_read_off, totals.n_users)]
     return [Finding("totals-identify", "note", totals.n_unique, totals.n_users)] if totals.bits else []

@@ -27,6 +27,7 @@ Code = Literal[
     "few-shared-places",
     "one-place",
     "totals-identify",
+    "shares-show-totals",
     "identical-rows",
     "shares-not-counts",
     "merged-place",
