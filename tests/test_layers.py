@@ -21,7 +21,7 @@ LAYERS = """
     histograms events
     mappings ties truth sources
     periods grids
-    datasets mechanisms weighing
+    datasets mechanisms weighing predictive_value
     losses matching
     expectation
     evaluation calibration overlap

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
@@ -378,7 +378,8 @@ def _is_as_written(told: Mapping[str, Any], beside: Path, path: Path) -> bool:
 
 def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:
     names = {field.name for field in fields(kind)}
-    if not (isinstance(value, dict) and set(value) == names):
+    needed = {field.name for field in fields(kind) if field.default is MISSING}  # earlier versions wrote no others
+    if not (isinstance(value, dict) and needed <= set(value) <= names):
         raise _unreadable(beside, f"{', '.join(sorted(names))} are not what it tells")
     try:
         return msgspec.convert(value, kind)
