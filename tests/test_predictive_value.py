@@ -120,7 +120,7 @@ def test_why_nothing_was_measured_is_a_code() -> None:
     assert halves == hp.measure_losses(april, release, mechanism=groups)
     shares = hp.Histograms(april.shares, april.users, april.places)
     assert hp.measure_losses(shares, groups(shares), mechanism=groups).predicted_on == "counts-not-whole"
-    once = hp.Histograms.from_strings({n: "a" for n in range(8)})
+    once = hp.Histograms.from_strings(dict.fromkeys(range(8), "a"))
     eight = hp.Microaggregate(8)
     assert hp.measure_losses(once, eight(once), mechanism=eight).predicted_on == "cannot-be-repeated"
 
