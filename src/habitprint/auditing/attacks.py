@@ -178,13 +178,17 @@ class Attacked:
     @property
     def facts(self) -> tuple[Attack, ...]:
         """Return what the attacks achieved; no interval ends above what is guaranteed."""
+        return tuple(map(self._capped, self.attempts))
+
+    def _capped(self, attempt: Attempt) -> Attack:
         guaranteed = ProvenShare.of(self.tables.anonymity_sets).mean
-        return tuple(replace(each.fact, rate=each.rate.capped(guaranteed)) for each in self.attempts)
+        return replace(attempt.fact, rate=attempt.rate.capped(guaranteed))
 
     @property
     def strongest_joint(self) -> Attempt:
         """Return the joint attack with the highest upper end: the one that later stages look into."""
-        return self._joint[0]
+        strongest = self._joint[0]  # before intervals are cut, which makes many of them equal
+        return replace(strongest, fact=self._capped(strongest))
 
     @property
     def joint_weights(self) -> tuple[Weight, ...]:

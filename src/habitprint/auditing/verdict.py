@@ -372,9 +372,8 @@ def _are(n: int) -> str:
     return f"{n:,} {'is' if n == 1 else 'are'}"
 
 
-def _cost(trial: Trial, case: _Case) -> str:
-    loss = case.loss_of(trial)
-    return "" if loss is None else f", at {case.scale.one} of {case.scale.in_words(loss)}"
+def _cost(trial: Trial) -> str:
+    return f"; cost: {cost_words(trial.losses)}"
 
 
 def _about_proven(case: _Case) -> str:
@@ -382,7 +381,7 @@ def _about_proven(case: _Case) -> str:
     if advised is None:
         return ""
     measured = f"measured, {percent(advised.risk.value)} are identified, up to {at_most(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised, case)}."
+    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised)}."
 
 
 def _about_measured(case: _Case) -> str:
@@ -392,7 +391,7 @@ def _about_measured(case: _Case) -> str:
     attacks = f"by the strongest of {only.n_attacks} attacks"
     return (
         f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
-        f"{_cost(only, case)}; it was chosen with one half of the people and confirmed with the other, and attacks "
+        f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks "
         f"that were not made may reach up to {at_most(only.proven.mean)}."
     )
 
@@ -423,4 +422,4 @@ def _why_none(case: _Case) -> str:
         return ""
     _, least = min(useful, key=lambda one: (one[1].proven.mean, one[1].risk.high, one[0]))
     bound = f" The lowest bound at {scale.one} of at most {scale.limit} is that of “{least.label}”"
-    return f"{bound}: {least.proven.in_short}{_cost(least, case)}."
+    return f"{bound}: {least.proven.in_short}{_cost(least)}."
