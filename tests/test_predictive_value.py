@@ -69,7 +69,7 @@ def test_a_coarse_place_is_spread_and_a_dropped_person_is_predicted_by_the_popul
     total = {place: sum(row.get(place, 0.0) for row in shares.values()) for place in "ab"}
     after: dict[object, dict[object, float]] = {}
     for user, row in rows_of(release.histograms).items():
-        spread = {place: row.get("ab", 0.0) * total[place] / sum(total.values()) for place in "ab"}
+        spread: dict[object, float] = {place: row.get("ab", 0.0) * total[place] / sum(total.values()) for place in "ab"}
         after[user] = {**spread, "c": row.get("c", 0.0), "d": row.get("d", 0.0)}
     assert 3 not in after
     expected = by_definition(april, after, may) / by_definition(april, shares, may)

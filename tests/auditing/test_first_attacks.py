@@ -87,7 +87,7 @@ def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_i
         assert trial.in_every_way == (trial.n_attacks >= n_full)
         if trial.in_every_way or not trial.may_be_within(goal.target):
             continue
-        # Not refuted: then something that was attacked in every way, or proven, is cheaper, whatever the release is for.
+        # Not refuted: then something that was attacked in every way, or is proven, is cheaper for every purpose.
         for best in found.best:
             assert best.measured is not None
             cost, chosen = trial.cost(best.keep), found.trials[best.measured].cost(best.keep)
