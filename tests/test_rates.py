@@ -1,7 +1,7 @@
 """Intervals of shares and of their differences are the published ones, where there are any, and hold."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from random import Random
 
 import msgspec
@@ -38,6 +38,16 @@ def share(right: int, n: int) -> Rate:
 
 
 @pytest.mark.parametrize(("one", "other", "low", "high"), PUBLISHED)
+@pytest.mark.parametrize(("at", "low", "high"), [(1.0, None, None), (0.06, None, 0.06), (0.001, 0.001, 0.001)])
+def test_a_guarantee_ends_the_interval_and_changes_nothing_else(
+    at: float, low: float | None, high: float | None
+) -> None:
+    rate = Rate.of(2, 50, by_chance=0.02)
+    expected = replace(rate, low=rate.low if low is None else low, high=rate.high if high is None else high)
+    assert rate.capped(at) == expected
+    assert rate.capped(at).capped(at) == expected
+
+
 def test_the_interval_of_a_difference_is_the_published_one(
     one: tuple[int, int], other: tuple[int, int], low: float, high: float
 ) -> None:
