@@ -137,7 +137,7 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
         attack_further(self, candidate)
 
     monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
-    goal = Goal(0.15, "measured")
+    goal = Goal(0.18, "measured")
     found = find_protection(attack_in_every_way(TABLES), attack_in_every_way(TABLES), [], goal, noise=False)
     assert further
     halves = [(trial.chosen_on.high, trial.confirmed_on.high) for trial in found.protections.trials[1:]]
