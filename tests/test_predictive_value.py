@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,7 +139,7 @@ def test_two_halves_are_all_events(histograms: hp.Histograms, seed: int) -> None
 
 def test_in_an_audit_the_known_table_is_the_test_by_its_truth() -> None:
     april, may = hp.datasets.town(40, 10)
-    renamed = hp.Histograms(may.counts, [f"known {user}" for user in may.users], may.places)
+    renamed = hp.Histograms(may.counts, pl.Series([f"known {user}" for user in may.users]), may.places)
     truth = {user: f"known {user}" for user in april.users}
     release, expected = hp.microaggregate(april, k=5), HeldOut.of(april, may)
     held_out = TwoTables(april, renamed, truth).held_out

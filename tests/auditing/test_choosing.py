@@ -138,7 +138,8 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
 
     monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
     goal = Goal(0.18, "measured")
-    found = find_protection(attack_in_every_way(TABLES), attack_in_every_way(TABLES), [], goal, noise=False)
+    whole = attack_in_every_way(TABLES)
+    found = find_protection(whole, whole, [], goal, noise=False)
     assert further
     halves = [(trial.chosen_on.high, trial.confirmed_on.high) for trial in found.protections.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
