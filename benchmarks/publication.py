@@ -62,7 +62,7 @@ def exact(shares: SparseMatrix, labels: Indices) -> SparseMatrix:
 def three_decimals(shares: SparseMatrix, labels: Indices) -> SparseMatrix:
     """Round means to three decimals."""
     means = exact(shares, labels)
-    return _with(means, np.round(means.data, 3))
+    return _with(means, np.asarray(np.round(means.data, 3), np.float64))
 
 
 def in_units(units: int) -> Rule:
@@ -97,7 +97,7 @@ def in_controlled_units(units: int) -> Rule:
             ],
             bounds=Bounds(0, 1),
         )
-        rounded = sparse.csr_array((whole + np.rint(found.x), wanted.coords), shares.shape)
+        rounded = sparse.csr_array((whole + np.rint(np.asarray(found.x)), wanted.coords), shares.shape)
         rounded.eliminate_zeros()
         return _in_units(exact(rounded, labels), units)
 

@@ -23,7 +23,7 @@ LAYERS = """
     periods grids
     checks
     wording
-    datasets mechanisms weighing
+    datasets mechanisms weighing predictive_value
     losses matching
     expectation
     evaluation calibration overlap

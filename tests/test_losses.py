@@ -1,5 +1,6 @@
 """What a release has lost: one scale for all mechanisms, and it agrees with the definition."""
 
+from dataclasses import replace
 from typing import get_args
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.losses import SCALES, Purpose
+from habitprint.losses import ALIKE, SCALES, Cost, Purpose, find_cheapest, leaves_little, may_be_cheaper
 from instances import shuffled, tables
 
 
@@ -86,15 +87,16 @@ def test_every_purpose_has_its_loss_and_its_words() -> None:
         "totals": pytest.approx(0.75),
         "ranking": 0.0,
         "patterns": losses.information_loss,
+        "prediction": None,
         "people": 0.5,
     }
     assert [scale.said(scale.of(losses)) for scale in SCALES.values()] == [
         "totals error 75%",
         "ranking error 0%",
         f"information loss {losses.information_loss:.2f}",
+        "loss of predictive value not defined",
         "share of people left out 50%",
     ]
-    assert [scale.leaves_little(0.6) for scale in SCALES.values()] == [False, True, False, False]
     assert SCALES["patterns"].said(None) == "information loss not defined"
 
 
@@ -172,3 +174,54 @@ def test_what_cannot_be_compared_is_refused() -> None:
     coarse = hp.coarsen(released, dict.fromkeys(released.places, "town")).histograms
     with pytest.raises(hp.InputError, match="place 'town' of the release is not in the original"):
         hp.measure_losses(released, coarse)
+
+
+def losses_of(**changed: object) -> hp.Losses:
+    none = hp.Losses(0.95, 0.0, None, 0.0, 0.0, 20, 100, 100, 40, 40, predictive_value=0.5, predicted_on="other-period")
+    return replace(none, **changed)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("keep", "changed", "little"),
+    [
+        ("patterns", {}, False),  # half of the predictive value is there, whatever L says
+        ("patterns", {"predictive_value": 0.1}, True),
+        ("patterns", {"predictive_value": None}, True),
+        ("prediction", {"predictive_value": 0.1}, True),
+        ("prediction", {"predictive_value": None}, False),
+        ("totals", {"predictive_value": 0.0}, False),
+        ("totals", {"totals_error": 0.95}, True),
+        ("ranking", {"ranking_error": 0.45}, True),
+        ("people", {"n_users_kept": 5}, True),
+    ],
+)
+def test_little_is_left_of_patterns_if_little_is_predicted(
+    keep: Purpose, changed: dict[str, object], little: bool
+) -> None:
+    assert leaves_little(keep, losses_of(**changed)) == little
+
+
+COSTS = st.builds(Cost, *(st.integers(0, 20).map(lambda n: n / 50) for _ in range(3)))
+
+
+@given(st.lists(COSTS, min_size=1, max_size=8))
+def test_the_cheapest_is_alike_to_the_least_and_loses_the_least_beside(costs: list[Cost]) -> None:
+    best = costs[find_cheapest(costs)]
+    least = min(cost.loss for cost in costs)
+    alike = [cost for cost in costs if round(cost.loss - least, 9) < ALIKE]
+    assert best in alike
+    assert best.others == min(cost.others for cost in alike)
+
+
+@pytest.mark.parametrize(("loss", "chosen"), [(0.04, 1), (0.05, 0), (0.06, 0)])
+def test_a_loss_that_is_less_than_a_twentieth_larger_does_not_decide(loss: float, chosen: int) -> None:
+    assert find_cheapest([Cost(0.9, 0.5, 0.9), Cost(round(0.9 + loss, 2), 0.4, 0.9)]) == chosen
+
+
+@given(st.lists(COSTS, min_size=1, max_size=8), COSTS, COSTS)
+def test_what_cannot_be_cheaper_changes_nothing(costs: list[Cost], floor: Cost, more: Cost) -> None:
+    added = Cost(*(one + two for one, two in zip(floor, more, strict=True)))
+    if not may_be_cheaper(floor, costs):
+        assert find_cheapest([*costs, added]) == find_cheapest(costs)
+    elif may_be_cheaper(added, costs):
+        assert costs[find_cheapest(costs)] != [*costs, added][find_cheapest([*costs, added])]

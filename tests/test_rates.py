@@ -1,7 +1,7 @@
 """Intervals of shares and of their differences are the published ones, where there are any, and hold."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from random import Random
 
 import msgspec
@@ -223,3 +223,13 @@ def test_what_is_no_share_is_no_rate_wherever_it_was_read(changed: dict[str, flo
     assert msgspec.convert(told, hp.Rate) == hp.Rate.of(6, 60, by_chance=1 / 60)
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(told | changed, hp.Rate)
+
+
+@pytest.mark.parametrize(("at", "low", "high"), [(1.0, None, None), (0.06, None, 0.06), (0.001, 0.001, 0.001)])
+def test_a_guarantee_ends_the_interval_and_changes_nothing_else(
+    at: float, low: float | None, high: float | None
+) -> None:
+    rate = Rate.of(2, 50, by_chance=0.02)
+    expected = replace(rate, low=rate.low if low is None else low, high=rate.high if high is None else high)
+    assert rate.capped(at) == expected
+    assert rate.capped(at).capped(at) == expected

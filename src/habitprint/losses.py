@@ -1,9 +1,9 @@
 """What protection costs: how far a release is from the original, on the original's own places."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,17 +12,21 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, require_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
-from habitprint.mechanisms import Release
-from habitprint.mechanisms.owner import Losses
+from habitprint.mechanisms import Mechanism, Release
+from habitprint.mechanisms.owner import Losses, PredictedOn
 from habitprint.mechanisms.release import holds_shares
-from habitprint.words import percent
+from habitprint.predictive_value import HeldOut, halve
+from habitprint.words import counted, percent
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared
 ALMOST_ALL = 0.9  # of what there is to lose
 ROUNDING = 1e-9
 
-Purpose = Literal["totals", "ranking", "patterns", "people"]
+ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
+HALVES_SEED = 0  # of the halves of everybody's events: it is printed
+
+Purpose = Literal["totals", "ranking", "patterns", "prediction", "people"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Scale:
     >>> released, _ = hp.datasets.town(60, 20)
     >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=20))
     >>> [scale.said(scale.of(losses)) for scale in SCALES.values()]
-    ['totals error 0%', 'ranking error 0%', 'information loss 0.86', 'share of people left out 0%']
+    ['totals error 0%', 'ranking error 0%', 'information loss 0.86', 'loss of predictive value not defined', \
+'share of people left out 0%']
     """
 
     kept: str
@@ -92,10 +97,6 @@ class Scale:
         """Return in words the loss at which nothing is left."""
         return percent(self.worst) if self.is_share else f"{self.worst:g}"
 
-    def leaves_little(self, loss: float) -> bool:
-        """Return whether little is left for this purpose."""
-        return loss >= ALMOST_ALL * self.worst
-
 
 # The purposes, in the order in which they are shown.
 SCALES: dict[Purpose, Scale] = {
@@ -128,6 +129,16 @@ SCALES: dict[Purpose, Scale] = {
         is_share=False,
         read=lambda losses: losses.information_loss,
     ),
+    "prediction": Scale(
+        "predictive value",
+        "loss of predictive value",
+        "how much less the published rows say about another period of the same people than their own rows do, as a "
+        "share of what these gain in log-likelihood over the mean of all",
+        "0%: people are predicted as well as by their own rows, 100%: no better than by the mean of all",
+        1.0,
+        is_share=True,
+        read=lambda losses: None if losses.predictive_value is None else max(0.0, 1 - losses.predictive_value),
+    ),
     "people": Scale(
         "people in the table",
         "share of people left out",
@@ -138,9 +149,133 @@ SCALES: dict[Purpose, Scale] = {
         read=lambda losses: 1 - losses.n_users_kept / losses.n_users,
     ),
 }
+# What else counts, where what decides is alike.
+OTHERS: tuple[Purpose, ...] = ("prediction", "totals", "people")
 
 
-def measure_losses(original: Histograms, release: Release | Histograms, *, n_top: int = TOP) -> Losses:
+class Cost(NamedTuple):
+    """What a release costs for a purpose.
+
+    Parameters
+    ----------
+    loss
+        The loss that decides, as it is shown.
+    others
+        The sum of the loss of predictive value, the totals error and the share of people left out, to a tenth of a
+        percent. A loss that is not defined counts as nothing, for it is so for all releases of a table.
+    patterns
+        The information loss.
+    """
+
+    loss: float
+    others: float
+    patterns: float
+
+    @property
+    def rank(self) -> tuple[float, float, float]:
+        """Return the order among releases whose deciding loss is alike: by the other losses first."""
+        return self.others, self.loss, self.patterns
+
+
+def cost_of(keep: Purpose, loss_for: Callable[[Purpose], float | None]) -> Cost | None:
+    """Return what a release costs, from its losses; None where the loss that decides is not defined.
+
+    Where nobody's own row predicts anything, no predictive value can be lost: it is 0, and the others decide.
+
+    Examples
+    --------
+    >>> cost_of("patterns", {"patterns": 0.912, "prediction": 0.48, "totals": 0.0, "people": 0.01}.get)
+    Cost(loss=0.91, others=0.49, patterns=0.912)
+    """
+    loss = loss_for("prediction") or 0.0 if keep == "prediction" else loss_for(keep)
+    if loss is None:
+        return None
+    patterns, others = loss_for("patterns"), [loss_for(each) or 0.0 for each in OTHERS]
+    return Cost(SCALES[keep].shown(loss), round(sum(others), 3), math.inf if patterns is None else patterns)
+
+
+def find_cheapest(costs: Sequence[Cost]) -> int:
+    """Return the number of the cheapest of some costs; of equal ones the first.
+
+    All whose deciding loss is less than 0.05 above the least are alike. Of these, the one wins that loses the least of
+    predictive value, totals and people together.
+
+    Examples
+    --------
+    >>> plain, fewer_places = Cost(0.91, 0.48, 0.914), Cost(0.89, 1.32, 0.893)
+    >>> find_cheapest([fewer_places, plain]), find_cheapest([fewer_places, plain._replace(loss=0.94)])
+    (1, 0)
+    """
+    least = min(cost.loss for cost in costs)
+    alike = [at for at, cost in enumerate(costs) if _is_alike(cost.loss, least)]
+    return min(alike, key=lambda at: costs[at].rank)
+
+
+def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
+    """Return whether a release that costs no less than a floor could change which of some is the cheapest.
+
+    It would have to be preferred itself; or to be so much cheaper that what was preferred is no longer alike.
+
+    Examples
+    --------
+    >>> plain, fewer_places = Cost(0.91, 0.48, 0.914), Cost(0.89, 1.32, 0.893)
+    >>> [may_be_cheaper(each, [plain]) for each in (fewer_places, fewer_places._replace(loss=0.86))]
+    [False, True]
+    """
+    if not costs:
+        return True
+    least, best = min(cost.loss for cost in costs), costs[find_cheapest(costs)]
+    is_preferred = _is_alike(floor.loss, least) and floor.rank < best.rank
+    return is_preferred or not _is_alike(best.loss, floor.loss)
+
+
+def _is_alike(loss: float, least: float) -> bool:
+    return loss - least < ALIKE - ROUNDING
+
+
+def leaves_little(keep: Purpose, losses: Losses) -> bool:
+    """Return whether a release leaves little of what it is for.
+
+    Patterns of people are judged by their predictive value where that was measured. The information loss is nearly 1
+    for any group of people who share few places, and half of the predictive value may still be there.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> april, may = hp.datasets.town(60, 20)
+    >>> release = hp.microaggregate(april, k=30)
+    >>> [leaves_little("patterns", hp.measure_losses(april, release, later=later)) for later in (None, may)]
+    [True, False]
+    """
+    judged: Purpose = "prediction" if keep == "patterns" and losses.predictive_value is not None else keep
+    loss = SCALES[judged].of(losses)
+    return loss is not None and loss >= ALMOST_ALL * SCALES[judged].worst
+
+
+def cost_words(losses: Losses) -> str:
+    """State every loss, as the end of a sentence.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> april, may = hp.datasets.town(60, 20)
+    >>> cost_words(hp.measure_losses(april, hp.microaggregate(april, k=20), later=may))
+    'loss of predictive value 72.6%, information loss 0.86, totals error 0%, ranking error 0%, nobody left out'
+    """
+    shown: tuple[Purpose, ...] = ("prediction", "patterns", "totals", "ranking")
+    said = [SCALES[keep].said(SCALES[keep].of(losses)) for keep in shown]
+    n_out = losses.n_users - losses.n_users_kept
+    return ", ".join([*said, f"{counted(n_out, 'person', 'people')} left out" if n_out else "nobody left out"])
+
+
+def measure_losses(
+    original: Histograms,
+    release: Release | Histograms,
+    *,
+    later: Histograms | HeldOut | None = None,
+    mechanism: Mechanism | None = None,
+    n_top: int = TOP,
+) -> Losses:
     """Measure what a release has lost, on the original's own places.
 
     The paper's L (its normalised information loss) is Σ ‖Γ − Γ̃‖₁ / Σ ‖Γ − mean‖₁ over all users, with 0/0 = 0. A
@@ -156,16 +291,23 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
         The histograms before any protection.
     release
         What is released, with the same user ids: measure before giving out pseudonyms.
+    later
+        Another period of the same users, to measure the predictive value on: how well rows predict it, see `HeldOut`.
+    mechanism
+        What made the release. Without another period, it protects a random half of everybody's events, and the
+        predictive value is measured on the other half.
     n_top
         How many of the most popular places to compare.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> released, _ = hp.datasets.town(60, 20)
-    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=60))
-    >>> losses.information_loss, losses.totals_error < 1e-12
-    (1.0, True)
+    >>> released, later = hp.datasets.town(60, 20)
+    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=60), later=later)
+    >>> losses.information_loss, losses.totals_error < 1e-12, losses.predictive_value < 0.001
+    (1.0, True, True)
+    >>> hp.measure_losses(released, hp.microaggregate(released, k=2), mechanism=hp.Microaggregate(2)).predicted_on
+    'held-out-events'
     """
     why, fix = "rankings are compared on at least one place", "use a positive whole number, such as 20"
     require_whole("n_top", n_top, 1, why, fix)
@@ -187,8 +329,15 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
     popularity, shown = (shares, reader_shares) if has_shares else (counted, reader)
     n_top = min(n_top, original.n_places)
     top = np.argsort(-popularity, kind="stable")[:n_top]
+    mean = shares / original.n_users
+    spread = _rows_adding_up_to_one(sparse.csr_array(stands_for * mean))
+    value, predicted_on = (
+        _on_halves(original, mechanism)
+        if later is None and mechanism is not None
+        else _on_period(original, later, lambda test: test.kept_by(released.shares, rows, spread))
+    )
     return Losses(
-        information_loss=_information_loss(original.shares, released.shares, rows, stands_for, shares),
+        information_loss=_information_loss(original.shares, released.shares, rows, spread, mean),
         totals_error=float(np.abs(shares - reader_shares).sum() / shares.sum()),
         count_totals_error=None if has_shares else float(np.abs(counted - reader).sum() / counted.sum()),
         ranking_error=_ranking_error(popularity[top], shown[top]),
@@ -198,7 +347,32 @@ def measure_losses(original: Histograms, release: Release | Histograms, *, n_top
         n_users_kept=released.n_users,
         n_places=int(np.count_nonzero(counted)),
         n_places_kept=int(np.count_nonzero(_totals(released.counts))),
+        predictive_value=value,
+        predicted_on=predicted_on,
     )
+
+
+def _on_period(
+    original: Histograms, later: Histograms | HeldOut | None, kept_by: Callable[[HeldOut], float | None]
+) -> tuple[float | None, PredictedOn]:
+    if later is None:
+        return None, "not-measured"
+    test = later if isinstance(later, HeldOut) else HeldOut.of(original, later)
+    if test.n_users == 0:
+        return None, "no-common-users"
+    return (kept_by(test), "other-period") if test.is_telling else (None, "no-gain")
+
+
+def _on_halves(original: Histograms, mechanism: Mechanism) -> tuple[float | None, PredictedOn]:
+    if original.counts.data.dtype.kind != "i":
+        return None, "counts-not-whole"
+    try:
+        one, other = halve(original, HALVES_SEED)
+        halved = measure_losses(one, mechanism(one), later=other)
+    except InputError:  # fewer events have fewer users, perhaps too few for it
+        return None, "cannot-be-repeated"
+    is_measured = halved.predicted_on == "other-period"
+    return halved.predictive_value, "held-out-events" if is_measured else halved.predicted_on
 
 
 def _stands_for(original: Histograms, released: Histograms, release: Release | Histograms) -> SparseMatrix:
@@ -227,10 +401,8 @@ def _rows_adding_up_to_one(matrix: SparseMatrix) -> SparseMatrix:
 
 
 def _information_loss(
-    before: SparseMatrix, after: SparseMatrix, rows: Indices, stands_for: SparseMatrix, totals: Floats
+    before: SparseMatrix, after: SparseMatrix, rows: Indices, spread: SparseMatrix, mean: Floats
 ) -> float | None:
-    mean = totals / before.shape[0]
-    spread = _rows_adding_up_to_one(sparse.csr_array(stands_for * mean))
     lost = []
     for first in range(0, len(rows), ROWS):
         block = slice(first, first + ROWS)

@@ -8,7 +8,7 @@ variance is that of the chances, times a factor measured once for each kind of a
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import polars as pl
@@ -225,6 +225,19 @@ class Rate:
         True
         """
         return Rate._of_variance(self.n_correct, self.n, self.by_chance, level, self.method, self.variance)
+
+    def capped(self, at: float) -> "Rate":
+        """Return the same rate with an interval that ends at a share which is guaranteed not to be exceeded.
+
+        The interval is of the share that is expected, and so is a guarantee. The value, which was counted, stays: in
+        one draw of random ids more people may be found than are expected.
+
+        Examples
+        --------
+        >>> Rate.of(2, 50, by_chance=1 / 50).capped(0.05).interval_words
+        '1.1% to 5%'
+        """
+        return self if self.high <= at else replace(self, low=min(self.low, at), high=at)
 
     @property
     def interval(self) -> Interval:

@@ -23,6 +23,7 @@ from habitprint.auditing.candidates import (
 from habitprint.auditing.search import Goal, Protections, Trial, find_protection, run_trial
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict, users_needed
+from habitprint.losses import ALIKE
 from habitprint.words import percent
 
 pytestmark = pytest.mark.slow
@@ -58,7 +59,7 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
         assert trial.passes == trial.proven.is_within(0.1)
-        assert not trial.passes or trial.loss >= chosen.loss
+        assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
     assert (
         f"Protected by “{chosen.label}” it meets the target, proven: whoever attacks, at most" in found.verdict.answer
@@ -124,9 +125,8 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
     assert f"{chosen.proven.in_short}; measured, {percent(chosen.risk.value)} are identified" in said
     assert said in found.verdict.details
     n_proven, n_measured = len(found.protections.proven_within(0.1)), len(found.protections.measured_within(0.1))
-    n_open = sum(not one.in_every_way and one.may_be_within(0.1) for one in found.protections.trials[1:])
-    more = f", {n_open} more by the first attacks alone" if n_open else ""
-    assert f"{n_proven} are proven to be within 10%, and {n_measured} are measured to be{more}." in said
+    assert n_measured >= n_proven > 0  # what is guaranteed to meet the target meets it
+    assert f"{n_proven} are guaranteed to be within 10%, and {n_measured - n_proven} more" in said
     page = hp.render_report(found)
     assert page.count(said) == 2  # below the answer, and where protections are shown
     assert len(re.findall(r"<td>yes</td>", page)) == sum(trial.passes is True for trial in found.protections.trials)
@@ -142,6 +142,7 @@ def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
         assert trial.n_attacks >= 10
         for attack in trial.attacks:
             assert attack.rate.value <= trial.proven.mean + 1e-9
+            assert attack.rate.high <= trial.proven.mean
         assert trial.proven.mean <= trial.proven.largest
         if candidate.recipe.k is not None:
             assert trial.proven.largest <= 1 / candidate.recipe.k

@@ -259,10 +259,40 @@ def test_the_owner_s_file_says_that_it_is_internal_and_holds_losses_findings_and
     assert next(iter(json.loads(owner_file(out).read_text()).items())) == ("internal", INTERNAL)
     record = hp.read_owner_record(out)
     original = hp.read_histograms(habits)
-    assert record.losses == hp.measure_losses(original, hp.suppress_below(original, 3))
+    without = hp.SuppressBelow(3)
+    assert record.losses == hp.measure_losses(original, without(original), mechanism=without)
+    assert record.losses.predicted_on == "held-out-events"
     assert record.inputs == (hp.InputFile.of(habits),)
     assert record.steps[0].findings == hp.suppress_below(original, 3).steps[0].findings
     assert record.is_as_written
+
+
+def test_an_owner_s_file_without_predictive_value_is_read_and_one_without_another_loss_is_not(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "safer.csv"
+    assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out)) == 0
+    told = json.loads(owner_file(out).read_text())
+    del told["losses"]["predictive_value"], told["losses"]["predicted_on"]
+    owner_file(out).write_text(json.dumps(told))
+    losses = hp.read_owner_record(out).losses
+    assert losses is not None
+    assert (losses.predictive_value, losses.predicted_on) == (None, "not-measured")
+    del told["losses"]["totals_error"]
+    owner_file(out).write_text(json.dumps(told))
+    with pytest.raises(hp.InputError, match="totals_error"):
+        hp.read_owner_record(out)
+
+
+def test_with_another_period_the_predictive_value_is_measured_on_it(
+    habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    original, later = hp.read_histograms(habits), tmp_path / "later.csv"
+    original.to_table().write_csv(later)
+    assert run(monkeypatch, "protect", habits, "--k", "5", "--known", str(later), "--json") == 0
+    losses = json.loads(capsys.readouterr().out)["losses"]
+    expected = hp.measure_losses(original, hp.microaggregate(original, k=5), later=original)
+    assert (losses["predictive_value"], losses["predicted_on"]) == (expected.predictive_value, "other-period")
 
 
 def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh(

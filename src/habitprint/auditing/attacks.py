@@ -23,7 +23,7 @@ from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method
 from habitprint.matching.match import Asked, find_from_both_sides, find_matching
 from habitprint.matching.matching import Direction
-from habitprint.mechanisms import View
+from habitprint.mechanisms import ProvenShare, View
 from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
@@ -178,13 +178,18 @@ class Attacked:
 
     @property
     def facts(self) -> tuple[Attack, ...]:
-        """Return what the attacks achieved."""
-        return tuple(attempt.fact for attempt in self.attempts)
+        """Return what the attacks achieved; no interval ends above what is guaranteed."""
+        return tuple(map(self._capped, self.attempts))
+
+    def _capped(self, attempt: Attempt) -> Attack:
+        guaranteed = ProvenShare.of(self.tables.anonymity_sets).mean
+        return replace(attempt.fact, rate=attempt.rate.capped(guaranteed))
 
     @property
     def strongest_joint(self) -> Attempt:
         """Return the joint attack with the highest upper end: the one that later stages look into."""
-        return self._joint[0]
+        strongest = self._joint[0]  # before intervals are cut, which makes many of them equal
+        return replace(strongest, fact=self._capped(strongest))
 
     @property
     def joint_weights(self) -> tuple[Weight, ...]:
@@ -211,12 +216,13 @@ class Attacked:
         return sorted(joint, key=lambda attempt: -attempt.rate.high)
 
     def highest_among(self, is_asked: Booleans) -> Rate:
-        """Return the highest rate of all attacks among some of the people in both tables."""
-        return max((attempt.rate_among(is_asked) for attempt in self.attempts), key=lambda rate: rate.high)
+        """Return the highest rate of all attacks among some of the people in both tables, as far as is guaranteed."""
+        highest = max((attempt.rate_among(is_asked) for attempt in self.attempts), key=lambda rate: rate.high)
+        return highest.capped(ProvenShare.of(self.tables.anonymity_sets[is_asked]).mean)
 
 
 def strongest_of(attacks: Iterable[Attack]) -> Attack:
-    """Return the attack with the highest upper end; of equal ones the first.
+    """Return the attack with the highest upper end; of equal ones that which identifies more, or else the first.
 
     Examples
     --------
@@ -224,7 +230,7 @@ def strongest_of(attacks: Iterable[Attack]) -> Attack:
     >>> strongest_of([weak, strong]) is strong
     True
     """
-    return max(attacks, key=lambda attack: attack.rate.high)
+    return max(attacks, key=lambda attack: (attack.rate.high, attack.rate.value))
 
 
 def strongest_ways(attacks: Iterable[Attack]) -> tuple[Attack, ...]:

@@ -16,6 +16,7 @@ from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms, n_shared_places
+from habitprint.losses import cost_words
 from habitprint.mechanisms import InputFile, Losses, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.mechanisms.release import holds_shares
@@ -43,7 +44,6 @@ from habitprint.words import counted, percent
 
 Shared = Literal["keep", "merge", "drop"]
 
-ROUNDING = 1e-9
 GIVEN = "The periods were given."
 UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
 TWO_TABLES = (Span("the released table"), Span("the known table"))
@@ -606,25 +606,16 @@ def losses_words(losses: Losses | None) -> str:
     --------
     >>> losses_words(None)
     'What the table has lost against its original is not known here. Losses of protections are of what was left.'
-    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))[:77]
-    'Against its original the table has an information loss of 0.25 (0: nothing is'
+    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))[-103:-45]
+    'error 0%, 2 people left out; 10 of 40 places are kept. Los'
     """
     left = "Losses of protections are of what was left."
     if losses is None:
         return f"What the table has lost against its original is not known here. {left}"
-    loss = "that is not defined" if losses.information_loss is None else f"of {losses.information_loss:.2f}"
-    n_people = counted(losses.n_users, "person", "people")
     return (
-        f"Against its original the table has an information loss {loss} (0: nothing is lost, 1: everybody looks the "
-        f"same); totals per place are off by {percent(_tidy(losses.totals_error))}; of pairs of popular places "
-        f"{percent(_tidy(losses.ranking_error))} are ranked the other way; {losses.n_users_kept:,} of {n_people} and "
-        f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} are kept. {left}"
+        f"What the table has lost against its original: {cost_words(losses)}; {losses.n_places_kept:,} of "
+        f"{counted(losses.n_places, 'place')} are kept. {left}"
     )
-
-
-def _tidy(error: float) -> float:
-    """Return zero for what is only rounding."""
-    return 0.0 if abs(error) < ROUNDING else error
 
 
 def _table_facts(histograms: Histograms) -> TableFacts:

@@ -17,6 +17,7 @@ from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
 from habitprint.matching.path import find_sizes
+from habitprint.mechanisms import ProvenShare
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
@@ -195,7 +196,8 @@ class _Ranked:
 
     def _precision(self, n: int) -> Rate:
         n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
-        return Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
+        rate = Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
+        return rate.capped(ProvenShare.of(self.joint.tables.anonymity_sets).largest)
 
     def claims(self) -> list[Claims]:
         """Return the precision of the first claims, for some numbers of them."""
@@ -242,10 +244,11 @@ def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     with PLACES:
         smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
+    guaranteed = ProvenShare.of(joint.tables.anonymity_sets).largest
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
         rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)
-        claims.append(Claims("size", matching.size, rate))
+        claims.append(Claims("size", matching.size, rate.capped(guaranteed)))
     return claims
 
 

@@ -1,7 +1,6 @@
 """What would be enough where no protection is: fewer places, less time, more people, larger groups, totals only."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -97,7 +96,7 @@ def find_remedies(
         Remedy("fewer places", *_along(coarser, resolution, goal)),
         Remedy("shorter span", *_along(shorter, duration, goal)),
         Remedy("more people", *_more_people(goal, n_released or tables.released.n_users, needed, protections)),
-        *_larger_groups(goal, n_released or tables.released.n_users, protections),
+        *_larger_groups(goal, n_released or tables.released.n_users),
         Remedy("aggregates only", *_totals_only(goal, tables, is_sample=n_released is not None)),
     )
 
@@ -159,24 +158,16 @@ def _more_than(needed: int, n: int) -> str:
     return f": at least {needed:,} people in the table, {needed - n:,} more than there are"
 
 
-def _larger_groups(goal: Goal, n: int, protections: Protections) -> list[Remedy]:
+def _larger_groups(goal: Goal, n: int) -> list[Remedy]:
     """Return the groups in which even the surest claims are not right too often: in groups of k, one in k at most."""
     allowed = goal.surest_target
-    surest = next((trial.surest for trial in protections.trials[::-1] if trial.surest is not None), None)
-    if allowed is None or surest is None or wilson_interval(0, surest.n)[1] >= allowed:
+    if allowed is None:
         return []
-
-    def is_enough(size: int) -> bool:
-        return wilson_interval(surest.n / size, surest.n)[1] <= allowed
-
-    least = most = group_needed(goal.target)
-    while not is_enough(most):
-        most *= 2
-    k = bisect_left(range(most), x=True, lo=least, key=is_enough) if most > least else least
+    k = group_needed(min(goal.target, allowed))
     people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person', 'people')}"
     words = (
-        f"In groups of {k:,}, no claim is right with a chance above one in {k:,}, so that of the {surest.n:,} surest "
-        f"at most {percent(allowed)} can be, with the interval. That {people}."
+        f"In groups of {k:,}, no claim is right with a chance above one in {k:,}: at most {percent(allowed)} of the "
+        f"surest are. That {people}."
     )
     return [Remedy("larger groups", k, words)]
 

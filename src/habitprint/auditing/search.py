@@ -31,7 +31,7 @@ from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
-from habitprint.losses import SCALES, Purpose, measure_losses
+from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.owner import Losses
@@ -39,7 +39,6 @@ from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn
 from habitprint.side_by_side import side_by_side
-from habitprint.ties import identical_rows
 
 STAGE = "protections"
 MOST_REFINED = 5  # strengths tried between one that fails and one that passes
@@ -54,8 +53,7 @@ TRIED_AT_ONCE = 2  # protections, on all users
 MOST_MERGED = 1_000
 
 Decide = Literal["proven", "measured"]
-# The loss that decides, as it is shown; of equal ones the share of people left out, and then patterns.
-Cost = tuple[float, float, float]
+NOTHING_LOST = Cost(0.0, 0.0, 0.0)
 
 
 def prove(tables: TwoTables) -> ProvenShare:
@@ -68,7 +66,7 @@ def prove(tables: TwoTables) -> ProvenShare:
     >>> prove(TwoTables(habits, habits, "same-id")).in_short
     'at most 66.7% of people on average, and nobody with a chance above 100%'
     """
-    return ProvenShare.of(identical_rows(tables.released)[tables.common.released])
+    return ProvenShare.of(tables.anonymity_sets)
 
 
 @dataclass(frozen=True)
@@ -127,9 +125,11 @@ class Goal:
     def is_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
 
-        What is measured must hold against every attack, among all people, and among each half of them.
+        What is measured must hold against every attack, among all people, and among each half of them. What is proven
+        holds against every attack, made or not: then it is measured to be enough, too.
         """
-        return (by == "proven" or trial.in_every_way) and self.may_be_met_by(trial, by)
+        is_known = by == "proven" or trial.in_every_way or trial.proven.is_within(self.target)
+        return is_known and self.may_be_met_by(trial, by)
 
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return the same by the attacks that were made so far, which need not be all."""
@@ -240,12 +240,8 @@ class Trial:
         return SCALES[keep].of(self.losses)
 
     def cost(self, keep: Purpose) -> Cost | None:
-        """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown.
-
-        Of equally dear ones the one that keeps more people is cheaper; and then, as many keep totals or people as they
-        are, the one that keeps more of the patterns.
-        """
-        return _shown_cost(keep, self.loss_for(keep), self.loss_for("people"), self.loss)
+        """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown."""
+        return cost_of(keep, self.loss_for)
 
     def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
         """Return what it costs at least to go this part of the way from here to another size of groups.
@@ -258,21 +254,16 @@ class Trial:
             one, two = self.loss_for(each), other.loss_for(each)
             return None if one is None or two is None else (1.0 - BELOW_LINE) * (one + part * (two - one))
 
-        return _shown_cost(keep, on_line(keep), on_line("people"), on_line("patterns"))
+        return cost_of(keep, on_line)
 
     def is_measured_within(self, target: float) -> bool:
-        """Return whether no attack was measured above a target, and every attack was made."""
-        return self.in_every_way and self.may_be_within(target)
+        """Return whether no attack was measured above a target, and every attack was made or it is proven."""
+        return self.proven.is_within(target) or (self.in_every_way and self.may_be_within(target))
 
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
-        return max(self.risk.high, self.chosen_on.high, self.confirmed_on.high) <= target
-
-
-def _shown_cost(keep: Purpose, loss: float | None, people: float | None, patterns: float | None) -> Cost | None:
-    if loss is None:
-        return None
-    return SCALES[keep].shown(loss), people or 0.0, math.inf if patterns is None else patterns
+        highest = max(self.risk.high, self.chosen_on.high, self.confirmed_on.high)
+        return self.proven.is_within(target) or highest <= target
 
 
 @dataclass(frozen=True)
@@ -371,8 +362,7 @@ class Protections(Drawn):
         if not self.measured or self.measured == self.chosen:
             return None
         only = self.trials[self.measured]
-        cost, advised = only.cost(self.keep), None if self.advised is None else self.advised.cost(self.keep)
-        return None if cost is not None and advised is not None and cost >= advised else only
+        return None if only.passes else only
 
     @property
     def words(self) -> str:
@@ -500,7 +490,7 @@ def find_protection(
             n_tried = len(search.trials)
             proven = search.choose("proven", screening)
             measured = search.choose("measured", screening)
-        chosen = search.cheaper_of(proven, measured) if goal.decide == "measured" else proven
+        chosen = measured if goal.decide == "measured" else proven
     search.look_at_original()
     why = why_no_noise(released) if noise else "it was not asked for"
     trials = search.trials
@@ -578,7 +568,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         in_every_way=attacked.in_every_way,
         chosen_on=attacked.highest_among(half),
         confirmed_on=attacked.highest_among(~half),
-        losses=measure_losses(original.released, added),
+        losses=measure_losses(original.released, added, later=original.held_out),
         surest=None,
         sureness=None,
         passes=None if is_open else is_reached and is_safe,
@@ -586,7 +576,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
 
 
 def size_between(
-    weak: Trial, strong: Trial, sizes: tuple[int, int], goal: Goal, by: Decide, cost: Cost | None = None
+    weak: Trial, strong: Trial, sizes: tuple[int, int], goal: Goal, by: Decide, enough: Sequence[Cost] = ()
 ) -> int | None:
     """Return the least size of groups that should be enough, between one that is not and one that is.
 
@@ -597,8 +587,8 @@ def size_between(
     ----------
     weak, strong, sizes
         What was tried, and the sizes of its groups.
-    cost
-        What another protection costs that is enough: nothing that costs more is of use.
+    enough
+        What protections cost that are enough: a size is of use only if it could be preferred to them.
 
     Returns
     -------
@@ -628,7 +618,7 @@ def size_between(
             return None
     size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
     least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
-    return None if least is not None and cost is not None and least >= cost else size
+    return None if least is not None and not may_be_cheaper(least, enough) else size
 
 
 @dataclass(frozen=True)
@@ -673,12 +663,11 @@ class Screening:
         """
         keep = goal.keep
         costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
-        nothing = (0.0, 0.0, 0.0)
 
         def floor(each: Candidate) -> Cost:
             if not each.is_cheaper_among_more:
-                return costs.get(each, nothing)
-            return nothing if each.base is None else costs.get(each.base, nothing)
+                return costs.get(each, NOTHING_LOST)
+            return NOTHING_LOST if each.base is None else costs.get(each.base, NOTHING_LOST)
 
         families = []
         for family in dict.fromkeys(each.family for each in costs):
@@ -686,7 +675,7 @@ class Screening:
             # Who is stronger loses more of the patterns, whatever the purpose.
             members.sort(key=lambda each: (costs[each][-1], each.label))
             enough = [costs[each] for each in members if goal.looks_reached_by(screened[each])]
-            cost = min(enough, default=(math.inf, math.inf, math.inf))
+            cost = min(enough, default=Cost(math.inf, math.inf, math.inf))
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])
@@ -725,8 +714,8 @@ class Screening:
         most
             How many at most. The more at once, the more of them are tried for nothing.
         """
-        enough = min((cost for each in passing if (cost := trials[each].cost(self.keep)) is not None), default=None)
-        too_dear = {each for each, floor in self.floors.items() if enough is not None and floor >= enough}
+        enough = [cost for each in passing if (cost := trials[each].cost(self.keep)) is not None]
+        too_dear = {each for each, floor in self.floors.items() if not may_be_cheaper(floor, enough)}
         skipped = too_dear | set(refused)
         failing = self.unproven if by == "proven" else frozenset[Candidate]()
         found: list[Candidate] = []
@@ -913,6 +902,7 @@ class _Search:
         Strengths between those that are enough and those that are not are tried too, where they may be cheaper; and
         from a screening, whatever else may be.
         """
+        keep = self.goal.keep
         rejected = {AS_IT_IS}  # it was judged before, by its own rule
         refined: set[object] = set()  # families
         while len(rejected) <= MOST_CONFIRMED:
@@ -921,23 +911,23 @@ class _Search:
             ]
             if screening is not None and self._try_next(screening, passing, by):
                 continue
-            cheapest = self._cheapest(passing, self.goal.keep)
+            cheapest = self._cheapest(passing, keep)
             if cheapest is None:
                 return None
-            if brackets := self._find_brackets(passing, refined, self._cost(cheapest)):
+            enough = self._costs(passing, keep)
+            if brackets := self._find_brackets(passing, refined, enough):
                 refined |= {best.family for best, _ in brackets}
-                self._refine(brackets, by, self._cost(cheapest))
+                self._refine(brackets, by, enough)
                 continue
-            if by == "measured" and cheapest in self._open and self.trials[cheapest].may_be_within(self.goal.target):
-                self._attack_further(cheapest)
-                if not self._looks_enough(self.trials[cheapest], by):
-                    refined.clear()  # what was too dear beside this one may not be beside the next
-                continue
-            if self._holds(cheapest, by):
+            refuted = next(
+                (each for each in self._deciding(passing, keep) if not self._holds(each, by, cheapest)), None
+            )
+            if refuted is None:
                 return cheapest
-            rejected.add(cheapest)
-            refined.clear()
-        return self._best(by, self.goal.keep)
+            if self._looks_enough(self.trials[refuted], by):
+                rejected.add(refuted)
+            refined.clear()  # what was too dear beside this one may not be beside the next
+        return self._best(by, keep)
 
     def best_for(self, keep: Purpose) -> tuple[Candidate | None, Candidate | None]:
         """Return the best for a purpose among all that were tried: proven, and measured, to be enough."""
@@ -950,34 +940,42 @@ class _Search:
                 each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
             ]
             best = self._cheapest(met, keep)
-            if best is None or best not in self._open:
+            doubtful = [
+                each
+                for each in self._deciding(met, keep)
+                if each in self._open and (each == best or not self.trials[each].proven.is_within(self.goal.target))
+            ]
+            if not doubtful:
                 return best
-            self._attack_further(best)
-
-    def _is_met(self, candidate: Candidate, by: Decide) -> bool:
-        return self.goal.is_met_by(self.trials[candidate], by)
-
-    def cheaper_of(self, one: Candidate | None, other: Candidate | None) -> Candidate | None:
-        """Return the cheaper of two protections that may be missing."""
-        return self._cheapest([each for each in (one, other) if each is not None], self.goal.keep)
+            self._attack_further(doubtful[0])
 
     def _looks_enough(self, trial: Trial, by: Decide) -> bool:
         goal = self.goal
-        if by == "measured":
-            is_refuted = not trial.in_every_way and trial.risk.high > goal.target
-            return trial.chosen_on.high <= goal.target and not is_refuted
-        return trial.proven.is_within(goal.target) and goal.is_safe_for_each(trial.proven, None, by)
+        is_proven = trial.proven.is_within(goal.target) and goal.is_safe_for_each(trial.proven, None, "proven")
+        if by == "proven" or is_proven:
+            return is_proven
+        is_refuted = not trial.in_every_way and trial.risk.high > goal.target
+        return trial.chosen_on.high <= goal.target and not is_refuted
 
-    def _holds(self, candidate: Candidate, by: Decide) -> bool:
-        """Look more closely at what looks enough: at the other half of the people, and at the surest claims."""
-        trial, target = self.trials[candidate], self.goal.target
-        if by == "measured" and max(trial.confirmed_on.high, trial.risk.high) > target:
+    def _holds(self, candidate: Candidate, by: Decide, answer: Candidate) -> bool:
+        """Look more closely at what looks enough: at the other half of the people, and at the surest claims.
+
+        Something cheaper than the answer, beside which that must be alike, is looked at only as far as that may change.
+        """
+        goal = self.goal
+        if by == "measured" and not self.trials[candidate].may_be_within(goal.target):
             return False
-        self._attack_further(candidate)
-        inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
-        if trial.surest is None:
-            self.trials[candidate] = self._looked_at(candidate, self._look_closer(candidate, inner), self.goal.decide)
-        return self._is_met(candidate, by)
+        is_proven = self.trials[candidate].proven.is_within(goal.target)
+        if candidate == answer or not is_proven:
+            self._attack_further(candidate)
+        trial = self.trials[candidate]
+        if not trial.may_be_within(goal.target) and by == "measured":
+            return False
+        is_open = goal.surest_target is not None or not goal.is_safe_for_each(trial.proven, None, "proven")
+        if trial.surest is None and (candidate == answer or is_open):
+            inner = nested(self.progress, STAGE, 0, 1, f"the surest claims: {candidate.label}")
+            self.trials[candidate] = self._looked_at(candidate, self._look_closer(candidate, inner), goal.decide)
+        return goal.is_met_by(self.trials[candidate], by)
 
     def _try_next(self, screening: Screening, passing: Collection[Candidate], by: Decide) -> bool:
         """Try on all users what may be cheaper than the cheapest so far, and return whether there was anything."""
@@ -1001,23 +999,35 @@ class _Search:
                 self.trials[candidate] = outcome
         return bool(candidates)
 
-    def _cost(self, candidate: Candidate) -> Cost | None:
-        return self.trials[candidate].cost(self.goal.keep)
+    def _costs(self, candidates: Collection[Candidate], keep: Purpose) -> dict[Candidate, Cost]:
+        """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
+        order = {candidate: number for number, candidate in enumerate(self.trials)}
+        safest = sorted(candidates, key=lambda each: (self.trials[each].risk.high, order[each]))
+        return {each: cost for each in safest if (cost := self.trials[each].cost(keep)) is not None}
 
     def _cheapest(self, passing: Collection[Candidate], keep: Purpose) -> Candidate | None:
         """Return the cheapest of some protections for a purpose, or None."""
-        order = {candidate: number for number, candidate in enumerate(self.trials)}
-        priced = [
-            (cost, self.trials[each].risk.high, order[each], each)
-            for each in passing
-            if (cost := self.trials[each].cost(keep)) is not None
-        ]
-        return min(priced)[-1] if priced else None
+        costs = self._costs(passing, keep)
+        return list(costs)[find_cheapest(list(costs.values()))] if costs else None
+
+    def _deciding(self, passing: Collection[Candidate], keep: Purpose) -> list[Candidate]:
+        """Return the protections that the choice rests on: the cheapest, and the one that it must be alike to.
+
+        The latter only if something else would be chosen without it, and without all whose deciding loss is less than
+        that of the cheapest.
+        """
+        costs = self._costs(passing, keep)
+        best = self._cheapest(costs, keep)
+        if best is None:
+            return []
+        dearer = [each for each, cost in costs.items() if cost.loss >= costs[best].loss]
+        least = min(costs, key=lambda each: costs[each].loss)
+        return [best] if self._cheapest(dearer, keep) == best else [best, least]
 
     def _find_brackets(
-        self, passing: Collection[Candidate], refined: Collection[object], cost: Cost | None
+        self, passing: Collection[Candidate], refined: Collection[object], enough: Mapping[Candidate, Cost]
     ) -> list[tuple[Candidate, int]]:
-        """Return a few protections that are enough, with the next weaker strength, which is not and would cost less."""
+        """Return a few protections that are enough, with the next weaker strength, which is not and would be better."""
         found = []
         for best in passing:
             if best.between is None or best.strength is None or best.family in refined:
@@ -1031,25 +1041,25 @@ class _Search:
             if not weaker:
                 continue
             strength, nearest = max(weaker, key=lambda pair: pair[0])
-            less = self._cost(nearest)
-            if nearest not in passing and less is not None and cost is not None and less < cost:
+            less = self.trials[nearest].cost(self.goal.keep)
+            if nearest not in passing and less is not None and may_be_cheaper(less, list(enough.values())):
                 found.append((best, int(sign * strength)))
             if len(found) == TRIED_AT_ONCE:
                 break
         return found
 
-    def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide, cost: Cost | None) -> None:
+    def _refine(self, brackets: Sequence[tuple[Candidate, int]], by: Decide, enough: Mapping[Candidate, Cost]) -> None:
         """Try strengths between those that are enough and those that are not, of several families at the same time."""
-        jobs = [partial(self._refined, best, weaker, by, cost) for best, weaker in brackets]
+        jobs = [partial(self._refined, best, weaker, by, list(enough.values())) for best, weaker in brackets]
         for found in side_by_side(jobs, self.progress):
             self.trials |= found
 
     def _refined(
-        self, best: Candidate, weaker: int, by: Decide, cost: Cost | None, progress: Progress
+        self, best: Candidate, weaker: int, by: Decide, enough: Sequence[Cost], progress: Progress
     ) -> dict[Candidate, Trial]:
         """Return what was tried between a strength that is enough and one that is not.
 
-        `cost` is that of the cheapest that is enough: nothing is tried that would cost more.
+        `enough` is what those cost that are enough: nothing is tried that could not be preferred to them.
         """
         assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         assert best.strength is not None  # noqa: S101
@@ -1059,7 +1069,7 @@ class _Search:
             if abs(holds - fails) <= 1:
                 break
             tried = self.trials | found
-            middle = self._guess(best, tried, (fails, holds), by, cost)
+            middle = self._guess(best, tried, (fails, holds), by, enough)
             if middle is None:
                 break
             candidate = best.between(middle)
@@ -1075,14 +1085,14 @@ class _Search:
         tried: Mapping[Candidate, Trial],
         between: tuple[int, int],
         by: Decide,
-        cost: Cost | None,
+        enough: Sequence[Cost],
     ) -> int | None:
         """Return the strength to try next, between two: of groups the least that should be enough, else the middle."""
         assert best.between is not None  # noqa: S101  (`_find_brackets` says so)
         weak, strong = (tried.get(best.between(strength)) for strength in between)
         if not best.is_cheaper_among_more or weak is None or strong is None:
             return sum(between) // 2
-        return size_between(weak, strong, between, self.goal, by, cost)
+        return size_between(weak, strong, between, self.goal, by, enough)
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""

@@ -9,6 +9,7 @@ from habitprint.arrays import Floats
 from habitprint.auditing.attacks import Attempt
 from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
+from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate
 from habitprint.showing import abbreviated
 from habitprint.words import at_most, percent
@@ -118,7 +119,7 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
         n_people=matching.size,
         above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
         highest=float(said.max()),
-        surest=_surest(said, chances, by_chance),
+        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.tables.anonymity_sets).largest),
         reliability=Reliability.of(said, chances, by_chance),
     )
     return EachSureness(sureness, said)

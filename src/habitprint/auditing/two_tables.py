@@ -10,7 +10,9 @@ from habitprint.arrays import Booleans, Indices
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.mechanisms import Mechanism, Release, Step, View
+from habitprint.predictive_value import HeldOut
 from habitprint.progress import Progress, silent
+from habitprint.ties import identical_rows
 from habitprint.truth import CommonUsers, Truth, common_users
 
 HALVES_SEED = 0  # people are halved once and for all: the seed of an audit chooses no half that suits it
@@ -51,6 +53,11 @@ class TwoTables:
         """Return the rows of the people who count: in the release, and known to the adversary before he changes it."""
         return common_users(self.truth, self.released.users, self.known.users)
 
+    @cached_property
+    def anonymity_sets(self) -> Indices:
+        """Return for each of the people in both tables how many released rows are identical to theirs."""
+        return np.asarray(identical_rows(self.released)[self.common.released])
+
     @property
     def n_people(self) -> int:
         """Return of how many people every share is."""
@@ -65,6 +72,16 @@ class TwoTables:
     def as_attacked(self) -> "TwoTables":
         """Return the tables that are really matched: with what the adversary made of his own."""
         return self if self.seen is None else TwoTables(self.released, self.attacked_with, self.truth, self.steps)
+
+    @cached_property
+    def held_out(self) -> HeldOut:
+        """Return the known table, under the released ids, as a test of what a release still predicts."""
+        copied = self.fullest_copy.attacked_with
+        common = common_users(self.truth, self.released.users, copied.users)
+        rows = _rows(copied, common.known)
+        return HeldOut.of(
+            self.released, Histograms(rows.counts, self.released.users.gather(common.released), rows.places)
+        )
 
     @cached_property
     def half(self) -> Booleans:

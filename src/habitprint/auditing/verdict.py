@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Goal, Protections, Trial
-from habitprint.losses import SCALES, Scale
+from habitprint.losses import SCALES, Scale, cost_words, leaves_little
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate, wilson_interval
 from habitprint.showing import abbreviated
@@ -246,8 +246,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
         misses = f"It cannot be shown that the {case.subject} meets the target of {target} as it is: {_why_not(case)}"
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
-    loss = case.loss_of(protection) or 0.0
-    left = f": little is left of the {case.scale.kept}" if case.scale.leaves_little(loss) else ""
+    left = f"; little is left of the {case.scale.kept}" if leaves_little(goal.keep, protection.losses) else ""
     how = (
         f"proven: whoever attacks, {protection.proven.in_short}"
         if protection.proven.is_within(goal.target)
@@ -256,8 +255,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     person = goal.person_target
     each = "" if person is None else f", and that of {percent(person)} for each person"
     helps = f"Protected by “{protection.label}” it meets the target{each}, {how}"
-    dropped = f"; {counted(protection.n_dropped, 'person is', 'people are')} left out" if protection.n_dropped else ""
-    return f"{misses}. {helps}. The {case.scale.name} is {case.scale.in_words(loss)}{left}{dropped}."
+    return f"{misses}. {helps}. Cost: {cost_words(protection.losses)}{left}."
 
 
 def _about_all(case: _Case, protection: Trial | None) -> list[str]:
@@ -362,9 +360,10 @@ def _about_protections(case: _Case) -> str:
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
     # What is dearer than the answer was attacked in the first ways only.
-    n_open = sum(not trial.in_every_way and trial.may_be_within(goal.target) for trial in found.trials[1:])
-    maybe = f", {n_open:,} more by the first attacks alone" if n_open else ""
-    said = f"{tried}, {_are(n_proven)} proven to be within {case.target}, and {_are(n_measured)} measured to be{maybe}."
+    n_maybe = sum(trial.may_be_within(goal.target) for trial in found.trials[1:]) - n_measured
+    maybe = f", {n_maybe:,} more by the first attacks alone" if n_maybe else ""
+    only = f"{n_measured - n_proven:,} more {'is' if n_measured - n_proven == 1 else 'are'}"
+    said = f"{tried}, {_are(n_proven)} guaranteed to be within {case.target}, and {only} measured to be{maybe}."
     why = _why_none(case) if found.advised is None else ""
     return said + _about_proven(case) + _about_measured(case) + why
 
@@ -373,9 +372,8 @@ def _are(n: int) -> str:
     return f"{n:,} {'is' if n == 1 else 'are'}"
 
 
-def _cost(trial: Trial, case: _Case) -> str:
-    loss = case.loss_of(trial)
-    return "" if loss is None else f", at {case.scale.one} of {case.scale.in_words(loss)}"
+def _cost(trial: Trial) -> str:
+    return f"; cost: {cost_words(trial.losses)}"
 
 
 def _about_proven(case: _Case) -> str:
@@ -383,7 +381,7 @@ def _about_proven(case: _Case) -> str:
     if advised is None:
         return ""
     measured = f"measured, {percent(advised.risk.value)} are identified, up to {at_most(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised, case)}."
+    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised)}."
 
 
 def _about_measured(case: _Case) -> str:
@@ -393,7 +391,7 @@ def _about_measured(case: _Case) -> str:
     attacks = f"by the strongest of {only.n_attacks} attacks"
     return (
         f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
-        f"{_cost(only, case)}; it was chosen with one half of the people and confirmed with the other, and attacks "
+        f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks "
         f"that were not made may reach up to {at_most(only.proven.mean)}."
     )
 
@@ -424,4 +422,4 @@ def _why_none(case: _Case) -> str:
         return ""
     _, least = min(useful, key=lambda one: (one[1].proven.mean, one[1].risk.high, one[0]))
     bound = f" The lowest bound at {scale.one} of at most {scale.limit} is that of “{least.label}”"
-    return f"{bound}: {least.proven.in_short}{_cost(least, case)}."
+    return f"{bound}: {least.proven.in_short}{_cost(least)}."

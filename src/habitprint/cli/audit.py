@@ -131,7 +131,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         Purpose,
         typer.Option(
             help="What the release is for; which loss makes a protection cheap: totals of places, their ranking, "
-            "patterns of each person, or as many people as possible."
+            "patterns of each person, their predictive value, or as many people as possible."
         ),
     ] = "patterns"
     surest_target: Annotated[

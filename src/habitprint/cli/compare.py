@@ -16,6 +16,7 @@ from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_input
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target, real_path
 from habitprint.limits import require_charts
+from habitprint.losses import cost_words
 from habitprint.words import at_most, percent
 
 ROWS: dict[str, Callable[[Compared], str]] = {
@@ -23,8 +24,9 @@ ROWS: dict[str, Callable[[Compared], str]] = {
     "95% interval": lambda audit: audit.rate.interval_words,
     "proven": lambda audit: f"at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing",
     "verdict": lambda audit: audit.verdict,
-    "information loss": lambda audit: audit.lost,
+    "lost": lambda audit: audit.lost if audit.losses is None else cost_words(audit.losses),
     "advice": lambda audit: audit.advice,
+    "cost of the advice": lambda audit: "nothing" if audit.advised is None else cost_words(audit.advised.losses),
 }
 
 

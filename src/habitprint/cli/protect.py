@@ -39,7 +39,7 @@ from habitprint.dialects import AS_FOUND, Expected, Format
 from habitprint.errors import InputError
 from habitprint.files import real_path
 from habitprint.histograms import Histograms
-from habitprint.losses import SCALES
+from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     AddNoise,
@@ -337,7 +337,7 @@ def protect(
             start = go_on_from(files[0], table, earlier_key, read) if goes_on else Start.of(table)
         made = mechanism(start.release, progress=progress)
         progress("measuring the loss", 0, 1)
-        losses = start.measure(made)
+        losses = start.measure(made, theirs, mechanism)
         attacked = None if theirs is None else _attack(made, theirs, progress)
         keys: dict[Path, pl.DataFrame] = {}
         if options.keep_ids:
@@ -627,12 +627,20 @@ def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
     counts = "" if losses.count_totals_error is None else f"; of counts {percent(losses.count_totals_error)}"
     return [
         ("information loss", f"{value}  ({SCALES['patterns'].ends})"),
+        ("predictive value", _describe_prediction(losses)),
         ("totals per place", f"off by {percent(losses.totals_error)}, every user counting once{counts}"),
         (
             f"top {counted(losses.n_top, 'place')}",
             f"{percent(losses.top_places_missed)} missed; {percent(losses.ranking_error)} of their pairs swapped",
         ),
     ]
+
+
+def _describe_prediction(losses: Losses) -> str:
+    if losses.predictive_value is None:
+        return f"not measured ({losses.predicted_on})"
+    on = f"{losses.predicted_on}, seed {HALVES_SEED}" if losses.predicted_on == "held-out-events" else "other-period"
+    return f"{percent(losses.predictive_value)} kept  ({on})"
 
 
 def _to_json(done: Protected) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.losses import measure_losses
-from habitprint.mechanisms import Losses, OwnerRecord, Release
+from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
 from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
 from habitprint.sources import sha256_of
 from habitprint.tables import read_table
@@ -66,10 +66,15 @@ class Start:
         """Return whether what is known of the release before leads to its original: its inputs and its key."""
         return self.earlier is None or (self.owner is not None and self.owner.leads_to_original)
 
-    def measure(self, made: Release) -> Losses:
-        """Return what a release has lost, whose users still have the ids of `release`."""
+    def measure(self, made: Release, later: Histograms | None, mechanism: Mechanism) -> Losses:
+        """Return what a release has lost, whose users still have the ids of `release`.
+
+        Its predictive value is that on another period of the same users; without one, on half of their events, unless
+        the mechanism goes on from earlier steps, which cannot be done again here.
+        """
         steps = made.steps if self.is_against_original else made.steps[len(self.release.steps) :]
-        return measure_losses(self.against, replace(made, steps=steps))
+        again = mechanism if self.earlier is None else None
+        return measure_losses(self.against, replace(made, steps=steps), later=later, mechanism=again)
 
     def with_ids_of_file(self, made: Release) -> Release:
         """Return a release with the ids that users have in the file."""

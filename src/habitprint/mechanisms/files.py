@@ -497,7 +497,8 @@ def _is_as_written(told: Mapping[str, Any], beside: Path, path: Path) -> bool:
 
 def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:
     names = {field.name for field in fields(kind)}
-    if not (isinstance(value, dict) and set(value) == names):
+    needed = {field.name for field in fields(kind) if field.default is MISSING}  # earlier versions wrote no others
+    if not (isinstance(value, dict) and needed <= set(value) <= names):
         raise _unreadable(beside, f"{', '.join(sorted(names))} are not what it tells")
     try:
         return msgspec.convert(value, kind)

@@ -5,6 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -14,6 +15,16 @@ from habitprint.showing import Shown, abbreviated
 from habitprint.sources import sha256_of
 
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
+
+PredictedOn = Literal[
+    "other-period",
+    "held-out-events",
+    "not-measured",
+    "no-common-users",
+    "no-gain",
+    "counts-not-whole",
+    "cannot-be-repeated",
+]
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,15 @@ class Losses(Shown):
         How many places the last two look at.
     n_users, n_users_kept, n_places, n_places_kept
         How many users and places there were, and how many the release has.
+    predictive_value
+        How much of what people's own rows gain in log-likelihood over the population's row, on data that was not
+        released, the released rows keep: 1 for all of it, 0 for nothing; the means of like people can exceed 1. None
+        where it was not measured.
+    predicted_on
+        What that was measured on, or why it was not: ``"other-period"``; ``"held-out-events"``, a random half of
+        everybody's events; ``"not-measured"``, also in files of earlier versions; ``"no-common-users"`` in the two
+        periods; ``"no-gain"``, people's own rows predict no better than the population's; ``"counts-not-whole"`` and
+        ``"cannot-be-repeated"``, there are no halves, or they cannot be protected in the same way.
 
     Examples
     --------
@@ -57,6 +77,8 @@ class Losses(Shown):
     n_users_kept: int
     n_places: int
     n_places_kept: int
+    predictive_value: float | None = None
+    predicted_on: PredictedOn = "not-measured"
 
     def to_frame(self) -> pl.DataFrame:
         """Return the losses as a frame ``loss, value``; one that is not defined is null.
@@ -68,7 +90,7 @@ class Losses(Shown):
         >>> hp.measure_losses(habits, hp.suppress_below(habits, 2)).to_frame().row(2)
         ('count_totals_error', 0.5)
         """
-        told = asdict(self)
+        told = {name: value for name, value in asdict(self).items() if name != "predicted_on"}
         return pl.DataFrame({"loss": list(told), "value": list(told.values())}, schema_overrides={"value": pl.Float64})
 
 

@@ -5,13 +5,14 @@ from pathlib import Path
 
 from habitprint.auditing.compare import Compared, Comparison
 from habitprint.files import check_target, write_text
+from habitprint.losses import SCALES, Purpose
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Bullets, Cell, Figure, Page, Picture, Section, Table, Term, Terms, Text, table
 from habitprint.report.render import render_page
 from habitprint.report.sections import key_to_rates, rate_cells
 from habitprint.report.texts import INTERNAL
 from habitprint.versions import versions
-from habitprint.words import at_most, in_column, percent, rounded_up, sentence
+from habitprint.words import at_most, headed, in_column, percent, rounded_up, sentence
 
 NONE = "–"
 SHARES = (
@@ -164,7 +165,15 @@ def _scopes(found: Comparison) -> Section:
 
 
 def _losses(found: Comparison) -> Section:
-    heads = ["Audit", "Information loss", "Totals error", "Ranking error", "People kept", "Places kept"]
+    heads = [
+        "Audit",
+        "Information loss",
+        headed(SCALES["prediction"].name),
+        "Totals error",
+        "Ranking error",
+        "People kept",
+        "Places kept",
+    ]
     rows = [[Cell(audit.name), *_loss_cells(audit)] for audit in found.audits]
     note = "Information loss: 0 if nothing is lost, 1 if everybody looks the same."
     return Section("losses", "What the tables have lost", (table("Against their originals", heads, rows, note=note),))
@@ -173,15 +182,29 @@ def _losses(found: Comparison) -> Section:
 def _loss_cells(audit: Compared) -> list[Cell]:
     losses = audit.losses
     if losses is None:
-        return [Cell(audit.lost), *(Cell(NONE) for _ in range(4))]
-    errors = [Cell(in_column(round(each, 9)), each) for each in (losses.totals_error, losses.ranking_error)]
+        return [Cell(audit.lost), *(Cell(NONE) for _ in range(5))]
+    shares: tuple[Purpose, ...] = ("prediction", "totals", "ranking")
+    errors = [_share(SCALES[keep].of(losses)) for keep in shares]
     kept = [(losses.n_users_kept, losses.n_users), (losses.n_places_kept, losses.n_places)]
     return [Cell(audit.lost, losses.information_loss), *errors, *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)]
 
 
+def _share(loss: float | None) -> Cell:
+    return Cell("not defined") if loss is None else Cell(in_column(loss), loss)
+
+
 def _advice(found: Comparison) -> Section:
     rows = [[Cell(audit.name), *_advice_cells(audit)] for audit in found.audits]
-    heads = ["Audit", "Advice", "Proven: at most", "Measured, up to", "Information loss", "People left out"]
+    heads = [
+        "Audit",
+        "Advice",
+        "Proven: at most",
+        "Measured, up to",
+        "Information loss",
+        headed(SCALES["prediction"].name),
+        "Totals error",
+        "People left out",
+    ]
     made: Table = table("The cheapest protection that meets the target", heads, rows)
     return Section("advice", "What each audit advises", (made,))
 
@@ -189,13 +212,15 @@ def _advice(found: Comparison) -> Section:
 def _advice_cells(audit: Compared) -> list[Cell]:
     trial = audit.advised
     if trial is None:
-        return [Cell(audit.advice), *(Cell(NONE) for _ in range(4))]
+        return [Cell(audit.advice), *(Cell(NONE) for _ in range(6))]
     loss = Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss)
     return [
         Cell(trial.label),
         Cell(at_most(trial.proven.mean), trial.proven.mean),
         Cell(at_most(trial.risk.high), trial.risk.high),
         loss,
+        _share(trial.loss_for("prediction")),
+        _share(trial.loss_for("totals")),
         Cell(f"{trial.n_dropped:,}", trial.n_dropped),
     ]
 

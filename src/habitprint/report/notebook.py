@@ -26,7 +26,7 @@ from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.forecasting import Forecast
 from habitprint.histograms import Histograms
-from habitprint.losses import measure_losses
+from habitprint.losses import SCALES, measure_losses
 from habitprint.matching import Matching, MatchingPath
 from habitprint.matching.proof import gap_and_share
 from habitprint.mechanisms import Losses, Release, check_guarantees, proven_share
@@ -50,7 +50,7 @@ from habitprint.report.record import proven_words
 from habitprint.report.render import asset, build_page, environment
 from habitprint.showing import cut
 from habitprint.wording.findings import words_of
-from habitprint.words import counted, in_column, moment, number, percent, sentence
+from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
 
 N_ROWS = 5  # that are shown of a table
 LONGEST = 60  # letters of a cell
@@ -246,9 +246,10 @@ def _(value: Losses) -> Card:
 def _losses(losses: Losses) -> list[Term]:
     loss = losses.information_loss
     told = "not defined" if loss is None else f"{loss:.3f} (0: nothing is lost, 1: everybody looks the same)"
-    counts = losses.count_totals_error
+    counts, prediction = losses.count_totals_error, SCALES["prediction"]
     return [
         Term("Information loss", told),
+        Term(headed(prediction.name), f"{prediction.in_words(prediction.of(losses))} ({losses.predicted_on})"),
         Term("Totals per place are off by", percent(losses.totals_error)),
         *([] if counts is None else [Term("Totals of counts are off by", percent(counts))]),
         Term("Popular places ranked the other way", percent(losses.ranking_error)),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.remedies import Remedy
 from habitprint.auditing.search import Protections, Trial
-from habitprint.losses import SCALES, Purpose
+from habitprint.losses import SCALES, Purpose, cost_words
 from habitprint.report.charts import frontier_picture
 from habitprint.report.page import (
     Block,
@@ -43,8 +43,9 @@ AT_LEAST = (
     "other attacks may identify more."
 )
 BEST = (
-    "Among the protections that were tried on {:,} people; of equal ones, the one that keeps the most of the patterns. "
-    "What is marked decided here."
+    "Among the protections that were tried on {:,} people. Where the loss that decides differs by less than 0.05, the "
+    "one with the smallest sum of loss of predictive value, totals error and share of people left out. What is marked "
+    "decided here."
 )
 IN_WORDS = {True: "yes", False: "no", None: "not measured"}
 NO_GUARANTEE = "this is no guarantee against identification"
@@ -164,7 +165,7 @@ def _trials_table(
         "Places kept",
     ]
     heads += ["Surest claims right, up to"] if has_surest else []
-    # In order of the loss that decides, so that the first that meets the target is the cheapest.
+    # In order of the loss that decides: what is advised is among the first that meet the target.
     costs = [trial.cost(keep) for trial in trials]
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
@@ -217,6 +218,7 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     terms = [
         Term("What it does", " ".join(map(sentence, trial.words))),
         Term("What anybody could reach", sentence(f"proven: {trial.proven.in_short}")),
+        Term("Cost", sentence(cost_words(trial.losses))),
     ]
     if proven or not holds:
         words = " ".join(sentence(promise.words) for promise in proven)

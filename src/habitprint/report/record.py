@@ -7,7 +7,7 @@ from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
 from habitprint.auditing.verdict import SAMPLE_DOES, UNSEEN
-from habitprint.losses import SCALES, Purpose
+from habitprint.losses import SCALES, Purpose, cost_words
 from habitprint.mechanisms import InputFile, ProvenShare
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
@@ -217,10 +217,9 @@ def _remedies(audit: Audit) -> list[Term]:
 
 
 def _reaches(trial: Trial, keep: Purpose) -> str:
-    loss = f"; {SCALES[keep].said(trial.loss_for(keep))} ({SCALES[keep].ends})"
-    left_out = f"; {counted(trial.n_dropped, 'person', 'people')} left out" if trial.n_dropped else ""
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
-    return f"proven, whoever attacks: {trial.proven.in_short}; {measured}{loss}{left_out}."
+    ends = f"({SCALES[keep].name} {SCALES[keep].ends})"
+    return f"proven, whoever attacks: {trial.proven.in_short}; {measured}. Cost: {cost_words(trial.losses)} {ends}."
 
 
 def _not_covered(audit: Audit) -> str:

@@ -167,9 +167,9 @@ Claim: A pair that the adversary names. They may name only those with the larges
 
 Precision: The share of the claims made that are right.
 
-Purpose: What the table is for, which says what counts as lost. Totals of places, their ranking, patterns of each person
-and people in the table are kept by different protections; the cheapest is the one that loses the least of what was
-asked for.
+Purpose: What the table is for, which says what counts as lost. Totals of places, their ranking, patterns of each
+person, their predictive value and people in the table are kept by different protections. The cheapest loses the least
+of what was asked for; where that differs by less than 0.05, the least of predictive value, totals and people together.
 
 Frontier: The protections that no other beats in both respects, less risk and less loss.
 
