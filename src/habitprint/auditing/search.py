@@ -18,6 +18,7 @@ from habitprint.auditing.attacks import (
     strongest_of,
     strongest_ways,
 )
+from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.candidates import (
     AS_IT_IS,
     TRIAL_SEED,
@@ -28,8 +29,10 @@ from habitprint.auditing.candidates import (
     why_no_noise,
 )
 from habitprint.auditing.people import CloserLook, look_closer
+from habitprint.auditing.risks import Risks
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.unmixing import Reconstruction, Scene, reconstruct
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
@@ -102,9 +105,13 @@ class Goal:
     keep: Purpose = "patterns"
     person_target: float | None = None
 
-    def is_reached_by(self, proven: ProvenShare, risk: Rate) -> bool:
-        """Return whether a table passes: the one rule of verdict, gate, advice and check."""
-        return proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
+    def is_reached_by(self, proven: ProvenShare, risk: Rate, reconstruction: Reconstruction | None = None) -> bool:
+        """Return whether a table passes: the one rule of verdict, gate, advice and check.
+
+        Whatever decides about pointing at rows, rows must not be reconstructed either.
+        """
+        is_pointed = proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
+        return is_pointed and (reconstruction is None or reconstruction.is_within(self.target))
 
     def is_sure_enough(self, surest: Rate | None) -> bool:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
@@ -128,12 +135,12 @@ class Goal:
         What is measured must hold against every attack, among all people, and among each half of them. What is proven
         holds against every attack, made or not: then it is measured to be enough, too.
         """
-        is_known = by == "proven" or trial.in_every_way or trial.proven.is_within(self.target)
+        is_known = by == "proven" or trial.in_every_way or trial.is_proven_within(self.target)
         return is_known and self.may_be_met_by(trial, by)
 
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return the same by the attacks that were made so far, which need not be all."""
-        within = trial.proven.is_within(self.target) if by == "proven" else trial.may_be_within(self.target)
+        within = trial.is_proven_within(self.target) if by == "proven" else trial.may_be_within(self.target)
         is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
         return within and is_safe and self.is_sure_enough(trial.surest)
 
@@ -189,6 +196,9 @@ class Trial:
         Precision of the surest claims by margin; None if it was not measured.
     sureness
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
+    reconstruction, attribution
+        How many people's own rows can be pieced together from groups, and how often places are attributed to people;
+        None where nothing is in groups, the original is not known, or (of the latter) it was not asked.
     passes
         Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
         were not made.
@@ -210,6 +220,8 @@ class Trial:
     surest: Rate | None
     sureness: Sureness | None
     passes: bool | None
+    reconstruction: Reconstruction | None = None
+    attribution: Attribution | None = None
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
@@ -258,12 +270,26 @@ class Trial:
 
     def is_measured_within(self, target: float) -> bool:
         """Return whether no attack was measured above a target, and every attack was made or it is proven."""
-        return self.proven.is_within(target) or (self.in_every_way and self.may_be_within(target))
+        return self.is_proven_within(target) or (self.in_every_way and self.may_be_within(target))
 
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
         highest = max(self.risk.high, self.chosen_on.high, self.confirmed_on.high)
-        return self.proven.is_within(target) or highest <= target
+        return self.keeps_rows_apart(target) and (self.proven.is_within(target) or highest <= target)
+
+    def is_proven_within(self, target: float) -> bool:
+        """Return whether it is proven that nobody points at more rows, and no more were seen to be reconstructed."""
+        return self.proven.is_within(target) and self.keeps_rows_apart(target)
+
+    def keeps_rows_apart(self, target: float) -> bool:
+        """Return whether no more people's own rows than a target were reconstructed from groups."""
+        return self.reconstruction is None or self.reconstruction.is_within(target)
+
+    @property
+    def risks(self) -> Risks:
+        """Return the three lines about it."""
+        is_grouped = any(promise.hides_in_groups for promise in self.promises)
+        return Risks(self.proven, is_grouped, self.reconstruction, self.attribution)
 
 
 @dataclass(frozen=True)
@@ -379,7 +405,7 @@ class Protections(Drawn):
 
     def proven_within(self, target: float) -> list[Trial]:
         """Return the protections, tried on all users, of which it is proven that they are not above a target."""
-        return [trial for trial in self.trials[1:] if trial.proven.is_within(target)]
+        return [trial for trial in self.trials[1:] if trial.is_proven_within(target)]
 
     def measured_within(self, target: float) -> list[Trial]:
         """Return the protections, tried on all users, of which it was measured that they are not above a target."""
@@ -551,7 +577,9 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
-    is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate)
+    scene = _scene(original, release, attacked)
+    reconstruction = None if scene is None else reconstruct(scene)
+    is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate, reconstruction)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
     is_open |= is_reached and not (attacked.in_every_way or proven.is_within(goal.target))
@@ -572,7 +600,21 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         surest=None,
         sureness=None,
         passes=None if is_open else is_reached and is_safe,
+        reconstruction=reconstruction,
+        attribution=None if scene is None or not attacked.in_every_way else attribute(scene),
     )
+
+
+def _scene(original: TwoTables, release: Release, attacked: Attacked) -> Scene | None:
+    """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
+    own, steps = original.original, release.steps
+    if own is None:
+        if original.steps and len(steps) == len(original.steps):
+            return None  # of a table that was protected before, the rows of people are not known
+        own, steps = original.released, steps[len(original.steps) :]
+    # The attack that points at the most rows tells best in which group somebody is.
+    pointed = max(attacked.attempts, key=lambda attempt: attempt.rate.high).matching
+    return Scene.of(own, Release(attacked.tables.released, steps), attacked.tables, pointed)
 
 
 def size_between(
@@ -795,7 +837,7 @@ class _Search:
     def _is_refuted(self, trial: Trial) -> bool:
         """Return whether something is neither proven nor, so far, measured to be enough."""
         target = self.goal.target
-        return not (trial.proven.is_within(target) or trial.may_be_within(target))
+        return not trial.may_be_within(target)
 
     def try_all(self, candidates: Sequence[Candidate]) -> None:
         """Try all on all users."""
@@ -943,7 +985,7 @@ class _Search:
             doubtful = [
                 each
                 for each in self._deciding(met, keep)
-                if each in self._open and (each == best or not self.trials[each].proven.is_within(self.goal.target))
+                if each in self._open and (each == best or not self.trials[each].is_proven_within(self.goal.target))
             ]
             if not doubtful:
                 return best
@@ -951,7 +993,7 @@ class _Search:
 
     def _looks_enough(self, trial: Trial, by: Decide) -> bool:
         goal = self.goal
-        is_proven = trial.proven.is_within(goal.target) and goal.is_safe_for_each(trial.proven, None, "proven")
+        is_proven = trial.is_proven_within(goal.target) and goal.is_safe_for_each(trial.proven, None, "proven")
         if by == "proven" or is_proven:
             return is_proven
         is_refuted = not trial.in_every_way and trial.risk.high > goal.target
@@ -965,7 +1007,7 @@ class _Search:
         goal = self.goal
         if by == "measured" and not self.trials[candidate].may_be_within(goal.target):
             return False
-        is_proven = self.trials[candidate].proven.is_within(goal.target)
+        is_proven = self.trials[candidate].is_proven_within(goal.target)
         if candidate == answer or not is_proven:
             self._attack_further(candidate)
         trial = self.trials[candidate]

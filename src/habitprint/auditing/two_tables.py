@@ -31,6 +31,9 @@ class TwoTables:
     seen
         What the adversary makes of his table before he attacks: he may copy what was done to the released one. Who is
         gone from it is released, counts, and is not found.
+    original
+        The released table before any protection, with the ids of the release or of the known table; None where it is
+        not known, or the released table was not protected.
     n_lost
         People who count though they are not in both tables, because what is attacked is a part of the time only.
 
@@ -47,6 +50,7 @@ class TwoTables:
     steps: tuple[Step, ...] = ()
     seen: View | None = None
     n_lost: int = 0
+    original: Histograms | None = None
 
     @cached_property
     def common(self) -> CommonUsers:
@@ -155,7 +159,9 @@ class TwoTables:
         >>> tables.part(np.arange(5), np.arange(3, 8)).n_people
         2
         """
-        return TwoTables(_rows(self.released, released), _rows(self.known, known), self.truth, self.steps)
+        return TwoTables(
+            _rows(self.released, released), _rows(self.known, known), self.truth, self.steps, original=self.original
+        )
 
     def groups(self, n_groups: int, seed: int) -> list["TwoTables"]:
         """Return the users cut at random into groups of nearly equal size; common users stay together.

@@ -138,6 +138,10 @@ class Reconstruction:
     more_places: Rate | None
     pieced: Rate
 
+    def is_within(self, target: float) -> bool:
+        """Return whether nobody's row is reconstructed, or the upper end is not above a target."""
+        return self.rate.n_correct == 0 or self.rate.high <= target
+
 
 @dataclass(frozen=True, eq=False)
 class Scene:

@@ -127,7 +127,7 @@ def reach_verdict(
         n_users_needed=users_needed(goal.target),
         surest_passes=None if goal.surest_target is None else goal.is_sure_enough(people.surest),
         person_passes=None if goal.person_target is None else case.is_safe_for_each,
-        fails_gate=None if gate is None else not gate.is_reached_by(case.proven, case.rate) or among_all > gate.target,
+        fails_gate=None if gate is None else not case.reaches(gate) or among_all > gate.target,
         protection=None if helps is None else helps.label,
     )
 
@@ -156,6 +156,10 @@ class _Case:
     @property
     def proven(self) -> ProvenShare:
         return self.protections.trials[0].proven
+
+    def reaches(self, goal: Goal) -> bool:
+        """Return whether the table as it is reaches a goal."""
+        return goal.is_reached_by(self.proven, self.rate, self.protections.trials[0].reconstruction)
 
     @property
     def scale(self) -> Scale:
@@ -234,9 +238,9 @@ def _answer(case: _Case, protection: Trial | None) -> str:
             f"As far as was measured, the {case.subject} meets the target of {target} as it is: {case.measured}. "
             "Nothing is proven about attacks that were not made."
         )
-    if case.rule.is_reached_by(case.proven, case.rate) and not case.is_safe_for_each:
+    if case.reaches(case.rule) and not case.is_safe_for_each:
         misses = f"The {case.subject} misses its target for each person: {_each_person(case)}"
-    elif case.rule.is_reached_by(case.proven, case.rate):
+    elif case.reaches(case.rule):
         misses = f"The {case.subject} misses its target for the surest claims: {_surest(case)}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
         misses = f"It is not proven that the {case.subject} meets the target of {target}: {case.proven.in_short}"
