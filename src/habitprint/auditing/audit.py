@@ -443,6 +443,7 @@ def audit(
     positions: AnyTable | None = None,
     coarser: Iterable[PlaceMapping] = (),
     truth: Any = SAME_ID,
+    original: Histograms | AnyTable | None = None,
     rehearsal: tuple[Histograms, Histograms] | None = None,
     active: int = 1,
     count: CountedAs = "visits",
@@ -494,6 +495,10 @@ def audit(
         Mappings to coarser places, to be tried.
     truth
         For two sets of histograms: who really is whom, as for `habitprint.evaluate`.
+    original
+        Of a released table that was protected: the table before any protection, so that it can be measured whether
+        people's own rows can be reconstructed. Its ids are those of the known table. None where it is not at hand; a
+        `Release` that was just made knows it.
     rehearsal
         Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
         in two. From two tables alone nobody can learn.
@@ -576,7 +581,8 @@ def audit(
     elif isinstance(source, Elsewhere):
         prepared = _prepare_drawn(source, settings, progress)
     else:
-        prepared = _prepare_pair(source, truth, settings, preparation)
+        own = None if original is None else as_histograms(original, "original")
+        prepared = _prepare_pair(source, truth, own, settings, preparation)
     elsewhere = source if isinstance(source, Elsewhere) else None
     return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
 
@@ -817,6 +823,7 @@ def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) ->
 def _prepare_pair(
     source: Split | tuple[Histograms | Release, Histograms],
     truth: Any,
+    original: Histograms | None,
     settings: Settings,
     preparation: Preparation,
 ) -> Prepared:
@@ -832,6 +839,7 @@ def _prepare_pair(
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=release.steps,
+        original=(original or release.original) if release.steps else None,
         losses=preparation.losses,
         told=[Finding("nothing-copied", "changes-answer", len(release.steps))] if preparation.as_is else (),
         accept=settings.accept,

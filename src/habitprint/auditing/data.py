@@ -413,6 +413,7 @@ def prepare_tables(
     periods_how: str = GIVEN,
     spans: tuple[Span, Span] = TWO_TABLES,
     steps: tuple[Step, ...] = (),
+    original: Histograms | None = None,
     losses: Losses | None = None,
     whole: Whole | None = None,
     told: Sequence[Finding] = (),
@@ -429,7 +430,8 @@ def prepare_tables(
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
     refuse(in_tables, accept, "the two tables")
-    tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
+    both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original)
+    tables = _known_to_adversary(both, overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
     traces = () if steps else looks_protected(tables.released)

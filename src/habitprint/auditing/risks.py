@@ -55,6 +55,33 @@ class Risks:
             (ATTRIBUTED, self._measured("" if self.attribution is None else attributed_words(self.attribution))),
         )
 
+    @property
+    def words(self) -> str:
+        """Return them as sentences, for an answer: the guarantee first.
+
+        Examples
+        --------
+        >>> Risks(ProvenShare(0.05, 0.1), is_grouped=True).words  # doctest: +NORMALIZE_WHITESPACE
+        'Guaranteed: an attacker who points at rows is right for at most 5% of people on average, and nobody with a
+        chance above 10%. Not measured: whether own rows can be reconstructed; that needs the original.'
+        """
+        said = ["Guarantee: none."]
+        if self.proven is not None and self.proven.mean < 1:
+            said = [f"Guaranteed: an attacker who points at rows is right for {self.proven.in_short}."]
+        if self.is_grouped and self.reconstruction is None:
+            said.append("Not measured: whether own rows can be reconstructed; that needs the original.")
+        if self.reconstruction is not None:
+            rate = self.reconstruction.rate
+            new = None if self.attribution is None else self.attribution.new_places
+            places = (
+                f"; {percent(new.value)} of new places named are right (base rate {percent(new.by_chance)})"
+                if new
+                else ""
+            )
+            own = f"{percent(rate.value)} of people’s own rows can be reconstructed (up to {at_most(rate.high)})"
+            said.append(f"Measured: {own}{places}.")
+        return " ".join(said)
+
     def _measured(self, words: str) -> str:
         if words:
             return words

@@ -162,6 +162,11 @@ class _Case:
         return goal.is_reached_by(self.proven, self.rate, self.protections.trials[0].reconstruction)
 
     @property
+    def is_taken_apart(self) -> bool:
+        """Return whether too many people's own rows can be reconstructed from the table as it is."""
+        return not self.protections.trials[0].keeps_rows_apart(self.rule.target)
+
+    @property
     def scale(self) -> Scale:
         """Return how the loss that decides is said."""
         return SCALES[self.goal.keep]
@@ -231,19 +236,21 @@ def users_needed(target: float) -> int:
 def _answer(case: _Case, protection: Trial | None) -> str:
     goal, target = case.goal, case.target
     if case.passes and case.proven.is_within(min(goal.target, SOMETHING)):
-        meets = f"The {case.subject} meets the target of {target}, proven"
-        return f"{meets}: whoever attacks, {case.proven.in_short}."
+        return f"The {case.subject} meets the target of {target}. {case.protections.trials[0].risks.words}"
     if case.passes:
         return (
             f"As far as was measured, the {case.subject} meets the target of {target} as it is: {case.measured}. "
-            "Nothing is proven about attacks that were not made."
+            "Nothing is guaranteed about attacks that were not made."
         )
     if case.reaches(case.rule) and not case.is_safe_for_each:
         misses = f"The {case.subject} misses its target for each person: {_each_person(case)}"
     elif case.reaches(case.rule):
         misses = f"The {case.subject} misses its target for the surest claims: {_surest(case)}"
+    elif case.is_taken_apart:
+        found = case.protections.trials[0].risks.lines[1][1].removeprefix("measured: ")
+        misses = f"The {case.subject} misses the target of {target}: own rows can be reconstructed for {found}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
-        misses = f"It is not proven that the {case.subject} meets the target of {target}: {case.proven.in_short}"
+        misses = f"It is not guaranteed that the {case.subject} meets the target of {target}: {case.proven.in_short}"
     elif case.rate.low > goal.target:
         misses = f"The {case.subject} misses the target of {target} as it is: {case.measured}"
     else:
@@ -251,15 +258,12 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
     left = f"; little is left of the {case.scale.kept}" if leaves_little(goal.keep, protection.losses) else ""
-    how = (
-        f"proven: whoever attacks, {protection.proven.in_short}"
-        if protection.proven.is_within(goal.target)
-        else f"measured: up to {at_most(protection.risk.high)}"
-    )
+    is_proven = protection.proven.is_within(goal.target)
+    how = "" if is_proven else f", but only in our tests: measured up to {at_most(protection.risk.high)}"
     person = goal.person_target
     each = "" if person is None else f", and that of {percent(person)} for each person"
-    helps = f"Protected by “{protection.label}” it meets the target{each}, {how}"
-    return f"{misses}. {helps}. Cost: {cost_words(protection.losses)}{left}."
+    helps = f"Protected by “{protection.label}” it meets the target{each}{how}"
+    return f"{misses}. {helps}. {protection.risks.words} Cost: {cost_words(protection.losses)}{left}."
 
 
 def _about_all(case: _Case, protection: Trial | None) -> list[str]:
@@ -384,8 +388,8 @@ def _about_proven(case: _Case) -> str:
     advised = case.protections.advised
     if advised is None:
         return ""
-    measured = f"measured, {percent(advised.risk.value)} are identified, up to {at_most(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”: {advised.proven.in_short}; {measured}{_cost(advised)}."
+    measured = f"{percent(advised.risk.value)} of people are identified, up to {at_most(advised.risk.high)}"
+    return f" The cheapest is “{advised.label}”. Measured on it: {measured}{_cost(advised)}."
 
 
 def _about_measured(case: _Case) -> str:

@@ -34,6 +34,7 @@ from habitprint.cli.event_options import (
 )
 from habitprint.cli.options import (
     ADVERSARY,
+    INPUT,
     OUTPUT,
     PROTECTIONS,
     FileOptions,
@@ -197,10 +198,23 @@ class OutputOptions(Options, panel=OUTPUT):
             metavar="CODE",
         ),
     ] = None
+    original: Annotated[
+        Path | None,
+        typer.Option(
+            help="Of a RELEASED table that was protected: the table before any protection. It is needed to measure "
+            "whether own rows can be reconstructed.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
         False
     )
     as_json: JsonOption = False
+
+    @property
+    def for_tables(self) -> list[Given]:
+        """Return what was given that goes with two tables only."""
+        return [given for given in self.given if given.name == "--original"]
 
 
 @dataclass(frozen=True)
@@ -212,6 +226,7 @@ class Subject:
     period: Period | None = None
     grid: Grid | None = None
     truth: str | pl.DataFrame = SAME_ID
+    original: Histograms | None = None
     active: int = 1
     count: CountedAs = "visits"
 
@@ -269,7 +284,7 @@ def audit(
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
-    others = [*beside, tables.truth_file, *(adversary.rehearse or ())]
+    others = [*beside, tables.truth_file, output.original, *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
     require_earlier(adversary.rehearse)
@@ -282,7 +297,7 @@ def audit(
         if is_events or given not in column
     ]
     columns = TableColumns(ids.user, ids.place or "place", counts.count or "count")
-    _refuse_other_options(tables.given if is_events else for_events, is_events=is_events)
+    _refuse_other_options([*tables.given, *output.for_tables] if is_events else for_events, is_events=is_events)
     source = EventSource(ids, events, written, rows, periods, counts, places)
     cluster = AuditOnSpark(files, source, columns, tables, engine, output.out)
     if is_spark:
@@ -297,7 +312,7 @@ def audit(
         elif is_events:
             subject = _events(files[0], source, protections)
         else:
-            subject = _two_tables(files, columns, written, tables, protections, progress)
+            subject = _two_tables(files, columns, written, tables, protections, output.original, progress)
         is_folder = is_events and is_tracks(files[0])
         called = names_of_files([Path(files[0])] if is_folder else data, output.name, is_events=is_events)
         shown = [output.name or _without_folder(files[0])] if is_events else called
@@ -326,6 +341,7 @@ def audit(
             positions=output.positions,
             coarser=coarser,
             truth=subject.truth,
+            original=subject.original,
             rehearsal=adversary.rehearsal(columns, written),
             active=subject.active,
             count=subject.count,
@@ -349,7 +365,11 @@ def audit(
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
         whole = WHOLE, [] if is_events else given
         commands = commands_to_protect(
-            found, *(whole if is_spark else (files, given)), out=output.out, truth=tables.truth_file
+            found,
+            *(whole if is_spark else (files, given)),
+            out=output.out,
+            truth=tables.truth_file,
+            original=output.original,
         )
         _tell(found, made, commands, Screen())
     if found.verdict.fails_gate:
@@ -413,6 +433,7 @@ def _two_tables(
     written: FileOptions,
     tables: TableOptions,
     protections: ProtectionOptions,
+    original: Path | None,
     progress: Progress,
 ) -> Subject:
     released_file, known_file = map(Path, files)
@@ -425,6 +446,7 @@ def _two_tables(
             coarsen=protections.mappings, losses=losses, as_is=tables.as_is and sidecar(released_file).exists()
         ),
         truth=SAME_ID if found.truth is None else found.truth,
+        original=None if original is None else columns.read(original, written, tables.duplicates),
     )
 
 
@@ -521,7 +543,13 @@ def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
 
 
 def commands_to_protect(
-    found: Audit, files: list[str], given: Iterable[Given] = (), *, out: Path, truth: Path | None = None
+    found: Audit,
+    files: list[str],
+    given: Iterable[Given] = (),
+    *,
+    out: Path,
+    truth: Path | None = None,
+    original: Path | None = None,
 ) -> list[str]:
     """Return the command that protects the release as the audit advises, and those that audit what it wrote.
 
@@ -537,6 +565,8 @@ def commands_to_protect(
         The folder of the audit, which holds its advice.
     truth
         The key to a release that was audited, which is protected further.
+    original
+        The table before any protection, where a release was audited.
 
     Examples
     --------
@@ -568,6 +598,8 @@ def commands_to_protect(
         read, words = "", [file, *(option.words for option in given), *([periods] if periods else [])]
         split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
     key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{real_path(out).name}-again")
+    own = str(original or "") if found.verdict.is_protected else (files[0] if len(files) > 1 else released)
+    before = f" --original {shlex.quote(own)}" if own else ""
     settings = found.settings
     asked = [
         f"--target {settings.target:g}",
@@ -580,13 +612,13 @@ def commands_to_protect(
     return [
         protect,
         *split,
-        f"habitprint audit {result} {other}{read} --truth {key} {' '.join(asked)} --out {again}",
+        f"habitprint audit {result} {other}{read} --truth {key}{before} {' '.join(asked)} --out {again}",
     ]
 
 
 def _best(found: Protections) -> Table:
     """Return the best protection for each purpose; what decided is bold."""
-    table = Table("to keep", "proven to be enough", "measured to be", box=None, padding=(0, 2, 0, 0))
+    table = Table("to keep", "guaranteed", "within the target only in our tests", box=None, padding=(0, 2, 0, 0))
     for best in found.best:
         scale = SCALES[best.keep]
         trials = [None if at is None else found.trials[at] for at in (best.proven, best.measured)]

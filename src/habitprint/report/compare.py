@@ -16,8 +16,8 @@ from habitprint.words import at_most, headed, in_column, percent, rounded_up, se
 
 NONE = "–"
 SHARES = (
-    "“Share” is what the strongest attack that was made identifies. “Proven” holds for anybody, whatever they know; "
-    "100% says that nothing is proven."
+    "“Share” is what the strongest attack that was made identifies. “Guaranteed” is the share of rows that anybody "
+    "could point at, at most; 100% says that nothing is guaranteed."
 )
 
 

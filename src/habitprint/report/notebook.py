@@ -229,7 +229,7 @@ def _(value: Release) -> Card:
             for at, check in enumerate(checks, start=1)
         ),
         *([] if checks else [Term("Guarantees", "none")]),
-        Term("Proven, whoever attacks", proven_words(proven_share(value.histograms))),
+        Term("Row pointed at, guaranteed", proven_words(proven_share(value.histograms))),
         *([] if value.original is None else _losses(measure_losses(value.original, value))),
     )
     size = f"{counted(value.histograms.n_users, 'user')} × {counted(value.histograms.n_places, 'place')}"
@@ -276,7 +276,7 @@ def _(value: Audit) -> Card:
         Term("Scope", value.data.scope.words),
         *(Term("Caution", words_of(found)) for found in value.data.findings if found.is_grave),
         Term("Measured", f"{value.strongest.title}: {rate.words}"),
-        Term("Proven", proven_words(value.verdict.proven)),
+        Term("Row pointed at, guaranteed", proven_words(value.verdict.proven)),
         Term("Target", f"at most {percent(value.settings.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
         *([Term("Measured on all", value.about_all)] if value.about_all else []),
@@ -299,7 +299,7 @@ def _(value: Advice) -> Card:
     facts = (
         Term("Protection", value.label),
         Term("Target", f"at most {percent(value.target)}, {value.decide}"),
-        Term("Proven", value.proven.in_short),
+        Term("Row pointed at, guaranteed", value.proven.in_short),
         Term("Measured", value.measured.words),
         Term("To keep", value.keep),
         *_losses(value.losses),
@@ -402,7 +402,7 @@ def _(value: Comparison) -> alt.TopLevelMixin:
 def _(value: Explanation) -> alt.TopLevelMixin:
     others = [rival for rival in value.rivals if not rival.is_same_person]
     line = f"Dashed line: what speaks for the nearest rival, {others[0].user}." if others else ""
-    ticks = "Ticks: the most that anybody could reach, whatever they know. Blue: what is advised."
+    ticks = "Ticks: how many rows anybody could point at, at most. Blue: what is advised."
     drawn = [
         Picture(
             "places", waterfall_picture(value, "What each place adds."), "The places that give the person away", line

@@ -34,9 +34,10 @@ FILES = (
     "report. SAFER is written: the protected table; beside it the key that says who is who, which stays in the house."
 )
 KEY = (
-    "“Proven” holds for anybody, whatever they know: the mean of one over the number of identical rows. “Measured” is "
-    "what the strongest attack that was made identifies, “up to” the upper end of its 95% interval. Click on the head "
-    "of a column to sort by it."
+    "“Row pointed at” is guaranteed, whatever an attacker knows: the mean of one over the number of identical rows. "
+    "“Row reconstructed” is measured, with the upper end of its 95% interval; “–” where rows are not in groups. "
+    "“Measured” is what the strongest attack that was made identifies, “up to” the upper end of its 95% interval. "
+    "Click on the head of a column to sort by it."
 )
 AT_LEAST = (
     " “≥”: only the first attacks were made, because it is above the target already, or dearer than what is advised; "
@@ -133,7 +134,7 @@ def _best_for_each(found: Protections) -> list[Block]:
     note = BEST.format(found.n_users_in_all)
     made = table(
         "The best for each purpose",
-        ["To keep", "Proven to be enough", "Measured to be"],
+        ["To keep", "Guaranteed", "Within the target only in our tests"],
         rows,
         note=note,
     )
@@ -157,7 +158,8 @@ def _trials_table(
     heads = [
         "Protection",
         passes,
-        "Proven: at most",
+        "Row pointed at: at most",
+        "Row reconstructed, up to",
         "Measured",
         "Up to",
         "People identified",
@@ -176,12 +178,13 @@ def _trials_table(
 
 
 def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
-    risk, surest = trial.risk, trial.surest
+    risk, surest, taken = trial.risk, trial.surest, trial.reconstruction
     least = "" if trial.in_every_way else "≥ "
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),
         Cell(in_column(rounded_up(trial.proven.mean)), trial.proven.mean),
+        Cell("–") if taken is None else Cell(in_column(rounded_up(taken.rate.high)), taken.rate.high),
         Cell(least + in_column(risk.value), risk.value),
         Cell(least + in_column(rounded_up(risk.high)), risk.high),
         Cell(least + number(risk.n_correct), risk.n_correct),
@@ -217,7 +220,7 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     holds = [promise for promise in trial.promises if not promise.protects_people]
     terms = [
         Term("What it does", " ".join(map(sentence, trial.words))),
-        Term("What anybody could reach", sentence(f"proven: {trial.proven.in_short}")),
+        *(Term(headed(name), sentence(words)) for name, words in trial.risks.lines),
         Term("Cost", sentence(cost_words(trial.losses))),
     ]
     if proven or not holds:

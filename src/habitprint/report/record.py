@@ -176,7 +176,7 @@ def _measured(audit: Audit) -> str:
 
 
 def proven_words(proven: ProvenShare) -> str:
-    """Say what is proven of a table, whoever attacks, as a sentence.
+    """Say what is guaranteed about pointing at rows of a table, as a sentence.
 
     Examples
     --------
@@ -200,9 +200,9 @@ def _advice(audit: Audit) -> str:
     keep, advised, only = found.keep, found.advised, found.only_measured
     parts = ["No protection that was tried meets the target."]
     if advised is not None:
-        parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”: {_reaches(advised, keep)}"]
+        parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”. {_reaches(advised, keep)}"]
     if only is not None:
-        parts.append(f"Only measured, not proven: “{only.label}”, {_reaches(only, keep)}")
+        parts.append(f"Within the target only in our tests: “{only.label}”. {_reaches(only, keep)}")
     if is_sample and not (advised is None and only is None):
         parts.append(UNSEEN)
     return " ".join(parts)
@@ -219,7 +219,7 @@ def _remedies(audit: Audit) -> list[Term]:
 def _reaches(trial: Trial, keep: Purpose) -> str:
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
     ends = f"({SCALES[keep].name} {SCALES[keep].ends})"
-    return f"proven, whoever attacks: {trial.proven.in_short}; {measured}. Cost: {cost_words(trial.losses)} {ends}."
+    return f"{trial.risks.words} Identified: {measured}. Cost: {cost_words(trial.losses)} {ends}."
 
 
 def _not_covered(audit: Audit) -> str:

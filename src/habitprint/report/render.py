@@ -125,7 +125,7 @@ def _opening(audit: Audit) -> list[Block]:
     verdict = audit.verdict
     proven = verdict.proven
     is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.settings.decide == "proven")
-    bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "nothing"
+    bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "none"
     more = audit.knows_more
     # Where there are two adversaries, each number says whose it is.
     label = "Measured" if audit.other_time is None else "Measured, one period known"
@@ -138,7 +138,8 @@ def _opening(audit: Audit) -> list[Block]:
             *others,
             Number("95% interval", rate.interval_words, "for comparison" if is_proof else f"its upper end{decides}"),
             *_among_all(audit),
-            Number(f"Proven{sampled}", bound, f"this{decides}" if is_proof else "about anybody"),
+            Number(f"Guarantee{sampled}", bound, f"of rows pointed at; this{decides}" if is_proof else "about anybody"),
+            *_reconstructed(audit),
             Number("Target", percent(target), "at most"),
         )
     )
@@ -161,6 +162,16 @@ def _opening(audit: Audit) -> list[Block]:
             (Picture("answer-picture", picture),),
         ),
     ]
+
+
+def _reconstructed(audit: Audit) -> list[Number]:
+    """Return how many rows can be reconstructed from a table in groups: as it is, or as advised."""
+    advised = None if audit.verdict.passes else audit.protections.advised
+    found = (advised or audit.protections.trials[0]).reconstruction
+    if found is None:
+        return []
+    where = "" if advised is None else f" with “{advised.label}”"
+    return [Number("Rows reconstructed", percent(found.rate.value), f"up to {at_most(found.rate.high)}{where}")]
 
 
 def _among_all(audit: Audit) -> list[Number]:

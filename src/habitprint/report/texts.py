@@ -16,13 +16,15 @@ PARAGRAPH = (
 ADVERSARY_IN_SHORT = (
     "Holds the released table; knows habits of {n_known} from another time exactly, with names; knows how the table "
     "was protected, and does the same to what they know or does not, whichever finds more; knows nothing else."
-    "{in_sample} What is proven holds whatever they know."
+    "{in_sample} What is guaranteed about pointing at rows holds whatever they know. What is measured does not."
 )
 DEFAULT_TARGET = "the tool’s default, not a legal threshold"
 GIVEN_TARGET = "set by whoever ran the audit; the tool knows no legal threshold"
 GROUPS = (
-    "Which group of like people somebody belongs to can often still be found, and what the group has in common is then "
-    "known about them."
+    "The guarantee is about pointing at a row. The group of a person can often still be found, and its row is then "
+    "known: which places the group visits, and how much. An attacker who has the very rows of all other members can "
+    "work out the last one. Two releases of the same people in other groups, or drawn anew, can be combined: publish "
+    "a table once."
 )
 ONLY_MEASURED = "Attacks that were not made, and adversaries who know more."
 NOT_COVERED = """
@@ -32,8 +34,8 @@ Pseudonyms that are used again elsewhere, and the key to them.
 """
 KINDS_OF_RISK = (
     "Linkability is measured: finding a person’s row again with what is known from another time. Singling out is "
-    "measured as far as it leads through such a link. Inference, learning something about people without finding their "
-    "rows, is not measured."
+    "measured as far as it leads through such a link. Inference is measured for groups only: how many people’s own "
+    "rows can be reconstructed, and how often places are attributed to them."
 )
 QUESTION = (
     "The number above answers one question: how many people would somebody identify who holds the released table and "
@@ -52,8 +54,8 @@ whichever identifies more people.
 They compare shares. Where the totals of a released table differ, they use those too.
 """
 NOTHING_ELSE = (
-    "They know nothing else: {}. Somebody who knows more can identify more than was measured, but never more than is "
-    "proven."
+    "They know nothing else: {}. Somebody who knows more can point at more rows than was measured, but never at more "
+    "than is guaranteed; and can reconstruct more of what groups publish."
 )
 UNKNOWN = "no age, no address, no hours of the day"
 TRUTH = "Who really is whom is used only to count what the attack got right. The adversary is never told."
@@ -63,10 +65,17 @@ METHOD = (
     "Everybody counts who is in the released table, as it would be published, and known to the adversary."
 )
 DECISION = """
-For a protected table, on what is proven, unless it was asked to decide by what is measured. Rows that are identical,
-totals included, and have fresh random pseudonyms cannot be told apart by anybody. So whoever points at one row for a
-person whose row is one of m identical ones is right with a chance of at most one in m, whatever they know. The mean of
-these chances over all people is the share that anybody can expect to identify, and that is compared with the target.
+For a protected table, on what is guaranteed about pointing at rows, unless it was asked to decide by what is
+measured. Rows that are identical, totals included, and have fresh random pseudonyms cannot be told apart by anybody.
+An attacker who points at one row for a person whose row is one of m identical ones is right with a chance of at most
+one in m, whatever they know. The mean of these chances over all people is compared with the target.
+
+Besides, the rows of people must not be reconstructed from what groups publish. That is measured by attacks that take
+groups apart: by denominators, and by subtracting people whom the attacker knows. The upper end of that share must not
+be above the target either, or nobody’s row may have been reconstructed at all.
+
+Which places can be attributed to a person is measured beside its base rate. It decides nothing, and it is never
+guaranteed.
 
 For a table that is not protected, on what is measured: the upper end of the 95% interval of the strongest attack, not
 the share that happened to be measured, because with few people a low share can be luck.
@@ -83,10 +92,10 @@ LIMITS = """
 It does not say that a table should be released. It says whether a target is met; who sets the target, and what else
 speaks for or against a release, is for people to decide.
 
-What is measured holds for the attacks that were made, on this pair of periods. Only what is proven holds for all.
+What is measured holds for the attacks that were made, on this pair of periods. Only what is guaranteed holds for all.
 
-What is proven is about finding somebody’s row. What identical rows have in common is told about all to whom they
-belong.
+What is guaranteed is about pointing at somebody’s row, and about nothing else. What a group publishes is told about
+all of its members, and who knows some of them learns more about the others.
 
 The interval tells how much the share could differ for other people of the same kind. It knows nothing of an adversary
 with better data.
@@ -131,11 +140,21 @@ Identified: The attack pairs the released pseudonym with the right person.
 Measured: What the strongest of the attacks that were made identifies, with its 95% interval. Attacks that were not
 made can reach more.
 
-Proven: What nobody can exceed, whatever they know and however they attack: the mean of one over the number of
-identical rows. It needs no interval.
+Row pointed at: How often an attacker names the right one of identical rows. Guaranteed: at most one over their
+number, whatever the attacker knows and does. It needs no interval.
+
+Row reconstructed: A person’s own published values pieced together from what a group publishes, with the right name.
+Measured: at least 80% of the pieces are that person’s, and hold half of their shares or places.
+
+Places attributed: Places named of a person in their group. Measured, beside the base rate: how often that would be
+right of any member.
+
+Units: Every member of a group contributes the same number of whole units, rounded at random, so that no value shows
+whose it is.
 
 Share identified: People who are identified among all who are in both tables. People with the very same shares cannot
-be told apart; each of them counts by the chance of hitting the right one, which is why a number of people may be 156.5.
+be told apart; each of them counts by the chance of hitting the right one, which is why a number of people may be
+156.5.
 
 95% interval: How far the share could lie from the one measured if the audit were repeated with other people of the
 same kind (Wilson’s score interval, with the variance of people who depend on each other because they are matched with
@@ -144,8 +163,8 @@ each other). What is measured is judged by its upper end, so that luck does not 
 By chance: The share that would be identified if pairs were drawn at random: what anybody can do. One by one, every
 released row draws a known person; all at once, each known person is drawn once, so with fewer of them it is less.
 
-Target: The largest share that you accept. What is proven is compared with it, or for a table that is not protected the
-upper end of the 95% interval of what is measured.
+Target: The largest share that you accept. What is guaranteed is compared with it, or for a table that is not
+protected the upper end of the 95% interval of what is measured. Rows reconstructed must be within it, too.
 
 All at once (joint): Pairs all people of both tables together so that the sum of the weights is the smallest possible.
 It comes with a proof that no other pairing has a smaller one.
@@ -169,7 +188,8 @@ Precision: The share of the claims made that are right.
 
 Purpose: What the table is for, which says what counts as lost. Totals of places, their ranking, patterns of each
 person, their predictive value and people in the table are kept by different protections. The cheapest loses the least
-of what was asked for; where that differs by less than 0.05, the least of predictive value, totals and people together.
+of what was asked for; where that differs by less than 0.05, the least of predictive value, totals and people
+together.
 
 Frontier: The protections that no other beats in both respects, less risk and less loss.
 
