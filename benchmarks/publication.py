@@ -157,7 +157,7 @@ def main() -> None:
                 kept = hp.Histograms(rows[has_any], released.users.filter(has_any), released.places)
                 facts = Grouped(k, "l1", "best", second_phase=False, units=units, seed=SEED)
                 steps = [Step(facts, ""), *([Step(hp.RoundTo(0.001), "")] if rule == "three decimals" else [])]
-                found = hp.measure_reconstruction(released, hp.Release(kept, tuple(steps)), known)
+                found = hp.measure_risks(released, hp.Release(kept, tuple(steps)), known).reconstruction
                 losses = hp.measure_losses(released, kept, later=known)
                 told = "–" if found is None else f"{found.rate.value:.1%} | {found.pieced.value:.1%}"
                 value = losses.predictive_value

@@ -68,11 +68,14 @@ def values() -> dict[str, object]:
     probabilities = rehearsal.probabilities(matching, released, known)
     measured = [hp.Measured(n, hp.Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60))]
     forecast = hp.forecast(measured, 1_000, target=0.05)
+    risks = hp.measure_risks(released, release, known)
     named: dict[str, object] = {
         "audit": found,
         "read back": hp.Audit.from_json(found.to_json()),
         "advice": found.advice,
-        "reconstruction": hp.measure_reconstruction(released, release, known),
+        "risks": risks,
+        "reconstruction": risks.reconstruction,
+        "attribution": risks.attribution,
         "explanation": found.explain(released.users[0]),
         "comparison": hp.compare([found, other], names=[HOSTILE[0], "other"]),
         "events": events,

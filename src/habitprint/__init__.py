@@ -18,7 +18,9 @@ from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
-from habitprint.auditing.unmixing import Reconstruction, measure_reconstruction
+from habitprint.auditing.risks import Risks, measure_risks
+from habitprint.auditing.unmixing import Reconstruction
+from habitprint.auditing.attribution import Attribution
 from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.checks import EventsCheck, Finding, check_events
 from habitprint.errors import (
@@ -148,6 +150,7 @@ __all__ = [
     "AddNoise",
     "Advice",
     "AllOtherTime",
+    "Attribution",
     "Audit",
     "Box",
     "BusiestWeeks",
@@ -210,6 +213,7 @@ __all__ = [
     "RehearsedAttack",
     "Release",
     "ReleaseShares",
+    "Risks",
     "RoundTo",
     "SharedHistories",
     "SmallestCount",
@@ -244,7 +248,7 @@ __all__ = [
     "match",
     "matching_path",
     "measure_losses",
-    "measure_reconstruction",
+    "measure_risks",
     "merge_rare_places",
     "microaggregate",
     "pair_margins",

@@ -70,14 +70,14 @@ def test_the_rows_that_fall_apart_are_those_of_the_definition(histograms: hp.His
         for found, group in zip(pieces, members, strict=True)
         for user in group
     )
-    measured = hp.measure_reconstruction(histograms, release, histograms)
+    measured = hp.measure_risks(histograms, release, histograms).reconstruction
     assert measured is not None
     assert measured.pieced.n_correct == expected
 
 
 def test_exact_means_are_taken_apart_and_units_are_not() -> None:
     exact, units = (
-        hp.measure_reconstruction(RELEASED, hp.microaggregate(RELEASED, k=10, units=units, seed=0), KNOWN)
+        hp.measure_risks(RELEASED, hp.microaggregate(RELEASED, k=10, units=units, seed=0), KNOWN).reconstruction
         for units in (None, 50)
     )
     assert exact is not None
@@ -90,8 +90,8 @@ def test_exact_means_are_taken_apart_and_units_are_not() -> None:
 
 def test_rounding_to_few_digits_does_not_make_the_attack_fail_by_its_tolerance() -> None:
     exact = hp.microaggregate(RELEASED, k=10, units=None)
-    nine_digits = hp.measure_reconstruction(RELEASED, hp.round_to(exact, 1e-9), KNOWN)
-    plain = hp.measure_reconstruction(RELEASED, exact, KNOWN)
+    nine_digits = hp.measure_risks(RELEASED, hp.round_to(exact, 1e-9), KNOWN).reconstruction
+    plain = hp.measure_risks(RELEASED, exact, KNOWN).reconstruction
     assert nine_digits is not None
     assert plain is not None
     assert nine_digits.rate.n_correct > 0.8 * plain.rate.n_correct
@@ -101,7 +101,7 @@ def test_rounding_to_few_digits_does_not_make_the_attack_fail_by_its_tolerance()
 def test_whoever_knows_all_other_members_subtracts_them(units: int | None) -> None:
     release = hp.microaggregate(RELEASED, k=10, units=units, seed=0)
     insider, last = insider_of(release)
-    found = hp.measure_reconstruction(RELEASED, release, insider, {user: user for user in last})
+    found = hp.measure_risks(RELEASED, release, insider, {user: user for user in last}).reconstruction
     assert found is not None
     assert found.method == "subtraction"
     assert found.rate.value > 0.3
@@ -109,21 +109,21 @@ def test_whoever_knows_all_other_members_subtracts_them(units: int | None) -> No
 
 def test_a_second_release_in_other_groups_adds_what_both_have_in_common() -> None:
     one, other = (hp.microaggregate(RELEASED, k=k, seed=k) for k in (5, 7))
-    alone, both = (hp.measure_reconstruction(RELEASED, one, KNOWN, others=others) for others in ([], [other]))
+    alone, both = (hp.measure_risks(RELEASED, one, KNOWN, others=others).reconstruction for others in ([], [other]))
     assert alone is not None
     assert both is not None
     assert both.rate.n_correct > alone.rate.n_correct
     assert both.method == "intersection"
     with pytest.raises(hp.InputError, match="not in groups"):
-        hp.measure_reconstruction(RELEASED, one, KNOWN, others=[hp.release_shares(RELEASED)])
+        hp.measure_risks(RELEASED, one, KNOWN, others=[hp.release_shares(RELEASED)])
 
 
 def test_a_table_whose_rows_are_peoples_own_has_nothing_to_take_apart() -> None:
-    assert hp.measure_reconstruction(RELEASED, hp.release_shares(RELEASED), KNOWN) is None
+    assert hp.measure_risks(RELEASED, hp.release_shares(RELEASED), KNOWN).reconstruction is None
 
 
 def test_people_with_few_places_and_all_others_add_up() -> None:
-    found = hp.measure_reconstruction(RELEASED, hp.microaggregate(RELEASED, k=5, units=None), KNOWN)
+    found = hp.measure_risks(RELEASED, hp.microaggregate(RELEASED, k=5, units=None), KNOWN).reconstruction
     assert found is not None
     assert found.few_places is not None
     assert found.more_places is not None
@@ -133,10 +133,10 @@ def test_people_with_few_places_and_all_others_add_up() -> None:
 
 def test_pseudonyms_change_nothing_when_the_key_is_the_truth() -> None:
     release = hp.microaggregate(RELEASED, k=10, units=None)
-    plain = hp.measure_reconstruction(RELEASED, release, KNOWN)
+    plain = hp.measure_risks(RELEASED, release, KNOWN).reconstruction
     published, key = hp.pseudonymise(release)
     truth = dict(key.select("released", "known").rows())
-    found = hp.measure_reconstruction(RELEASED, published, KNOWN, truth)
+    found = hp.measure_risks(RELEASED, published, KNOWN, truth).reconstruction
     assert plain is not None
     assert found is not None
     assert found.pieced == plain.pieced
@@ -144,7 +144,7 @@ def test_pseudonyms_change_nothing_when_the_key_is_the_truth() -> None:
 
 def test_coarser_places_are_judged_by_coarser_rows() -> None:
     release = hp.chain(hp.MergeRarePlaces(200), hp.Microaggregate(5, units=None))(RELEASED)
-    found = hp.measure_reconstruction(RELEASED, release, KNOWN)
+    found = hp.measure_risks(RELEASED, release, KNOWN).reconstruction
     assert found is not None
     assert 0 < found.pieced.value < 1
 

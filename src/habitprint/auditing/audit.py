@@ -444,6 +444,7 @@ def audit(
     coarser: Iterable[PlaceMapping] = (),
     truth: Any = SAME_ID,
     original: Histograms | AnyTable | None = None,
+    others: Sequence[Release] = (),
     rehearsal: tuple[Histograms, Histograms] | None = None,
     active: int = 1,
     count: CountedAs = "visits",
@@ -499,6 +500,9 @@ def audit(
         Of a released table that was protected: the table before any protection, so that it can be measured whether
         people's own rows can be reconstructed. Its ids are those of the known table. None where it is not at hand; a
         `Release` that was just made knows it.
+    others
+        For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
+        releases can be intersected.
     rehearsal
         Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
         in two. From two tables alone nobody can learn.
@@ -582,7 +586,7 @@ def audit(
         prepared = _prepare_drawn(source, settings, progress)
     else:
         own = None if original is None else as_histograms(original, "original")
-        prepared = _prepare_pair(source, truth, own, settings, preparation)
+        prepared = _prepare_pair(source, truth, own, others, settings, preparation)
     elsewhere = source if isinstance(source, Elsewhere) else None
     return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
 
@@ -824,6 +828,7 @@ def _prepare_pair(
     source: Split | tuple[Histograms | Release, Histograms],
     truth: Any,
     original: Histograms | None,
+    others: Sequence[Release],
     settings: Settings,
     preparation: Preparation,
 ) -> Prepared:
@@ -840,6 +845,7 @@ def _prepare_pair(
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=release.steps,
         original=(original or release.original) if release.steps else None,
+        others=others,
         losses=preparation.losses,
         told=[Finding("nothing-copied", "changes-answer", len(release.steps))] if preparation.as_is else (),
         accept=settings.accept,

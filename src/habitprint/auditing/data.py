@@ -17,7 +17,7 @@ from habitprint.events import Events, OnBadRows
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.losses import cost_words
-from habitprint.mechanisms import InputFile, Losses, Step
+from habitprint.mechanisms import InputFile, Losses, Release, Step
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.mechanisms.release import holds_shares
 from habitprint.mechanisms.traces import looks_protected
@@ -414,6 +414,7 @@ def prepare_tables(
     spans: tuple[Span, Span] = TWO_TABLES,
     steps: tuple[Step, ...] = (),
     original: Histograms | None = None,
+    others: Sequence[Release] = (),
     losses: Losses | None = None,
     whole: Whole | None = None,
     told: Sequence[Finding] = (),
@@ -430,7 +431,7 @@ def prepare_tables(
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
     refuse(in_tables, accept, "the two tables")
-    both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original)
+    both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
     tables = _known_to_adversary(both, overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with

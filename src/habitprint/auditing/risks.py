@@ -4,11 +4,17 @@ The first is guaranteed by the number of identical rows. The other two are measu
 read about a release, and this is the one place that says them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from habitprint.auditing.attribution import Attribution
-from habitprint.auditing.unmixing import Reconstruction
-from habitprint.mechanisms import ProvenShare
+from habitprint.auditing.attribution import Attribution, attribute
+from habitprint.auditing.two_tables import TwoTables
+from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
+from habitprint.histograms import Histograms
+from habitprint.mechanisms import ProvenShare, Release
+from habitprint.progress import Progress, silent
+from habitprint.sources import AnyTable, as_histograms
+from habitprint.truth import SAME_ID, Truth
 from habitprint.words import at_most, percent
 
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
@@ -33,7 +39,7 @@ class Risks:
     --------
     >>> for line in Risks(ProvenShare(0.05, 0.05), is_grouped=True).lines:
     ...     print(*line, sep=": ")
-    row pointed at: guaranteed: right for at most 5% of people on average, and for nobody with a chance above 5%
+    row pointed at: guaranteed: right for at most 5% of people on average, and nobody with a chance above 5%
     row reconstructed: not measured: that needs the original and what an attacker knows
     places attributed: not measured: that needs the original and what an attacker knows
     """
@@ -88,6 +94,50 @@ class Risks:
         return "not measured: that needs the original and what an attacker knows" if self.is_grouped else WHOLE_ROWS
 
 
+def measure_risks(
+    original: Histograms | AnyTable,
+    release: Release,
+    known: Histograms | AnyTable,
+    truth: Truth = SAME_ID,
+    *,
+    others: Sequence[Release] = (),
+    progress: Progress = silent,
+) -> Risks:
+    """Measure the three lines about a release: row pointed at, row reconstructed, places attributed.
+
+    Parameters
+    ----------
+    original
+        The table before any protection, with the user ids of the known table, or with those of the release.
+    release
+        What is published.
+    known, truth
+        What the attacker knows, and who really is whom, as for `habitprint.evaluate`.
+    others
+        Further releases of the same people that the attacker has too, with the same user ids.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> risks = hp.measure_risks(released, hp.microaggregate(released, k=5), known)
+    >>> [name for name, words in risks.lines], risks.proven.mean
+    (['row pointed at', 'row reconstructed', 'places attributed'], 0.2)
+    """
+    table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
+    tables = TwoTables(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
+    proven = ProvenShare.of(tables.anonymity_sets)
+    scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
+    if scene is None:
+        return Risks(proven, is_grouped=False)
+    return Risks(
+        proven,
+        is_grouped=True,
+        reconstruction=reconstruct(scene, [second_look(scene, other, tables, progress) for other in others], progress),
+        attribution=attribute(scene),
+    )
+
+
 def pointed_words(proven: ProvenShare | None) -> str:
     """Say how often anybody points at the right row at most.
 
@@ -104,9 +154,10 @@ def reconstructed_words(found: Reconstruction) -> str:
 
     Examples
     --------
+    >>> from habitprint.rates import Rate
     >>> rate = Rate.of(3, 1000, 0.0)
     >>> reconstructed_words(Reconstruction("denominators", rate, rate, rate, None, rate, Rate.of(9, 1000, 0.0)))
-    'measured: 0.3% of people (up to 0.88%)'
+    'measured: 0.3% of people (up to 0.9%)'
     """
     few = found.few_places
     apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
@@ -118,6 +169,7 @@ def attributed_words(found: Attribution) -> str:
 
     Examples
     --------
+    >>> from habitprint.rates import Rate
     >>> attributed_words(Attribution(Rate.of(18, 100, 0.13), Rate.of(93, 100, 0.92)))
     'measured: 18% of new places named are right (base rate 13%); 93% of known places are visited again (base rate 92%)'
     """

@@ -32,7 +32,7 @@ from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.auditing.unmixing import Reconstruction, Scene, reconstruct
+from habitprint.auditing.unmixing import Reconstruction, Scene, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
@@ -578,7 +578,10 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
-    reconstruction = None if scene is None else reconstruct(scene)
+    reconstruction = None
+    if scene is not None:
+        seconds = [second_look(scene, other, attacked.tables) for other in original.others]
+        reconstruction = reconstruct(scene, seconds)
     is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate, reconstruction)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")

@@ -34,6 +34,8 @@ class TwoTables:
     original
         The released table before any protection, with the ids of the release or of the known table; None where it is
         not known, or the released table was not protected.
+    others
+        Further releases of the same people that the attacker has, too.
     n_lost
         People who count though they are not in both tables, because what is attacked is a part of the time only.
 
@@ -51,6 +53,7 @@ class TwoTables:
     seen: View | None = None
     n_lost: int = 0
     original: Histograms | None = None
+    others: tuple[Release, ...] = ()
 
     @cached_property
     def common(self) -> CommonUsers:
@@ -159,9 +162,8 @@ class TwoTables:
         >>> tables.part(np.arange(5), np.arange(3, 8)).n_people
         2
         """
-        return TwoTables(
-            _rows(self.released, released), _rows(self.known, known), self.truth, self.steps, original=self.original
-        )
+        rows, columns = _rows(self.released, released), _rows(self.known, known)
+        return replace(self, released=rows, known=columns, seen=None, n_lost=0)
 
     def groups(self, n_groups: int, seed: int) -> list["TwoTables"]:
         """Return the users cut at random into groups of nearly equal size; common users stay together.

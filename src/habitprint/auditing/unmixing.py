@@ -34,7 +34,6 @@ from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.ties import share_classes
-from habitprint.truth import SAME_ID, Truth
 from habitprint.weighing import WeightName, find_weight
 
 OWN = 0.8  # of the cells of a row must be a person's own
@@ -126,7 +125,7 @@ class Reconstruction:
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
-    >>> hp.measure_reconstruction(released, hp.microaggregate(released, k=5), known).rate.n
+    >>> hp.measure_risks(released, hp.microaggregate(released, k=5), known).reconstruction.rate.n
     60
     """
 
@@ -212,48 +211,6 @@ class Scene:
         return self.groups.step[self.group_of_person]
 
 
-def measure_reconstruction(
-    original: Histograms,
-    release: Release,
-    known: Histograms,
-    truth: Truth = SAME_ID,
-    *,
-    others: Sequence[Release] = (),
-    progress: Progress = silent,
-) -> Reconstruction | None:
-    """Measure how many people's own rows can be pieced together from a release of groups.
-
-    Parameters
-    ----------
-    original
-        The histograms before any protection, with the user ids of the known table, or with those of the release.
-    release
-        What is published.
-    known, truth
-        What the attacker knows, and who really is whom, as for `habitprint.evaluate`.
-    others
-        Further releases of the same people that the attacker has too, with the same user ids.
-
-    Returns
-    -------
-    Reconstruction or None
-        None where the release is not in groups: then its rows are people's own, and an attack that points at the right
-        row has it.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> released, known = hp.datasets.town(60, 20)
-    >>> measure_reconstruction(released, hp.keep_top_places(released, n=5), known) is None
-    True
-    """
-    tables = TwoTables(release.histograms.in_order(), known, truth, release.steps)
-    scene = Scene.of(original, replace(release, histograms=tables.released), tables, point(tables, progress))
-    if scene is None:
-        return None
-    return reconstruct(scene, [_second_look(scene, other, tables, progress) for other in others], progress)
-
-
 def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Progress = silent) -> Reconstruction:
     """Take a release apart in every way, and return what the strongest way reconstructs.
 
@@ -263,8 +220,8 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5, units=None)
     >>> tables = TwoTables(release.histograms, known, "same-id", release.steps)
-    >>> reconstruct(Scene.of(released, release, tables, point(tables))).rate.value > 0.1
-    True
+    >>> reconstruct(Scene.of(released, release, tables, point(tables))).method
+    'denominators'
     """
     pieces, group_of_piece = _split_by_denominator(scene.groups)
     of_person = scene.of_person
@@ -401,7 +358,18 @@ class SecondLook:
     looked_in: Indices
 
 
-def _second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progress) -> SecondLook:
+def second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progress = silent) -> SecondLook:
+    """Return another release of the same people as the attacker sees it, or raise `InputError` if it has no groups.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> one, other = (hp.microaggregate(released, k=k) for k in (5, 6))
+    >>> tables = TwoTables(one.histograms, known, "same-id", one.steps)
+    >>> second_look(Scene.of(released, one, tables, point(tables)), other, tables).groups.sums.shape[0]
+    10
+    """
     groups = Groups.of(other)
     if groups is None:
         raise InputError(

@@ -59,7 +59,7 @@ from habitprint.histograms import Histograms
 from habitprint.limits import require_charts
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
-from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms import InputFile, Release, read_release
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
@@ -206,6 +206,14 @@ class OutputOptions(Options, panel=OUTPUT):
             rich_help_panel=INPUT,
         ),
     ] = None
+    other: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Of two tables: another release of the same people that the attacker has too. May be repeated.",
+            rich_help_panel=ADVERSARY,
+            metavar="RELEASE",
+        ),
+    ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
         False
     )
@@ -214,7 +222,7 @@ class OutputOptions(Options, panel=OUTPUT):
     @property
     def for_tables(self) -> list[Given]:
         """Return what was given that goes with two tables only."""
-        return [given for given in self.given if given.name == "--original"]
+        return [given for given in self.given if given.name in {"--original", "--other"}]
 
 
 @dataclass(frozen=True)
@@ -342,6 +350,7 @@ def audit(
             coarser=coarser,
             truth=subject.truth,
             original=subject.original,
+            others=[read_release(file) for file in output.other or ()],
             rehearsal=adversary.rehearsal(columns, written),
             active=subject.active,
             count=subject.count,

@@ -1,19 +1,25 @@
 """``habitprint check``: whether a release keeps its promises."""
 
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from habitprint.auditing.risks import POINTED, Risks, measure_risks
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
-from habitprint.cli.protect import checks_to_json, describe_proven
+from habitprint.cli.protect import checks_to_json
 from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
-from habitprint.mechanisms import check_guarantees, proven_share, read_release
-from habitprint.mechanisms.files import find_strangers, read_sidecar, sidecar, tells_the_same
+from habitprint.mechanisms import Release, check_guarantees, proven_share, read_release
+from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, sidecar, tells_the_same
+from habitprint.tables import read_table
+from habitprint.ties import identical_rows
+from habitprint.truth import SAME_ID
 
+OTHERWISE = "nothing is guaranteed: it is not the file that was written, and the difference may tell whose row it is"
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
 
 
@@ -21,19 +27,37 @@ def check(
     release_file: Annotated[
         Path, typer.Argument(help="A release written by habitprint protect, its .json beside it.", metavar="RELEASE")
     ],
+    original: Annotated[
+        Path | None,
+        typer.Option(help="Table of counts before any protection. With --known, rows reconstructed are measured."),
+    ] = None,
+    known: Annotated[
+        Path | None, typer.Option(help="Table of counts that the attacker knows, from another period.")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Key to the release. Default: the one that was written with it.", metavar="KEY"),
+    ] = None,
+    other: Annotated[
+        list[Path] | None,
+        typer.Option(help="Another release of the same people that the attacker has too. May be repeated."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Check the guarantees of a release on the file itself, and what anybody could identify at most.
+    """Check the guarantees of a release on the file itself, and how many rows anybody could point at.
 
     What it promises is in the JSON file beside it, and so is the SHA-256 of the table:
     both say that it is unchanged since that file was written, not who wrote it.
     Whatever is in the table besides a release is found: other columns, rows of zeros, metadata, ids that are not fresh.
     Promises that no look at a file can confirm are listed as such.
+    With the original and what an attacker knows, it is measured how many rows can be reconstructed from groups.
     The exit code is 1 if a promise is broken, the table is another, or holds something else.
 
-    [bold]Example[/bold]
+    [bold]Examples[/bold]
 
     habitprint check safer.parquet
+
+    habitprint check safer.parquet --original week1.csv --known week2.csv
     """
     release, told = read_release(release_file), read_sidecar(release_file)
     is_as_written, is_told = told.is_as_written, not told.is_as_written or tells_the_same(told, release)
@@ -47,6 +71,10 @@ def check(
     # Identical rows cannot be told apart unless something else tells: ids would, and so may whatever was changed since.
     is_whole = is_as_written and is_told and not strangers
     proven = proven_share(release) if release.has_fresh_ids and is_whole else None
+    risks = Risks(proven, is_grouped=bool(identical_rows(release.histograms).min() > 1))
+    if original is not None or known is not None or other:
+        key = truth or (key_file(release_file) if key_file(release_file).exists() else None)
+        risks = replace(_measure(release, original, known, key, other or []), proven=proven)
     if as_json:
         found = {
             "file": str(release_file),
@@ -55,6 +83,8 @@ def check(
             "strangers": strangers,
             "guarantees": checks_to_json(checks),
             "proven": None if proven is None else asdict(proven),
+            "reconstruction": None if risks.reconstruction is None else asdict(risks.reconstruction),
+            "attribution": None if risks.attribution is None else asdict(risks.attribution),
         }
         print_json(found)
     else:
@@ -65,11 +95,27 @@ def check(
         besides = ", ".join(strangers) or "nothing"
         rows.append((ANSWERS[not strangers], f"it holds a release and, besides: {besides}"))
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
-        rows.append(
-            describe_proven(proven)
-            if is_whole
-            else describe_proven(None, "it is not the file that was written, and the difference may tell who is who")
-        )
+        rows += risks.lines if is_whole else [(POINTED, OTHERWISE), *risks.lines[1:]]
         Screen().print(facts(rows))
     if not is_whole or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)
+
+
+def _measure(
+    release: Release, original: Path | None, known: Path | None, key: Path | None, others: Sequence[Path]
+) -> Risks:
+    """Measure what can be reconstructed from a release, or say what is missing for that."""
+    if original is None or known is None:
+        raise InputError(
+            f"{'--known' if original is None else '--original'} is given alone, or --other without both",
+            why="a reconstructed row is compared with a person's own, and named by what the attacker knows",
+            fix="give both: --original week1.csv --known week2.csv",
+        )
+    if key is None and release.has_fresh_ids:
+        raise InputError(
+            "the key to the release is missing",
+            why="its ids are fresh: only the key tells whose row is whose",
+            fix="give it: --truth safer.parquet.key.csv",
+        )
+    truth = SAME_ID if key is None else read_table(key)
+    return measure_risks(original, release, known, truth, others=[read_release(other) for other in others])

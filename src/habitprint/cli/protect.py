@@ -14,6 +14,7 @@ from rich.console import Console, RenderableType
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
 from habitprint.auditing.data import EventsAsked
+from habitprint.auditing.risks import Risks
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, files_of, to_span
 from habitprint.cli.options import (
@@ -75,6 +76,7 @@ from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
 from habitprint.sources import is_release
 from habitprint.tables import READERS, read_names
+from habitprint.ties import identical_rows
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import words_of
 from habitprint.words import counted, number, percent
@@ -203,7 +205,8 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
 class Protected:
     """Hold what was protected, what came of it, what that costs, and where it was written, if it was.
 
-    `advice` is what was followed, and `attacked` the strongest attack with what somebody knows; None if none was given.
+    `advice` is what was followed; `attacked` the strongest attack with what somebody knows, and `measured` what else
+    was measured with it; None if none was given.
     `span` is the time of the events that were counted; None for a table of counts.
     """
 
@@ -215,6 +218,7 @@ class Protected:
     key: Path | None
     advice: Advice | None
     attacked: Attack | None
+    measured: Risks | None
     span: Span | None
 
     @property
@@ -228,6 +232,13 @@ class Protected:
     def proven(self) -> ProvenShare | None:
         """Return what nobody can exceed; None where ids may tell who is who."""
         return proven_share(self.release) if self.release.has_fresh_ids else None
+
+    @property
+    def risks(self) -> Risks:
+        """Return the three lines about what was written."""
+        if self.measured is None:
+            return Risks(self.proven, is_grouped=bool(identical_rows(self.release.histograms).min() > 1))
+        return replace(self.measured, proven=self.proven)
 
     @property
     def n_places(self) -> int:
@@ -339,6 +350,7 @@ def protect(
         progress("measuring the loss", 0, 1)
         losses = start.measure(made, theirs, mechanism)
         attacked = None if theirs is None else _attack(made, theirs, progress)
+        measured = None if theirs is None else start.measure_risks(made, theirs, progress)
         keys: dict[Path, pl.DataFrame] = {}
         if options.keep_ids:
             made = start.with_ids_of_file(made)
@@ -361,7 +373,7 @@ def protect(
                 leads_to_original=start.leads_to_original and (options.keep_ids or start.has_original_ids),
                 overwrite=force,
             )
-    done = Protected(start, made, losses, checks, out, key, told, attacked, span)
+    done = Protected(start, made, losses, checks, out, key, told, attacked, measured, span)
     _note(done, notes)
     if as_json:
         print_json(_to_json(done))
@@ -399,7 +411,7 @@ def _note(done: Protected, notes: Console) -> None:
     if told is not None and told.decide == "proven" and proven is not None and not proven.is_within(told.target):
         print_note(
             notes,
-            f"it is not proven that this file meets the target of the audit, {percent(told.target)}: "
+            f"it is not guaranteed that this file meets the target of the audit, {percent(told.target)}: "
             f"{proven.in_short}. Audit it before it goes out.",
             mark="warning",
         )
@@ -489,7 +501,7 @@ def events_of(
         raise InputError(
             f"--release: {span.words} overlaps what the adversary knows ({scope.known.words})",
             why="what is advised was only measured, with an adversary who knows other days than are released",
-            fix="release days that he does not know; or audit with --decide proven, which holds whatever he knows",
+            fix="release days that the attacker does not know; or audit with --decide proven",
         )
     period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
     only = replace(source, periods=PeriodOptions(days=source.periods.days))
@@ -593,7 +605,7 @@ def _describe(done: Protected) -> RenderableType:
         rows.append(("", f"verified on {where}: {check.words}" if check.holds else check.words))
     if not done.checks:
         rows.append(("guarantee", "none"))
-    rows.append(describe_proven(done.proven))
+    rows += done.risks.lines
     if done.attacked is not None:
         rate = done.attacked.rate
         rows.append(("measured", f"{number(rate.n_correct)} of {counted(rate.n, 'person', 'people')}: {rate.words}"))
@@ -605,21 +617,6 @@ def _describe(done: Protected) -> RenderableType:
         rows.append(("", "against the release that was protected further; losses before that are not known here"))
     rows.append(("totals", totals_exposure(done.release).words))
     return facts(rows)
-
-
-def describe_proven(
-    proven: ProvenShare | None, why_not: str = "the ids are not fresh, and may tell who is who"
-) -> tuple[str, str]:
-    """Return what nobody can exceed as a row of facts; None where something else may tell identical rows apart.
-
-    Examples
-    --------
-    >>> describe_proven(None)
-    ('not proven', 'how many anybody could identify: the ids are not fresh, and may tell who is who')
-    """
-    if proven is None:
-        return "not proven", f"how many anybody could identify: {why_not}"
-    return "proven", proven.words
 
 
 def _describe_losses(losses: Losses) -> list[tuple[str, str]]:
@@ -656,6 +653,8 @@ def _to_json(done: Protected) -> dict[str, Any]:
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
         "proven": None if done.proven is None else asdict(done.proven),
+        "reconstruction": None if done.risks.reconstruction is None else asdict(done.risks.reconstruction),
+        "attribution": None if done.risks.attribution is None else asdict(done.risks.attribution),
         "measured": None if done.attacked is None else asdict(done.attacked.rate),
         "advised": None if done.advice is None else done.advice.label,
         "losses": asdict(done.losses),

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import polars as pl
 
+from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
 from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
+from habitprint.progress import Progress
 from habitprint.sources import sha256_of
 from habitprint.tables import read_table
 
@@ -72,9 +74,17 @@ class Start:
         Its predictive value is that on another period of the same users; without one, on half of their events, unless
         the mechanism goes on from earlier steps, which cannot be done again here.
         """
-        steps = made.steps if self.is_against_original else made.steps[len(self.release.steps) :]
         again = mechanism if self.earlier is None else None
-        return measure_losses(self.against, replace(made, steps=steps), later=later, mechanism=again)
+        return measure_losses(self.against, self.added(made), later=later, mechanism=again)
+
+    def measure_risks(self, made: Release, known: Histograms, progress: Progress) -> Risks:
+        """Return what can be reconstructed from a release, and attributed to people, with what somebody knows."""
+        return measure_risks(self.against, self.added(made), known, progress=progress)
+
+    def added(self, made: Release) -> Release:
+        """Return a release with the steps that lead to it from what losses are measured against."""
+        steps = made.steps if self.is_against_original else made.steps[len(self.release.steps) :]
+        return replace(made, steps=steps)
 
     def with_ids_of_file(self, made: Release) -> Release:
         """Return a release with the ids that users have in the file."""
