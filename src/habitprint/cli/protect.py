@@ -79,7 +79,7 @@ from habitprint.tables import READERS, read_names
 from habitprint.ties import identical_rows
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import words_of
-from habitprint.words import counted, number, percent
+from habitprint.words import at_most, counted, number, percent
 
 UserIds = Literal["fresh", "original", "earlier"]
 FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go with what an audit advises
@@ -413,6 +413,14 @@ def _note(done: Protected, notes: Console) -> None:
             notes,
             f"it is not guaranteed that this file meets the target of the audit, {percent(told.target)}: "
             f"{proven.in_short}. Audit it before it goes out.",
+            mark="warning",
+        )
+    taken = None if done.measured is None else done.measured.reconstruction
+    if told is not None and taken is not None and not taken.is_within(told.target):
+        print_note(
+            notes,
+            f"own rows can be reconstructed from this file for up to {at_most(taken.rate.high)} of people, above the "
+            f"target of the audit, {percent(told.target)}. Protect again with larger groups, or with fewer --units.",
             mark="warning",
         )
     measured_on = "the original" if done.start.is_against_original else "the table that was protected further"
