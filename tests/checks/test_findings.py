@@ -398,3 +398,16 @@ def test_no_town_is_stopped_or_warned_of(sizes: tuple[int, int]) -> None:
 
 def test_the_illustration_is_not_stopped_or_warned_of() -> None:
     assert not check_tables(*hp.datasets.illustration(), same_ids=False, is_protected=False)
+
+
+def test_two_tables_whose_columns_are_named_the_wrong_way_round_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"week{n}.csv" for n in (1, 2)]
+    for file, week in zip(files, hp.datasets.town(12, 5), strict=True):
+        week.to_table().rename({"user": "customer", "place": "shop"}).write_csv(file)
+    words = ["audit", *files, "--user", "shop", "--place", "customer", "--no-noise", "--out", tmp_path / "audit"]
+    assert run(monkeypatch, *words) == 2
+    assert "--user customer --place shop" in " ".join(capsys.readouterr().err.split())
+    assert run(monkeypatch, *words, "--accept", "swapped-columns") == 0
+    assert "accepted [swapped-columns]" in capsys.readouterr().out

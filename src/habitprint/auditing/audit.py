@@ -831,5 +831,6 @@ def _prepare_pair(
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=first.steps if isinstance(first, Release) else (),
         losses=preparation.losses,
+        told=preparation.found,
         accept=settings.accept,
     )

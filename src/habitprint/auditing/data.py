@@ -129,6 +129,8 @@ class Preparation:
         Of a released table that was protected: what it has lost against its original.
     events
         Of a file of events: how it was read, for whoever reads it again.
+    found
+        What was found wrong before, such as by the names of columns.
 
     Examples
     --------
@@ -147,6 +149,7 @@ class Preparation:
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
     events: EventsAsked | None = None
+    found: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -424,7 +427,7 @@ def prepare_tables(
     """
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
-    refuse(in_tables, accept, "the two tables")
+    refuse([*told, *in_tables], accept, "the two tables")
     tables = _known_to_adversary(TwoTables(released.in_order(), known.in_order(), truth, steps), overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with

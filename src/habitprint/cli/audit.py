@@ -20,6 +20,7 @@ from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.search import Decide, Protections
+from habitprint.checks.swapped import check_names
 from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
@@ -51,7 +52,7 @@ from habitprint.cli.table_options import TableOptions
 from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
-from habitprint.events import Events
+from habitprint.events import Events, ReadAs
 from habitprint.files import check_folder, real_path
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
@@ -419,7 +420,11 @@ def _two_tables(
     losses = None if found.owner is None else found.owner.losses
     return Subject(
         (found.release, found.unchanged),
-        Preparation(coarsen=protections.mappings, losses=losses),
+        Preparation(
+            coarsen=protections.mappings,
+            losses=losses,
+            found=tuple(check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.n_users)),
+        ),
         truth=SAME_ID if found.truth is None else found.truth,
     )
 

@@ -127,6 +127,17 @@ def why_of(finding: Finding) -> str:
     return WHY[finding.code].format(kind=finding.kind)
 
 
+def written(finding: Finding) -> str:
+    """Return a finding for a report: its sentences and its code, and whether it was accepted.
+
+    Examples
+    --------
+    >>> written(Finding("few-shared-places", "note", 1, 6, "place"))
+    'Only 1 of 6 places are in both tables. Are they named alike? [few-shared-places]'
+    """
+    return f"{'Accepted: ' if finding.gravity == 'stops' else ''}{words_of(finding)} [{finding.code}]"
+
+
 def told(finding: Finding, stops: str = "accepted") -> str:
     """Return a finding for a terminal: how grave it is, its code, and its sentences; `stops` marks the gravest.
 
