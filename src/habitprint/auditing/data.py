@@ -86,7 +86,8 @@ class EventsAsked:
     on_bad_rows: OnBadRows = "skip"
     shared: Shared = "keep"
     plain_ids: bool = False
-    leave_out: list[str] | None = None
+    without_user: list[str] | None = None
+    without_place: list[str] | None = None
     release_span: str | None = None
     known_span: str | None = None
     weeks: str | None = None

@@ -92,7 +92,7 @@ def _words(ids: pl.DataFrame, kind: Kind) -> list[Finding]:
         if table.height:
             n, is_mild = int(table["n"].sum()), kind == "place" and code == "placeholder-ids"
             names = list(map(str, table.sort("n", "text", descending=[True, False])["id"]))
-            options = " ".join(f"--leave-out {shlex.quote(name)}" for name in names)
+            options = " ".join(f"--without-{kind} {shlex.quote(name)}" for name in names)
             gravity = graded(n, n_rows, MILD if is_mild else GRAVE)
             found.append(Finding(code, gravity, n, n_rows, kind, tuple(names[:N_EXAMPLES]), options))
     return found

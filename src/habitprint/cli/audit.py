@@ -593,7 +593,7 @@ def _tell_answer(found: Audit, screen: Console) -> None:
     screen.print()
     for finding in found.data.findings:
         if finding.is_grave:
-            screen.print(told(finding), markup=False)
+            screen.print(told(finding), "\n", sep="", markup=False)
     for detail in found.verdict.details:
         screen.print(f"· {detail}", markup=False)
     if found.lost:

@@ -155,24 +155,25 @@ def refuse(found: Iterable[Finding], accept: Sequence[Code], source: str) -> Non
 
     Examples
     --------
-    >>> found = [Finding("placeholder-ids", "stops", 90, 900, "user", ("NULL",), "--leave-out NULL")]
+    >>> found = [Finding("placeholder-ids", "stops", 90, 900, "user", ("NULL",), "--without-user NULL")]
     >>> refuse(found, ["placeholder-ids"], "calls.csv")
     >>> refuse(found, [], "calls.csv")
     Traceback (most recent call last):
     habitprint.errors.InputError: calls.csv: 90 of 900 rows (10%) have a placeholder for a missing user, such as 'NULL'
       why: Rows of several users would be taken for one user.
-      fix: --leave-out NULL; or if the data is right: --accept placeholder-ids (accept=['placeholder-ids'] in Python)
+      fix: add --without-user NULL; or if the data is right, --accept placeholder-ids (in Python: accept=[…])
     """
     wrong = [each for each in found if each.gravity == "stops" and each.code not in accept]
     if not wrong:
         return
-    mend = dict.fromkeys(each.options or OTHERWISE[each.code] for each in wrong)
+    options = " ".join(dict.fromkeys(each.options for each in wrong if each.options))
+    others = dict.fromkeys(OTHERWISE[each.code] for each in wrong if not each.options)
     codes = dict.fromkeys(each.code for each in wrong)
     raise InputError(
         f"{source}: {' '.join(map(what_of, wrong)).removesuffix('.')}",
         why=" ".join(dict.fromkeys(map(why_of, wrong))),
-        fix=f"{(' ' if all(each.options for each in wrong) else '; ').join(mend)}; or if the data is right: "
-        f"{' '.join(f'--accept {code}' for code in codes)} (accept={list(codes)} in Python)",
+        fix=f"{'; '.join((*([f'add {options}'] if options else []), *others))}; or if the data is right, "
+        f"{' '.join(f'--accept {code}' for code in codes)} (in Python: accept=[…])",
     )
 
 
