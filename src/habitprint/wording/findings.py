@@ -47,7 +47,7 @@ WHY: dict[Code, str] = {
     "total-row": "It would be counted as a {kind}, and every sum would be twice as large.",
     "future-dates": "A period would end on a day that has not come yet.",
     "sentinel-dates": "A period would reach to a day on which nothing happened.",
-    "stray-dates": "They are left out unless you name a period that holds them.",
+    "stray-dates": "They are left out where the audit chooses the periods.",
     "excel-serial-dates": "Read as time since 1970, all of them fall on one day.",
     "swapped-columns": "The answer would be about places, not about people.",
     "same-tables": "An attacker knows another period; this says nothing about them.",
