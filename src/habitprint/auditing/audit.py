@@ -41,7 +41,7 @@ from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Goal, Protections, find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
-from habitprint.checks import Code, Finding
+from habitprint.checks import Code
 from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.events import Events
 from habitprint.forecasting import MOST_PEOPLE, Forecast
@@ -847,7 +847,7 @@ def _prepare_pair(
         original=(original or release.original) if release.steps else None,
         others=others,
         losses=preparation.losses,
-        told=[Finding("nothing-copied", "changes-answer", len(release.steps))] if preparation.as_is else (),
+        told=preparation.found,
         accept=settings.accept,
     )
 

@@ -87,7 +87,8 @@ class EventsAsked:
     on_bad_rows: OnBadRows = "skip"
     shared: Shared = "keep"
     plain_ids: bool = False
-    leave_out: list[str] | None = None
+    without_user: list[str] | None = None
+    without_place: list[str] | None = None
     release_span: str | None = None
     known_span: str | None = None
     weeks: str | None = None
@@ -130,8 +131,8 @@ class Preparation:
         Of a released table that was protected: what it has lost against its original.
     events
         Of a file of events: how it was read, for whoever reads it again.
-    as_is
-        Whether the attacker copies nothing of a released table that was protected.
+    found
+        What was found wrong before, such as by the names of columns.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class Preparation:
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
     events: EventsAsked | None = None
-    as_is: bool = False
+    found: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -430,7 +431,7 @@ def prepare_tables(
     """
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
-    refuse(in_tables, accept, "the two tables")
+    refuse([*told, *in_tables], accept, "the two tables")
     both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
     tables = _known_to_adversary(both, overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.

@@ -110,13 +110,8 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     first, last = ends.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
     progress("looking for shared histories", 2, 3)
     unused = events.in_reasons(counts)
-    n_used, n_repeats, shared, runs = (
-        counts[0],
-        _count_repeats(events),
-        find_shared(events, counts[0]),
-        find_runs(events),
-    )
-    n_rows = sum(counts.values())
+    n_rows, n_used, n_repeats = sum(counts.values()), counts[0], _count_repeats(events)
+    shared, runs = find_shared(events, n_used), find_runs(events)
     found = [
         *check_unused(unused, n_rows),
         *_check_rows(n_repeats, n_used, shared, runs, ids[0].height, has_places=len(ids) > 1),

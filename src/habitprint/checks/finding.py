@@ -67,7 +67,7 @@ class Finding:
 
     Examples
     --------
-    >>> found = Finding("placeholder-ids", "stops", 54, 900, "user", ("NULL",), "--leave-out NULL")
+    >>> found = Finding("placeholder-ids", "stops", 54, 900, "user", ("NULL",), "--without-user NULL")
     >>> found.is_grave, found.anonymous.examples
     (True, ())
     """
@@ -91,7 +91,7 @@ class Finding:
         """Return the same without values that may name a person or a place: a report names none."""
         if self.kind == "row":
             return self
-        return replace(self, examples=(), options="" if "--leave-out" in self.options else self.options)
+        return replace(self, examples=(), options="" if "--without-" in self.options else self.options)
 
 
 def graded(count: float, of: float, grades: tuple[Gravity, Gravity]) -> Gravity:

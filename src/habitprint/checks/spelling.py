@@ -91,8 +91,8 @@ def _words(ids: pl.DataFrame, kind: Kind) -> list[Finding]:
     for code, table in concerned.items():
         if table.height:
             n, is_mild = int(table["n"].sum()), kind == "place" and code == "placeholder-ids"
-            shown = tuple(map(str, table.sort("n", "text", descending=[True, False])["id"].head(N_EXAMPLES)))
-            options = " ".join(f"--leave-out {shlex.quote(name)}" for name in shown)
+            names = list(map(str, table.sort("n", "text", descending=[True, False])["id"]))
+            options = " ".join(f"--without-{kind} {shlex.quote(name)}" for name in names)
             gravity = graded(n, n_rows, MILD if is_mild else GRAVE)
-            found.append(Finding(code, gravity, n, n_rows, kind, shown, options))
+            found.append(Finding(code, gravity, n, n_rows, kind, tuple(names[:N_EXAMPLES]), options))
     return found

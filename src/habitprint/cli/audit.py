@@ -20,6 +20,8 @@ from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.search import Decide, Protections
+from habitprint.checks import Finding
+from habitprint.checks.swapped import check_names
 from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.event_options import (
@@ -52,7 +54,7 @@ from habitprint.cli.table_options import TableOptions
 from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
-from habitprint.events import Events
+from habitprint.events import Events, ReadAs
 from habitprint.files import check_folder, real_path
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
@@ -60,6 +62,7 @@ from habitprint.limits import require_charts
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release, read_release
+from habitprint.mechanisms.files import read_sidecar
 from habitprint.periods import HalvesOfRows, Period
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
@@ -449,10 +452,14 @@ def _two_tables(
     with_truth = replace(tables, truth=tables.truth or SAME_ID)
     found = with_truth.read(released_file, known_file, columns=columns, files=written, progress=progress)
     losses = None if found.owner is None else found.owner.losses
+    is_as_is = tables.as_is and sidecar(released_file).exists()
+    copied = [Finding("nothing-copied", "changes-answer", len(read_sidecar(released_file).steps))] if is_as_is else []
     return Subject(
         (found.release, found.unchanged),
         Preparation(
-            coarsen=protections.mappings, losses=losses, as_is=tables.as_is and sidecar(released_file).exists()
+            coarsen=protections.mappings,
+            losses=losses,
+            found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.n_users), *copied),
         ),
         truth=SAME_ID if found.truth is None else found.truth,
         original=None if original is None else columns.read(original, written, tables.duplicates),
@@ -641,7 +648,7 @@ def _tell_answer(found: Audit, screen: Console) -> None:
     screen.print()
     for finding in found.data.findings:
         if finding.is_grave:
-            screen.print(told(finding), markup=False)
+            screen.print(told(finding), "\n", sep="", markup=False)
     for detail in found.verdict.details:
         screen.print(f"· {detail}", markup=False)
     if found.lost:

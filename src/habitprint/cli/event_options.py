@@ -206,9 +206,12 @@ class RowOptions(Options, panel=INPUT):
     plain_ids: Annotated[
         bool, typer.Option("--plain-ids", help="Take blanks around ids, and zeros before them, away.")
     ] = False
-    leave_out: Annotated[
+    without_user: Annotated[
+        list[str] | None, typer.Option(help="Id of a user to leave out, such as NULL. May be repeated.", metavar="ID")
+    ] = None
+    without_place: Annotated[
         list[str] | None,
-        typer.Option(help="Id of a user or a place to leave out, such as NULL. May be repeated.", metavar="ID"),
+        typer.Option(help="Id of a place to leave out, such as unknown. May be repeated.", metavar="ID"),
     ] = None
 
     @property
@@ -219,10 +222,11 @@ class RowOptions(Options, panel=INPUT):
         --------
         >>> from habitprint.events import events_from_frame
         >>> calls = events_from_frame({"user": ["07 ", "NULL"], "time": ["2012-04-09"] * 2, "place": ["x", "x"]})
-        >>> RowOptions(plain_ids=True, leave_out=["NULL"]).by_row(calls).usable.collect()["user"].to_list()
+        >>> RowOptions(plain_ids=True, without_user=["NULL"]).by_row(calls).usable.collect()["user"].to_list()
         ['7']
         """
-        left_out = () if not self.leave_out else (partial(without_ids, ids=tuple(self.leave_out)),)
+        users, places = (tuple(ids or ()) for ids in (self.without_user, self.without_place))
+        left_out = (partial(without_ids, users=users, places=places),) if users or places else ()
         return Steps((*left_out, *((plain_ids,) if self.plain_ids else ())))
 
     def resolve(self, events: Events) -> Events:

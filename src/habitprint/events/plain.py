@@ -39,16 +39,19 @@ def without_zeros(text: pl.Expr) -> pl.Expr:
     return text.str.replace(LEADING_ZEROS, "${1}${2}")
 
 
-def without_ids(events: Events, ids: Sequence[str]) -> Events:
-    """Return the events without some users and places, whose rows are counted as left out.
+def without_ids(events: Events, users: Sequence[str] = (), places: Sequence[str] = ()) -> Events:
+    """Return the events without some users and places, whose rows are counted as left out; a number as its text.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> calls = hp.events_from_frame({"user": ["Jo", "NULL"], "time": ["2012-04-09"] * 2, "place": ["x", "x"]})
-    >>> without_ids(calls, ["NULL"]).usable.collect()["user"].to_list()
+    >>> without_ids(calls, users=["NULL"]).usable.collect()["user"].to_list()
     ['Jo']
     """
     require_events(events)
-    named = [pl.col(name).cast(pl.String).is_in(list(ids)) for name in ("user", "place") if name in events.columns]
-    return events.leave_out(pl.any_horizontal(named), "its user or place is left out by name")
+    for name, ids in (("user", users), ("place", places)):
+        if ids and name in events.columns:
+            is_named = pl.col(name).cast(pl.String).is_in(list(ids))
+            events = events.leave_out(is_named, f"its {name} is left out by name")
+    return events

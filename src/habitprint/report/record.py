@@ -23,7 +23,7 @@ from habitprint.report.texts import (
     PARAGRAPH,
     stanzas,
 )
-from habitprint.wording.findings import words_of
+from habitprint.wording.findings import written
 from habitprint.words import at_most, counted, headed, percent, printable, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
@@ -117,7 +117,7 @@ def _paragraph(audit: Audit) -> str:
 
 def _findings(audit: Audit) -> list[Term]:
     settings, sampled = audit.settings, audit.data.scope.of_sample
-    grave = [f"{words_of(found)} [{found.code}]" for found in audit.data.findings if found.is_grave]
+    grave = [written(found) for found in audit.data.findings if found.is_grave]
     accepted = ", ".join(settings.accept)
     program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
     if settings.command:

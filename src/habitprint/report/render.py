@@ -32,7 +32,7 @@ from habitprint.report.sections import (
     time_section,
 )
 from habitprint.report.texts import INTERNAL
-from habitprint.wording.findings import words_of
+from habitprint.wording.findings import written
 from habitprint.words import at_most, percent, printable, whole
 
 
@@ -151,7 +151,7 @@ def _opening(audit: Audit) -> list[Block]:
     picture = rates_picture(bars, target, "Share of the people identified, against the target.")
     return [
         Text(audit.data.scope.words),
-        *(Text(words_of(found), warns=True) for found in audit.data.findings if found.is_grave),
+        *(Text(written(found), warns=True) for found in audit.data.findings if found.is_grave),
         numbers,
         *(Text(detail) for detail in audit.verdict.details),
         *([Text(audit.lost)] if audit.lost else []),

@@ -44,7 +44,7 @@ from habitprint.report.texts import (
     UNKNOWN,
     stanzas,
 )
-from habitprint.wording.findings import words_of
+from habitprint.wording.findings import written
 from habitprint.words import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 
 N_DRAWN = 8  # attacks in the picture; the table has all
@@ -110,7 +110,7 @@ def data_section(data: DataFacts) -> Section:
     >>> [block.kind for block in data_section(data).blocks]
     ['text', 'terms', 'table', 'heading', 'bullets']
     """
-    notes = tuple(words_of(found) for found in data.findings if not found.is_grave)
+    notes = tuple(written(found) for found in data.findings if not found.is_grave)
     blocks: list[Block] = [Text(data.scope.words), Terms(tuple(_circumstances(data))), _tables(data)]
     if data.events is not None:
         blocks.append(_rows(data.events))

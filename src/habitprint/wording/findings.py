@@ -59,7 +59,7 @@ WHY: dict[Code, str] = {
     "total-row": "It would be counted as a {kind}, and every sum would be twice as large.",
     "future-dates": "A period would end on a day that has not come yet.",
     "sentinel-dates": "A period would reach to a day on which nothing happened.",
-    "stray-dates": "They are left out unless you name a period that holds them.",
+    "stray-dates": "They are left out where the audit chooses the periods.",
     "excel-serial-dates": "Read as time since 1970, all of them fall on one day.",
     "swapped-columns": "The answer would be about places, not about people.",
     "same-tables": "An attacker knows another period; this says nothing about them.",
@@ -147,6 +147,17 @@ def why_of(finding: Finding) -> str:
     return WHY[finding.code].format(kind=finding.kind)
 
 
+def written(finding: Finding) -> str:
+    """Return a finding for a report: its sentences and its code, and whether it was accepted.
+
+    Examples
+    --------
+    >>> written(Finding("few-shared-places", "note", 1, 6, "place"))
+    'Only 1 of 6 places are in both tables. Are they named alike? [few-shared-places]'
+    """
+    return f"{'Accepted: ' if finding.gravity == 'stops' else ''}{words_of(finding)} [{finding.code}]"
+
+
 def told(finding: Finding, stops: str = "accepted") -> str:
     """Return a finding for a terminal: how grave it is, its code, and its sentences; `stops` marks the gravest.
 
@@ -164,24 +175,25 @@ def refuse(found: Iterable[Finding], accept: Sequence[Code], source: str) -> Non
 
     Examples
     --------
-    >>> found = [Finding("placeholder-ids", "stops", 90, 900, "user", ("NULL",), "--leave-out NULL")]
+    >>> found = [Finding("placeholder-ids", "stops", 90, 900, "user", ("NULL",), "--without-user NULL")]
     >>> refuse(found, ["placeholder-ids"], "calls.csv")
     >>> refuse(found, [], "calls.csv")
     Traceback (most recent call last):
     habitprint.errors.InputError: calls.csv: 90 of 900 rows (10%) have a placeholder for a missing user, such as 'NULL'
       why: Rows of several users would be taken for one user.
-      fix: --leave-out NULL; or if the data is right: --accept placeholder-ids (accept=['placeholder-ids'] in Python)
+      fix: add --without-user NULL; or if the data is right, --accept placeholder-ids (in Python: accept=[…])
     """
     wrong = [each for each in found if each.gravity == "stops" and each.code not in accept]
     if not wrong:
         return
-    mend = dict.fromkeys(each.options or OTHERWISE[each.code] for each in wrong)
+    options = " ".join(dict.fromkeys(each.options for each in wrong if each.options))
+    others = dict.fromkeys(OTHERWISE[each.code] for each in wrong if not each.options)
     codes = dict.fromkeys(each.code for each in wrong)
     raise InputError(
         f"{source}: {' '.join(map(what_of, wrong)).removesuffix('.')}",
         why=" ".join(dict.fromkeys(map(why_of, wrong))),
-        fix=f"{(' ' if all(each.options for each in wrong) else '; ').join(mend)}; or if the data is right: "
-        f"{' '.join(f'--accept {code}' for code in codes)} (accept={list(codes)} in Python)",
+        fix=f"{'; '.join((*([f'add {options}'] if options else []), *others))}; or if the data is right, "
+        f"{' '.join(f'--accept {code}' for code in codes)} (in Python: accept=[…])",
     )
 
 
