@@ -162,7 +162,7 @@ class Cost(NamedTuple):
         The loss that decides, as it is shown.
     others
         The sum of the loss of predictive value, the totals error and the share of people left out, to a hundredth: less
-        than that is not worth a second step. A loss that is not defined counts as nothing, for it is so for all releases of a table.
+        than that is not worth a second step. A loss that is not defined counts as nothing: it is so for all releases.
     patterns
         The information loss.
     """
