@@ -161,8 +161,8 @@ class Cost(NamedTuple):
     loss
         The loss that decides, as it is shown.
     others
-        The sum of the loss of predictive value, the totals error and the share of people left out, to a tenth of a
-        percent. A loss that is not defined counts as nothing, for it is so for all releases of a table.
+        The sum of the loss of predictive value, the totals error and the share of people left out, to a hundredth: less
+        than that is not worth a second step. A loss that is not defined counts as nothing: it is so for all releases.
     patterns
         The information loss.
     """
@@ -191,7 +191,7 @@ def cost_of(keep: Purpose, loss_for: Callable[[Purpose], float | None]) -> Cost 
     if loss is None:
         return None
     patterns, others = loss_for("patterns"), [loss_for(each) or 0.0 for each in OTHERS]
-    return Cost(SCALES[keep].shown(loss), round(sum(others), 3), math.inf if patterns is None else patterns)
+    return Cost(SCALES[keep].shown(loss), round(sum(others), 2), math.inf if patterns is None else patterns)
 
 
 def find_cheapest(costs: Sequence[Cost]) -> int:

@@ -17,6 +17,7 @@ NAMES_OF_KINDS = {
     "order",
     "kind",
     "decide",
+    "predicted_on",
     "keep",
     "first",
     "last",

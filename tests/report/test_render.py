@@ -203,7 +203,7 @@ def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit)
     )
     none = replace(found.protections, trials=trials, chosen=None, measured=None)
     text = text_of(with_protections(found, none))
-    assert f"Of {none.n_tried} protections that were tried, 0 are proven to be within 10%, and 0 are measured" in text
+    assert f"Of {none.n_tried} protections that were tried, 0 are guaranteed to be within 10%, and 0 more" in text
 
 
 def test_every_protection_is_shown_with_all_four_losses(found: hp.Audit) -> None:
