@@ -70,13 +70,13 @@ def test_what_is_in_a_release_besides_it_is_found_although_the_hash_fits(
     hp.write_release(release, file, key=key)
     assert find_strangers(file) == []
     assert run(monkeypatch, "check", file) == 0
-    assert "not proven" not in capsys.readouterr().out
+    assert "nothing is guaranteed" not in capsys.readouterr().out
     change(file)
     rehashed(file)
     assert run(monkeypatch, "check", file) == 1
     shown = " ".join(capsys.readouterr().out.split())
     assert words in shown
-    assert "not proven" in shown
+    assert "nothing is guaranteed" in shown
     assert "unchanged since its .json was written" in shown
 
 

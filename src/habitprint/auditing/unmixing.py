@@ -95,13 +95,14 @@ class Groups:
 
 def _published_step(steps: Sequence[Step], sizes: Indices) -> Floats:
     """Return how far a sum may be off, for each group: by units, or by rounding that came after."""
-    step = np.full(len(sizes), EXACT)
+    step, has_shares = np.full(len(sizes), EXACT), False
     for each in steps:
+        has_shares = has_shares or each.facts.makes_shares
         if isinstance(each.facts, Grouped):
             step = np.full(len(sizes), EXACT if each.facts.units is None else 1 / each.facts.units + EXACT)
-        if isinstance(each.facts, RoundTo):
+        if isinstance(each.facts, RoundTo) and has_shares:  # not of counts, before they became shares
             step = step + each.facts.base * sizes / 2
-    return step
+    return np.minimum(step, 1.0)
 
 
 @dataclass(frozen=True)
@@ -279,7 +280,7 @@ def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
     sums, group, n_groups = groups.sums, groups.group, groups.sums.shape[0]
     step = groups.step[group]
     smallest = np.zeros(len(step), np.int64)  # the least total that each value fits
-    most = int(min(MOST_EVENTS, 0.5 / groups.step.min()))  # beyond, everything fits
+    most = max(1, int(min(MOST_EVENTS, 0.5 / groups.step.min())))  # beyond, everything fits
     chosen = []
     for total in range(1, most + 1):
         parts = sums.data * total
