@@ -8,6 +8,7 @@
 # make dist   builds the packages, and tries the wheel in an environment of its own
 # make picture  draws docs/demo.svg anew
 # make notebooks  runs the notebooks in examples/ and stores what they show
+# make decision  runs the commands of docs/decision.md and writes what they print
 
 PYTHON ?= python3
 VENV   := .venv
@@ -20,7 +21,7 @@ KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser java gallery bench docs dist picture notebooks clean
+.PHONY: help setup demo test check fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -112,6 +113,9 @@ picture: $(READY)
 
 notebooks: $(READY)
 	$(BIN)/python scripts/notebooks.py
+
+decision: $(READY)
+	$(BIN)/python scripts/decision.py
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -102,7 +102,7 @@ def _published_step(steps: Sequence[Step], sizes: Indices) -> Floats:
             step = np.full(len(sizes), EXACT if each.facts.units is None else 1 / each.facts.units + EXACT)
         if isinstance(each.facts, RoundTo) and has_shares:  # not of counts, before they became shares
             step = step + each.facts.base * sizes / 2
-    return np.minimum(step, 1.0)
+    return np.asarray(np.minimum(step, 1.0), np.float64)
 
 
 @dataclass(frozen=True)

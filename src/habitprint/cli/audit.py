@@ -639,6 +639,7 @@ def _best(found: Protections) -> Table:
         scale = SCALES[best.keep]
         trials = [None if at is None else found.trials[at] for at in (best.proven, best.measured)]
         words = ["none" if each is None else f"{each.label}: {scale.said(each.loss_for(best.keep))}" for each in trials]
+        words[1] = "none that is cheaper" if best.measured == best.proven is not None else words[1]
         table.add_row(*map(Text, (scale.kept, *words)), style="bold" if best.keep == found.keep else "")
     return table
 

@@ -128,7 +128,13 @@ def _best_for_each(found: Protections) -> list[Block]:
         return Cell(trial.label, note=scale.said(trial.loss_for(keep)))
 
     rows = [
-        [Cell(headed(SCALES[best.keep].kept)), cell(best.proven, best.keep), cell(best.measured, best.keep)]
+        [
+            Cell(headed(SCALES[best.keep].kept)),
+            cell(best.proven, best.keep),
+            Cell("none that is cheaper")
+            if best.measured == best.proven is not None
+            else cell(best.measured, best.keep),
+        ]
         for best in found.best
     ]
     note = BEST.format(found.n_users_in_all)

@@ -130,7 +130,7 @@ def _findings(audit: Audit) -> list[Term]:
         Term("Target, and who set it", _target(audit)),
         Term(f"Result, measured{sampled}", _measured(audit)),
         *([Term("Result, measured on all", audit.about_all)] if audit.about_all else []),
-        Term(f"Result, proven{sampled}", proven_words(audit.verdict.proven)),
+        *_guaranteed(audit),
         Term("Advice, from the sample" if sampled else "Advice", _advice(audit)),
         *_remedies(audit),
         *([Term("Lost already", audit.lost)] if audit.lost else []),
@@ -184,10 +184,16 @@ def proven_words(proven: ProvenShare) -> str:
     'At most 20% of people on average, and nobody with a chance above 20%.'
     """
     if proven.mean >= 1:
-        return (
-            "Nothing: every row is unlike all others, so nothing limits what an attack that was not made could reach."
-        )
+        return "None: every row is unlike all others, so nothing limits what an attack that was not made could reach."
     return sentence(proven.in_short)
+
+
+def _guaranteed(audit: Audit) -> list[Term]:
+    """Return the three lines about a table in groups; of another, what is guaranteed about pointing at its rows."""
+    sampled, risks = audit.data.scope.of_sample, audit.protections.trials[0].risks
+    if not risks.is_grouped:
+        return [Term(f"Guarantee{sampled}", proven_words(audit.verdict.proven))]
+    return [Term(f"{headed(name)}{sampled}", sentence(words)) for name, words in risks.lines]
 
 
 def _advice(audit: Audit) -> str:
