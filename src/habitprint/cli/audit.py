@@ -568,6 +568,8 @@ def _best(found: Protections) -> Table:
         scale = SCALES[best.keep]
         trials = [None if at is None else found.trials[at] for at in (best.proven, best.measured)]
         words = ["none" if each is None else f"{each.label}: {scale.said(each.loss_for(best.keep))}" for each in trials]
+        if best.proven is not None and best.measured == best.proven:
+            words[1] = "the same"
         table.add_row(*map(Text, (scale.kept, *words)), style="bold" if best.keep == found.keep else "")
     return table
 
