@@ -610,8 +610,8 @@ def losses_words(losses: Losses | None) -> str:
     --------
     >>> losses_words(None)
     'What the table has lost against its original is not known here. Losses of protections are of what was left.'
-    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))[-103:-45]
-    'error 0%, 2 people left out; 10 of 40 places are kept. Los'
+    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10)).partition(";")[0][-47:]
+    'error 3.1%, ranking error 0%, 2 people left out'
     """
     left = "Losses of protections are of what was left."
     if losses is None:
