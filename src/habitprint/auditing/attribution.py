@@ -14,7 +14,10 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.auditing.unmixing import Scene, unexplained_sums
 from habitprint.rates import IntervalMethod, Rate
 
-MOST_PEOPLE = 2_000  # about whom a place is claimed: enough for an interval of two points
+MOST_PEOPLE = 1_000  # about whom a place is claimed: enough for an interval of three points
+FEWEST_PEOPLE = 50
+MOST_WORK = 3e7  # entries of like people: some seconds
+MOST_VISITORS = 100  # of a place that tells who is alike
 SAMPLE_SEED = 0  # which people those are
 LEFT_OVER = 0.1  # of a value counts as unexplained though others' known habits would explain all of it
 
@@ -29,8 +32,8 @@ class Attribution:
         One claim about each person: the likeliest place of their group that the attacker did not know of them. By
         chance is the base rate: the share who were there, of the members of that group who are not known to visit it.
     known_places
-        One claim about each person: that they were again at the place where the attacker knew them most, among those
-        that their group shows. By chance is how often people are again at such a place, whatever is released.
+        A claim about every place that the attacker knew of a person: they were there again if and only if their group
+        shows it. By chance is the better one of always claiming the same, whatever is released.
 
     Each is None where there is nobody to claim anything about.
     """
@@ -50,25 +53,43 @@ def attribute(scene: Scene) -> Attribution:
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5)
     >>> tables = TwoTables(release.histograms, known, "same-id", release.steps)
-    >>> attribute(Scene.of(released, release, tables, point(tables))).known_places.n
-    60
+    >>> attribute(Scene.of(released, release, tables, point(tables))).known_places.n == known.counts.nnz
+    True
     """
     is_asked = (scene.of_person >= 0) & (scene.looked_in[scene.of_person] >= 0)
-    asked = np.flatnonzero(is_asked)
-    if len(asked) > MOST_PEOPLE:
-        asked = np.sort(np.random.default_rng(SAMPLE_SEED).permutation(asked)[:MOST_PEOPLE])
+    asked = _sample(scene, np.flatnonzero(is_asked))
     known = scene.known.shares[scene.of_person[asked]]
     group = scene.looked_in[scene.of_person[asked]]
     own = sparse.csr_array(scene.own[asked] > 0)
     shown = sparse.csr_array(scene.groups.sums[group] > 0)
     new, place = _best(_score_new_places(scene, known, shown, group))
     base = _base_rate(scene, group[new], place)
-    again, there = _best(sparse.csr_array(known.multiply(shown)))
-    most, where = _best(known)
+    person, where = (np.asarray(at, np.int64) for at in known.nonzero())
+    was_again = _at(own, person, where)
+    is_claimed = _at(shown, person, where)
+    again = float(was_again.mean()) if len(person) else 0.0
     return Attribution(
         _rate(_at(own, new, place), base),
-        _rate(_at(own, again, there), _at(own, most, where)),
+        _rate((was_again == is_claimed).astype(np.float64), np.array([max(again, 1 - again)])),
     )
+
+
+def _sample(scene: Scene, people: Indices) -> Indices:
+    """Return the people about whom places are claimed: fewer where many people share many places."""
+    drawn = np.random.default_rng(SAMPLE_SEED).permutation(people)[:MOST_PEOPLE]
+    shares = scene.known.shares
+    n_visitors = np.bincount(shares.indices, minlength=shares.shape[1])
+    n_alike = _rare(shares[scene.of_person[drawn]], n_visitors).astype(bool) @ n_visitors
+    work = np.cumsum(n_alike * (shares.nnz / shares.shape[0]))
+    return np.sort(drawn[: max(int(np.searchsorted(work, MOST_WORK)), FEWEST_PEOPLE)])
+
+
+def _rare(known: SparseMatrix, n_visitors: Floats | Indices) -> SparseMatrix:
+    """Return known shares at rare places, the rarer the more: who shares a popular place is not alike for that."""
+    weight = np.where(n_visitors <= MOST_VISITORS, 1 / np.maximum(n_visitors, 1), 0.0)
+    rare = sparse.csr_array(known * weight)
+    rare.eliminate_zeros()
+    return rare
 
 
 def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, group: Indices) -> SparseMatrix:
@@ -78,8 +99,7 @@ def _score_new_places(scene: Scene, known: SparseMatrix, shown: SparseMatrix, gr
     group is not explained by what others are known to do.
     """
     everybody = sparse.csr_array((scene.known.shares > 0).astype(np.float64))
-    n_visitors = np.maximum(np.asarray(everybody.sum(axis=0)).ravel(), 1.0)
-    alike = sparse.csr_array((known * (1 / n_visitors)) @ everybody.T)
+    alike = sparse.csr_array(_rare(known, np.asarray(everybody.sum(axis=0)).ravel()) @ everybody.T)
     fits = sparse.csr_array(alike @ everybody)
     left = sparse.csr_array(unexplained_sums(scene) + LEFT_OVER * scene.groups.sums)[group]
     candidates = sparse.csr_array(shown.astype(np.float64) - shown.multiply(known > 0))

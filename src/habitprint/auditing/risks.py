@@ -157,11 +157,12 @@ def reconstructed_words(found: Reconstruction) -> str:
     >>> from habitprint.rates import Rate
     >>> rate = Rate.of(3, 1000, 0.0)
     >>> reconstructed_words(Reconstruction("denominators", rate, rate, rate, None, rate, Rate.of(9, 1000, 0.0)))
-    'measured: 0.3% of people (up to 0.9%)'
+    'measured: 0.3% of people (up to 0.9%), beside 0% that the attacker’s own data show without it'
     """
     few = found.few_places
     apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
-    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}){apart}"
+    base = f", beside {percent(found.rate.by_chance)} that the attacker’s own data show without it"
+    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}){base}{apart}"
 
 
 def attributed_words(found: Attribution) -> str:
@@ -170,12 +171,13 @@ def attributed_words(found: Attribution) -> str:
     Examples
     --------
     >>> from habitprint.rates import Rate
-    >>> attributed_words(Attribution(Rate.of(18, 100, 0.13), Rate.of(93, 100, 0.92)))
-    'measured: 18% of new places named are right (base rate 13%); 93% of known places are visited again (base rate 92%)'
+    >>> attributed_words(Attribution(Rate.of(18, 100, 0.13), Rate.of(93, 100, 0.92)))  # doctest: +NORMALIZE_WHITESPACE
+    'measured: 18% of new places named are right (base rate 13%); 93% of claims whether a known place is still visited
+    are right (base rate 92%)'
     """
     claims = (
         (found.new_places, "new places named are right"),
-        (found.known_places, "known places are visited again"),
+        (found.known_places, "claims whether a known place is still visited are right"),
     )
     said = [f"{percent(rate.value)} of {what} (base rate {percent(rate.by_chance)})" for rate, what in claims if rate]
     return f"measured: {'; '.join(said)}" if said else "measured: nothing can be claimed about anybody"

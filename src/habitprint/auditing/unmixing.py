@@ -1,17 +1,20 @@
 """Whether a person's own row can be pieced together from what a group publishes.
 
 A group publishes one row for all of its members. Times the number of members, that row is the sum of theirs. An
-attacker who has the file takes such sums apart in three ways:
+attacker who has the file takes such sums apart in four ways:
 
 - *by denominators*: a value that one member alone contributed is c/T of that person, so the values of a group that are
   whole multiples of 1/T may be one person's row. The pieces are then matched to people whom the attacker knows.
+- *by known places*: where one person alone is known to visit a place of their group, the value there is theirs; where
+  several are, it is shared out as they are known to share it.
 - *by subtraction*: what the other members are known to do is taken from the sum, and the rest is the last one's.
 - *by intersection*: two releases of the same people in different groups; values that are equal in both groups of a
   person belong to somebody who is in both.
 
 A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
 and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
-is within the step in which values are published: rounding alone makes no attack fail.
+is within the step in which values are published: rounding alone makes no attack fail. People of whom the attacker's own
+table says as much without the release do not count: they are the base rate.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,7 +27,7 @@ from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.errors import InputError
+from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching import Matching
@@ -38,6 +41,7 @@ from habitprint.weighing import WeightName, find_weight
 
 OWN = 0.8  # of the cells of a row must be a person's own
 HELD = 0.5  # of a person's shares, or places, must be in it
+SOLE_VISITOR = 0.9  # of what is known in a group at a place: the value there is this user's
 FEW = 2  # places: rows of so few are reported apart
 MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
 EXACT = 1e-9  # values nearer than this are equal
@@ -46,7 +50,7 @@ EPSILON = 0.001  # of the gain may be missing when pieces are matched
 NAMED_BY: tuple[WeightName, ...] = ("likelihood", "rarity")
 HASH_SEED = 0  # of the numbers by which equal pieces are recognised: it changes no result
 
-UnmixingMethod = Literal["denominators", "subtraction", "intersection"]
+UnmixingMethod = Literal["denominators", "known-places", "subtraction", "intersection"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +81,10 @@ class Groups:
 
     @classmethod
     def of(cls, release: Release) -> "Groups | None":
-        """Return the groups of identical rows; None where some row has no other that is identical."""
+        """Return the groups of identical rows; None where no step made groups, and some row is unlike all others."""
         of_row = share_classes(release.histograms)
         sizes = np.bincount(of_row)
-        if sizes.min() < 2:  # noqa: PLR2004
+        if sizes.min() == 1 and not any(isinstance(step.facts, Grouped) for step in release.steps):
             return None
         first = np.unique(of_row, return_index=True)[1]
         sums = sparse.csr_array(sparse.diags_array(sizes.astype(np.float64)) @ release.histograms.shares[first])
@@ -114,7 +118,8 @@ class Reconstruction:
     method
         The way to take groups apart that names the most people.
     rate
-        The people whose row is reconstructed, by shares or by places.
+        The people whose row is reconstructed, by shares or by places. By chance are those whose known row alone would
+        count as reconstructed, without any release; they are not in the rate.
     by_shares, by_places
         Those whose row holds at least half of their shares, and half of their places.
     few_places, more_places
@@ -139,7 +144,7 @@ class Reconstruction:
     pieced: Rate
 
     def is_within(self, target: float) -> bool:
-        """Return whether nobody's row is reconstructed, or the upper end is not above a target."""
+        """Return whether nobody's row is reconstructed because of the release, or the upper end is within a target."""
         return self.rate.n_correct == 0 or self.rate.high <= target
 
 
@@ -178,7 +183,7 @@ class Scene:
         Parameters
         ----------
         original
-            The histograms before any protection; users who are not in it count as not reconstructed.
+            The histograms before any protection, of everybody who counts.
         release, tables
             What is published; the same with the attacker's data and the truth.
         pointed
@@ -190,7 +195,7 @@ class Scene:
         released, known = align(release.histograms, tables.fullest_copy.attacked_with.in_order())
         common = tables.common
         people = tables.known.users.gather(common.known)
-        owners = people if original.users.is_in(people.implode()).any() else released.users.gather(common.released)
+        owners = _owners(original, people, released.users.gather(common.released))
         return cls(
             groups=replace(groups, sums=_move(groups.sums, release.histograms.places, known.places)),
             known=known,
@@ -231,11 +236,18 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
         for weight in NAMED_BY if pieces.shape[0] else ():
             named = _name_pieces(pieces, scene.known, weight, progress)
             yield "denominators", _take_rows(pieces, np.where(of_person >= 0, named[of_person], -1))
+        for least in SOLE_VISITOR, 0.0:
+            yield "known-places", _take_rows(_read_known_places(scene, least), of_person)
         yield "subtraction", _take_rows(_subtract_others(scene), of_person)
         for second in seconds:
             yield "intersection", _take_rows(_intersect(scene, second), of_person)
 
-    judged = [(method, *_judge(rows, scene.own, scene.tolerance)) for method, rows in claims()]
+    # What the attacker knows anyway, the release does not give away.
+    known_alone = np.logical_or(*_judge(_take_rows(scene.known.shares, of_person), scene.own, scene.tolerance))
+    judged: list[tuple[UnmixingMethod, Booleans, Booleans]] = []
+    for way, rows in claims():
+        in_shares, in_places = _judge(rows, scene.own, scene.tolerance)
+        judged.append((way, in_shares & ~known_alone, in_places & ~known_alone))
     method, by_shares, by_places = max(judged, key=lambda each: np.count_nonzero(each[1] | each[2]))
     is_found, is_few = by_shares | by_places, np.diff(scene.own.indptr) <= FEW
 
@@ -245,7 +257,7 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
     n = scene.n_people
     return Reconstruction(
         method=method,
-        rate=_rate(is_found, n),
+        rate=replace(_rate(is_found, n), by_chance=float(np.count_nonzero(known_alone)) / n),
         by_shares=_rate(by_shares, n),
         by_places=_rate(by_places, n),
         few_places=rate_among(is_few),
@@ -339,6 +351,24 @@ def _subtract_others(scene: Scene) -> SparseMatrix:
     is_row = np.asarray(rest.sum(axis=1)).ravel() <= 1 + groups.step[group[who]] * np.diff(rest.indptr)
     taken = _selection(np.where(is_row, np.arange(len(who)), -1), len(who), at=who, n=len(group))
     return sparse.csr_array(taken @ rest)
+
+
+def _read_known_places(scene: Scene, least: float) -> SparseMatrix:
+    """Return what each known user has of their group's sums at known places, as they and others are known to share it.
+
+    Only places are read where the user has at least a part `least` of what is known in the group. Where it is nearly
+    all, the whole sum is theirs.
+    """
+    groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
+    who = np.flatnonzero(group >= 0)
+    in_group = sparse.csr_array(_selection(group, groups.sums.shape[0]).T @ shares)
+    row, place, share, known = shared_cells(shares[who], in_group[group[who]])
+    part = share / known
+    cells = sparse.csr_array((np.where(part >= SOLE_VISITOR, 1.0, part), (row, place)), (len(who), shares.shape[1]))
+    row, place, part, total = shared_cells(cells, groups.sums[group[who]])
+    is_read = (part >= least) & (part * total <= 1 + groups.step[group[who]][row])
+    values = (part * total)[is_read], (who[row[is_read]], place[is_read])
+    return sparse.csr_array(values, (len(group), shares.shape[1]))
 
 
 def unexplained_sums(scene: Scene) -> SparseMatrix:
@@ -447,6 +477,20 @@ def shared_cells(one: SparseMatrix, other: SparseMatrix) -> tuple[Indices, Indic
     second.sort_indices()
     row = np.repeat(np.arange(first.shape[0]), np.diff(first.indptr))
     return row, first.indices.astype(np.int64), first.data, second.data
+
+
+def _owners(original: Histograms, known: pl.Series, released: pl.Series) -> pl.Series:
+    """Return the ids by which the original names the people who count: those of the known table, or of the release."""
+    for people in (known, released):
+        if (positions(people, original.users) >= 0).all():
+            return people
+    missing = known.filter(positions(known, original.users) < 0)
+    raise InputError(
+        f"the original does not have {first_few(missing.to_list())}, who {'is' if len(missing) == 1 else 'are'} in the "
+        "release and known to the attacker",
+        why="a reconstructed row is compared with a person's own, so everybody who counts must be in the original",
+        fix="give the table that was protected, with the ids of the known table",
+    )
 
 
 def _own_rows(original: Histograms, release: Release, owners: pl.Series, places: pl.Series) -> SparseMatrix:
