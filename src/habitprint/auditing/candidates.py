@@ -31,7 +31,16 @@ NOT_INSTALLED = "OpenDP is not installed: pip install 'habitprint[dp]'"
 CoarserKind = Literal["larger squares", "places put together", "rare places merged"]
 Kind = (
     CoarserKind
-    | Literal["none", "micro-aggregation", "uneven groups", "top places", "suppression", "rounding", "noise"]
+    | Literal[
+        "none",
+        "micro-aggregation",
+        "groups of shared places",
+        "uneven groups",
+        "top places",
+        "suppression",
+        "rounding",
+        "noise",
+    ]
 )
 Item = TypeVar("Item")
 
@@ -125,7 +134,7 @@ class Candidate:
     @property
     def is_cheaper_among_more(self) -> bool:
         """Return whether it costs less among more users: groups of like people, who are found more easily there."""
-        return self.kind in {"micro-aggregation", "uneven groups"}
+        return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
     @property
     def is_random(self) -> bool:
@@ -191,12 +200,13 @@ def list_candidates(
     ]
     weak = _two_of(coarse) or [rare_merged(n) for n in _two_of(sizes)]
     even = [micro_aggregation(k) for k in groups]
+    shared = [shared_places(k) for k in groups if k in {*GROUPS_IN_PAIRS, enough}]
     uneven = [] if person_target is None else _uneven(mean, group_needed(person_target), largest)
     in_pairs = [*(each for each in even if each.strength in {*GROUPS_IN_PAIRS, enough}), *uneven[:1]]
     starts = [*weak, *(top_places(n) for n in _two_of(sizes))]
     pairs = [_then_groups(first, each) for first in starts for each in in_pairs]
     shown = alone if counts else [_as_shares(candidate) for candidate in alone]
-    return [AS_IT_IS, *even, *uneven, *shown, *pairs]
+    return [AS_IT_IS, *even, *shared, *uneven, *shown, *pairs]
 
 
 def group_needed(target: float) -> int:
@@ -219,6 +229,18 @@ def micro_aggregation(k: int) -> Candidate:
     '--k 10'
     """
     return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
+
+
+def shared_places(k: int) -> Candidate:
+    """Return groups of k that publish only places of two members or more: no value is that of one person.
+
+    Examples
+    --------
+    >>> shared_places(10).recipe.options
+    '--k 10 --least-members 2'
+    """
+    label = f"groups of {k}, places of 2 members"
+    return Candidate("groups of shared places", k, label, Recipe(k=k, least_members=2), shared_places)
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:

@@ -32,7 +32,7 @@ from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.auditing.unmixing import Reconstruction, Scene, reconstruct, second_look
+from habitprint.auditing.unmixing import WHOLE, Groups, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
@@ -105,13 +105,13 @@ class Goal:
     keep: Purpose = "patterns"
     person_target: float | None = None
 
-    def is_reached_by(self, proven: ProvenShare, risk: Rate, reconstruction: Reconstruction | None = None) -> bool:
+    def is_reached_by(self, proven: ProvenShare, risk: Rate, taken: TakenApart = WHOLE) -> bool:
         """Return whether a table passes: the one rule of verdict, gate, advice and check.
 
-        Whatever decides about pointing at rows, rows must not be reconstructed either.
+        Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either.
         """
         is_pointed = proven.is_within(self.target) or (self.decide == "measured" and risk.high <= self.target)
-        return is_pointed and (reconstruction is None or reconstruction.is_within(self.target))
+        return is_pointed and taken.is_within(self.target)
 
     def is_sure_enough(self, surest: Rate | None) -> bool:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
@@ -196,9 +196,9 @@ class Trial:
         Precision of the surest claims by margin; None if it was not measured.
     sureness
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
-    reconstruction, attribution
-        How many people's own rows can be pieced together from groups, and how often places are attributed to people;
-        None where nothing is in groups, the original is not known, or (of the latter) it was not asked.
+    taken, attribution
+        Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
+        often places are attributed to people, None where it was not asked.
     passes
         Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
         were not made.
@@ -220,7 +220,7 @@ class Trial:
     surest: Rate | None
     sureness: Sureness | None
     passes: bool | None
-    reconstruction: Reconstruction | None = None
+    taken: TakenApart = WHOLE
     attribution: Attribution | None = None
 
     def __repr__(self) -> str:
@@ -283,13 +283,17 @@ class Trial:
 
     def keeps_rows_apart(self, target: float) -> bool:
         """Return whether no more people's own rows than a target were reconstructed from groups."""
-        return self.reconstruction is None or self.reconstruction.is_within(target)
+        return self.taken.is_within(target)
 
     @property
     def risks(self) -> Risks:
         """Return the three lines about it."""
-        is_grouped = any(promise.hides_in_groups for promise in self.promises)
-        return Risks(self.proven, is_grouped, self.reconstruction, self.attribution)
+        return Risks(self.proven, self.taken.is_grouped, self.reconstruction, self.attribution)
+
+    @property
+    def reconstruction(self) -> Reconstruction | None:
+        """Return how many people's own rows can be pieced together; None without groups, or where it is not known."""
+        return self.taken.found
 
 
 @dataclass(frozen=True)
@@ -578,11 +582,11 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     proven, half = prove(attacked.tables), attacked.tables.half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
-    reconstruction = None
+    taken = TakenApart(Groups.of(release) is not None and bool(release.steps))
     if scene is not None:
         seconds = [second_look(scene, other, attacked.tables) for other in original.others]
-        reconstruction = reconstruct(scene, seconds)
-    is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate, reconstruction)
+        taken = TakenApart(is_grouped=True, found=reconstruct(scene, seconds))
+    is_reached = rule.is_reached_by(proven, strongest_of(attacked.facts).rate, taken)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
     is_open |= is_reached and not (attacked.in_every_way or proven.is_within(goal.target))
@@ -603,7 +607,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         surest=None,
         sureness=None,
         passes=None if is_open else is_reached and is_safe,
-        reconstruction=reconstruction,
+        taken=taken,
         attribution=None if scene is None or not attacked.in_every_way else attribute(scene),
     )
 

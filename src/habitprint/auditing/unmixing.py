@@ -148,6 +148,27 @@ class Reconstruction:
         return self.rate.n_correct == 0 or self.rate.high <= target
 
 
+@dataclass(frozen=True)
+class TakenApart:
+    """Whether a table publishes rows for groups, and what can be reconstructed from them if that was measured.
+
+    Examples
+    --------
+    >>> WHOLE.is_within(0.05), TakenApart(is_grouped=True).is_within(0.05)
+    (True, False)
+    """
+
+    is_grouped: bool
+    found: Reconstruction | None = None
+
+    def is_within(self, target: float) -> bool:
+        """Return whether no more rows than a target can be reconstructed; what was not measured is not."""
+        return self.found.is_within(target) if self.found is not None else not self.is_grouped
+
+
+WHOLE = TakenApart(is_grouped=False)  # rows are people's own: whoever points at the right one has it
+
+
 @dataclass(frozen=True, eq=False)
 class Scene:
     """A release of groups, the attacker's data and people's own rows, all over the same places.

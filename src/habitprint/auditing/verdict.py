@@ -159,7 +159,7 @@ class _Case:
 
     def reaches(self, goal: Goal) -> bool:
         """Return whether the table as it is reaches a goal."""
-        return goal.is_reached_by(self.proven, self.rate, self.protections.trials[0].reconstruction)
+        return goal.is_reached_by(self.proven, self.rate, self.protections.trials[0].taken)
 
     @property
     def is_taken_apart(self) -> bool:
@@ -247,8 +247,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     elif case.reaches(case.rule):
         misses = f"The {case.subject} misses its target for the surest claims: {_surest(case)}"
     elif case.is_taken_apart:
-        found = case.protections.trials[0].risks.lines[1][1].removeprefix("measured: ")
-        misses = f"The {case.subject} misses the target of {target}: own rows can be reconstructed for {found}"
+        misses = f"{_taken_apart(case)}. {case.protections.trials[0].risks.words.rstrip('.')}"
     elif case.rule.decide == "proven" and case.rate.high <= goal.target:
         misses = f"It is not guaranteed that the {case.subject} meets the target of {target}: {case.proven.in_short}"
     elif case.rate.low > goal.target:
@@ -264,6 +263,20 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     each = "" if person is None else f", and that of {percent(person)} for each person"
     helps = f"Protected by “{protection.label}” it meets the target{each}{how}"
     return f"{misses}. {helps}. {protection.risks.words} Cost: {cost_words(protection.losses)}{left}."
+
+
+def _taken_apart(case: _Case) -> str:
+    """Say that rows can be reconstructed, or that nobody knows."""
+    found = case.protections.trials[0].reconstruction
+    if found is None:
+        return (
+            f"It cannot be shown that the {case.subject} meets the target of {case.target}: whether own rows can be "
+            "reconstructed was not measured (--original)"
+        )
+    return (
+        f"The {case.subject} misses the target of {case.target}: own rows of {percent(found.rate.value)} of people can "
+        f"be reconstructed (up to {at_most(found.rate.high)})"
+    )
 
 
 def _about_all(case: _Case, protection: Trial | None) -> list[str]:

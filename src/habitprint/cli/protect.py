@@ -87,7 +87,7 @@ FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go 
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
     ("--epsilon", {"--unit", "--delta"}),
-    ("--k", {"--loss", "--method", "--second-phase", "--mean-k", "--units", "--exact-means"}),
+    ("--k", {"--loss", "--method", "--second-phase", "--mean-k", "--units", "--least-members", "--exact-means"}),
 )
 
 
@@ -124,6 +124,10 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
         int,
         typer.Option(help="Micro-aggregation only: whole units that each person contributes; fewer hide more."),
     ] = UNITS
+    least_members: Annotated[
+        int,
+        typer.Option(help="Micro-aggregation only: members of a group who must have been at a place to publish it."),
+    ] = 1
     exact_means: Annotated[
         bool,
         typer.Option(
@@ -164,8 +168,8 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
 
         Examples
         --------
-        >>> ProtectionOptions(k=10, round_to=5.0).mechanisms
-        (RoundTo(base=5), Microaggregate(k=10, loss='l1', method='best', second_phase=False, mean_k=None, units=50))
+        >>> ProtectionOptions(suppress_below=2.0, round_to=5.0).mechanisms
+        (SuppressBelow(threshold=2), RoundTo(base=5))
         """
         given = {option.name for option in self.given}
         for needed, details in DETAILS:
@@ -176,6 +180,12 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
                     why=f"they say how {needed} is done, so alone they protect nothing",
                     fix=f"add {needed}, or leave them out",
                 )
+        if {"--units", "--exact-means"} <= given:
+            raise InputError(
+                "--units and --exact-means",
+                why="exact means are not in units: one of the two would do nothing",
+                fix="leave one of them out",
+            )
         limit, epsilon = self.limit_contribution, self.epsilon
         steps: tuple[Mechanism | None, ...] = (
             None if self.coarsen is None else Coarsen(self.coarsen, self.unknown_places),
@@ -195,6 +205,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
                 self.second_phase,
                 self.mean_k,
                 None if self.exact_means else self.units,
+                self.least_members,
             ),
             ReleaseShares() if self.shares else None,
         )

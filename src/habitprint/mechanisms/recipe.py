@@ -33,6 +33,8 @@ class Recipe:
         Counts below this are left out; counts become multiples of this.
     k, mean_k
         The least size of groups, and the least on average.
+    least_members
+        How many members of a group must have been at a place for the group to publish it.
     units
         How many units each member of a group contributes; None for exact means, which can be taken apart.
     shares
@@ -58,6 +60,7 @@ class Recipe:
     k: int | None = None
     mean_k: float | None = None
     units: int | None = UNITS
+    least_members: int = 1
     shares: bool = False
 
     def mechanism(self, mapping: PlaceMapping | None = None, *, seed: int | None = None) -> Mechanism:
@@ -71,7 +74,7 @@ class Recipe:
             None if self.epsilon is None else AddNoise(self.epsilon, unit, self.delta),
             None if self.suppress_below is None else SuppressBelow(self.suppress_below),
             None if self.round_to is None else RoundTo(self.round_to),
-            None if self.k is None else Microaggregate(self.k, mean_k=self.mean_k, units=self.units, seed=seed),
+            None if self.k is None else self._groups(seed),
             ReleaseShares() if self.shares else None,
         )
         return chain(*(step for step in steps if step is not None))
@@ -90,7 +93,11 @@ class Recipe:
     def groups(self, neighbours: Neighbours, *, seed: int | None = None) -> Mechanism:
         """Return what makes the groups, of users whose neighbours were found before."""
         assert self.k is not None  # noqa: S101  (whoever asks for groups)
-        return Microaggregate(self.k, mean_k=self.mean_k, units=self.units, seed=seed, neighbours=neighbours)
+        return replace(self._groups(seed), neighbours=neighbours)
+
+    def _groups(self, seed: int | None) -> Microaggregate:
+        assert self.k is not None  # noqa: S101  (whoever asks for groups)
+        return Microaggregate(self.k, mean_k=self.mean_k, units=self.units, least_members=self.least_members, seed=seed)
 
     @property
     def options(self) -> str:
@@ -108,6 +115,8 @@ class Recipe:
         }
         if self.k is not None and self.units not in (None, UNITS):
             words["--units"] = self.units
+        if self.k is not None and self.least_members > 1:
+            words["--least-members"] = self.least_members
         given = [f"{option} {value}" for option, value in words.items() if value is not None]
         flags = {"--exact-means": self.k is not None and self.units is None, "--shares": self.shares}
         return " ".join([*given, *(flag for flag, is_set in flags.items() if is_set)])

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
+from scipy import sparse
 
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, require_option, require_whole
@@ -14,7 +15,7 @@ from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.grouping import group_means, mdav, second_phase, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step
+from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
 from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
@@ -46,6 +47,7 @@ class Grouped(Facts):
     mean_k: float | None = None
     units: int | None = None
     seed: int | None = None
+    least_members: int = 1
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,10 @@ class Microaggregate(OneStep):
     units
         How many units each person contributes: fewer hide more, and make rare places and totals less accurate. None for
         the paper's exact means, which can be taken apart: for comparisons, not for publication.
+    least_members
+        How many members of a group must have been at a place for the group to publish it; others are left out, and the
+        rest adds up to one. With 2 or more no published value is that of one person, at a high cost on sparse data.
+        Members of groups that share no place are discarded.
     seed
         For trials that are never published, to be repeated exactly. None draws from a secure source.
     neighbours
@@ -102,6 +108,7 @@ class Microaggregate(OneStep):
     second_phase: bool = False
     mean_k: float | None = None
     units: int | None = UNITS
+    least_members: int = 1
     seed: int | None = field(default=None, repr=False)
     neighbours: Neighbours | None = field(default=None, repr=False, compare=False)
 
@@ -113,6 +120,8 @@ class Microaggregate(OneStep):
         if self.units is not None:
             why, fix = "every person contributes a whole number of units", f"use a whole number such as {UNITS}"
             require_whole("units", self.units, 1, why=why, fix=fix)
+        why, fix = "a place has one visitor at least", "use 2, or 1 to publish every place of a group"
+        require_whole("least_members", self.least_members, 1, why=why, fix=fix)
         if self.mean_k is not None and not (self.method == "best" and self.k <= self.mean_k < math.inf):
             raise InputError(
                 f"groups of {self.mean_k:g} users on average, of {self.k} at least, by the method {self.method!r}",
@@ -136,16 +145,31 @@ class Microaggregate(OneStep):
         if self.second_phase:
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
-        means = Histograms(self._publish(shares, labels), histograms.users, histograms.places)
+        means, n_discarded = keep_users(
+            self._publish(shares, labels),
+            histograms,
+            nothing=f"no place has {self.least_members:,} visitors in any group",
+            fix="use larger groups, coarser places, or a smaller least_members (--least-members)",
+        )
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
-        if self.units is not None:
+        if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
         step = Step(
-            Grouped(self.k, self.loss, self.method, self.second_phase, self.mean_k, self.units, self.seed),
+            Grouped(
+                self.k,
+                self.loss,
+                self.method,
+                self.second_phase,
+                self.mean_k,
+                self.units,
+                self.seed,
+                self.least_members,
+            ),
             f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
             f"{self._on_average}, for a small {self.loss} loss; {self._published_as}",
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
-            found=self._found(sizes),
+            found=self._found(sizes)
+            + (f"; {were_discarded(n_discarded, len(labels), 'had nothing left')}" if n_discarded else ""),
         )
         return Outcome(means, step, guarantees)
 
@@ -165,19 +189,24 @@ class Microaggregate(OneStep):
     def _publish(self, shares: SparseMatrix, labels: Indices) -> SparseMatrix:
         """Return the row that is published for each user: the mean of what the members of a group contribute."""
         n_groups = int(labels.max()) + 1
-        if self.units is None:
-            return group_means(shares, labels, n_groups)[labels]
-        draw = draw_securely if self.seed is None else draw_with(self.seed)
-        means = group_means(round_to_units(shares, self.units, draw), labels, n_groups)
-        means.data /= self.units
+        given = shares
+        if self.units is not None:
+            draw = draw_securely if self.seed is None else draw_with(self.seed)
+            given = round_to_units(shares, self.units, draw)
+        means = group_means(given, labels, n_groups)
+        if self.least_members > 1:
+            means = _supported(means, given, labels, self.least_members)
+        elif self.units is not None:
+            means.data /= self.units
         return means[labels]
 
     @property
     def _published_as(self) -> str:
         if self.units is None:
             return "exact means: a value that one member alone contributed can be told, and a row be taken apart"
+        few = "" if self.least_members == 1 else f"; only places of {self.least_members} members or more are published"
         source = "a secure source, no seed" if self.seed is None else f"seed {self.seed}: not for publication"
-        return f"every member contributes {counted(self.units, 'unit')}, rounded at random ({source})"
+        return f"every member contributes {counted(self.units, 'unit')}, rounded at random ({source}){few}"
 
     @property
     def _on_average(self) -> str:
@@ -193,6 +222,23 @@ class Microaggregate(OneStep):
         )
 
 
+def _supported(means: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
+    """Return the means of groups at places that enough members contribute to, such that each adds up to one."""
+    ones = sparse.csr_array((np.ones(given.nnz), given.indices, given.indptr), given.shape)
+    n_members = group_means(ones, labels, means.shape[0]).data * np.bincount(labels)[_row_of(means)]
+    kept = sparse.csr_array(
+        (np.where(n_members > least - 0.5, means.data, 0.0), means.indices, means.indptr), means.shape
+    )
+    kept.eliminate_zeros()
+    row = _row_of(kept)
+    kept.data /= np.bincount(row, kept.data, kept.shape[0])[row]
+    return kept
+
+
+def _row_of(matrix: SparseMatrix) -> Indices:
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
 def microaggregate(
     source: Histograms | Release | AnyTable,
     k: int,
@@ -202,6 +248,7 @@ def microaggregate(
     second_phase: bool = False,
     mean_k: float | None = None,
     units: int | None = UNITS,
+    least_members: int = 1,
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Release:
@@ -214,4 +261,4 @@ def microaggregate(
     >>> release.steps[0].findings["n_groups"], release.guarantees
     (6, (KAnonymity(k=10), EqualContributions(units=50)))
     """
-    return Microaggregate(k, loss, method, second_phase, mean_k, units, seed)(source, progress=progress)
+    return Microaggregate(k, loss, method, second_phase, mean_k, units, least_members, seed)(source, progress=progress)
