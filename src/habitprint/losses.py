@@ -16,6 +16,7 @@ from habitprint.mechanisms import Mechanism, Release
 from habitprint.mechanisms.owner import Losses, PredictedOn
 from habitprint.mechanisms.release import holds_shares
 from habitprint.predictive_value import HeldOut, halve
+from habitprint.sources import AnyTable, as_histograms
 from habitprint.words import counted, percent
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
@@ -269,10 +270,10 @@ def cost_words(losses: Losses) -> str:
 
 
 def measure_losses(
-    original: Histograms,
+    original: Histograms | AnyTable,
     release: Release | Histograms,
     *,
-    later: Histograms | HeldOut | None = None,
+    later: Histograms | HeldOut | AnyTable | None = None,
     mechanism: Mechanism | None = None,
     n_top: int = TOP,
 ) -> Losses:
@@ -311,7 +312,8 @@ def measure_losses(
     """
     why, fix = "rankings are compared on at least one place", "use a positive whole number, such as 20"
     require_whole("n_top", n_top, 1, why, fix)
-    original = original.in_order()
+    original = as_histograms(original, "original").in_order()
+    later = as_histograms(later, "later") if later is not None and not isinstance(later, HeldOut) else later
     released = (release.histograms if isinstance(release, Release) else release).in_order()
     rows = positions(released.users, original.users)
     if (rows < 0).any():

@@ -12,6 +12,7 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
 from habitprint.histograms import Histograms
 from habitprint.mechanisms import ProvenShare, Release
+from habitprint.mechanisms.release import as_release
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.truth import SAME_ID, Truth
@@ -96,7 +97,7 @@ class Risks:
 
 def measure_risks(
     original: Histograms | AnyTable,
-    release: Release,
+    release: Release | Histograms | AnyTable,
     known: Histograms | AnyTable,
     truth: Truth = SAME_ID,
     *,
@@ -125,6 +126,7 @@ def measure_risks(
     (['row pointed at', 'row reconstructed', 'places attributed'], 0.2)
     """
     table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
+    release = as_release(release)
     tables = TwoTables(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
     proven = ProvenShare.of(tables.anonymity_sets)
     scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))

@@ -32,7 +32,7 @@ def check_sides(released: Histograms, known: Histograms) -> list[Finding]:
         found.append(Finding("same-tables", "changes-answer", released.n_users, kind="user"))
     n_shared, fewer = n_shared_places(released, known), min(released.n_places, known.n_places)
     if n_shared == 0:
-        found.append(Finding("no-shared-places", "changes-answer", 0, fewer, "place"))
+        found.append(Finding("no-shared-places", "stops", 0, fewer, "place"))
     elif n_shared < FEW_SHARED * fewer:
         # Where most places are rare, it is so with the best of names.
         found.append(Finding("few-shared-places", "note", n_shared, fewer, "place"))

@@ -67,7 +67,7 @@ from habitprint.mechanisms import (
 )
 from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
 from habitprint.mechanisms.groups.distances import Loss
-from habitprint.mechanisms.groups.microaggregation import Method
+from habitprint.mechanisms.groups.microaggregation import Grouped, Method
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.traces import looks_protected
 from habitprint.mechanisms.units import UNITS
@@ -243,6 +243,12 @@ class Protected:
     def proven(self) -> ProvenShare | None:
         """Return what nobody can exceed; None where ids may tell who is who."""
         return proven_share(self.release) if self.release.has_fresh_ids else None
+
+    @property
+    def has_exact_means(self) -> bool:
+        """Return whether groups publish exact means, which can be taken apart."""
+        grouped = [step.facts for step in self.release.steps if isinstance(step.facts, Grouped)]
+        return any(facts.units is None for facts in grouped)
 
     @property
     def risks(self) -> Risks:
@@ -426,6 +432,13 @@ def _note(done: Protected, notes: Console) -> None:
             f"{proven.in_short}. Audit it before it goes out.",
             mark="warning",
         )
+    if done.has_exact_means:
+        print_note(
+            notes,
+            "exact means of groups can be taken apart: do not publish this table. Leave out --exact-means for one that "
+            "may be published.",
+            mark="warning",
+        )
     taken = None if done.measured is None else done.measured.reconstruction
     if told is not None and taken is not None and not taken.is_within(told.target):
         print_note(
@@ -600,8 +613,9 @@ def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force
 def _tell(done: Protected, screen: Console) -> None:
     screen.print(_describe(done))
     if done.out is not None:
+        use = "not for publication" if done.has_exact_means else "to be published"
         for written in (
-            f"to be published: {done.out}, and what was done: {sidecar(done.out)}",
+            f"{use}: {done.out}, and what was done: {sidecar(done.out)}",
             f"for you alone: {owner_file(done.out)}"
             + ("" if done.key is None else f", and the key {done.key}; keep it apart from the release"),
         ):
