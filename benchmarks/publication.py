@@ -116,6 +116,16 @@ def supported_by(least: int) -> Rule:
     return publish
 
 
+def in_supported_units(units: int, least: int) -> Rule:
+    """Let every member contribute so many units, and publish only places that so many members contribute to."""
+
+    def publish(shares: SparseMatrix, labels: Indices) -> SparseMatrix:
+        rounded = round_to_units(shares, units, draw_with(SEED))
+        return _in_units(supported_by(least)(rounded, labels), units)
+
+    return publish
+
+
 def p_percent(p: float) -> Rule:
     """Publish exact means, without those of which the second largest contributor could tell the largest within p."""
 
@@ -139,7 +149,8 @@ RULES: dict[str, tuple[Rule, int | None]] = {
     "three decimals": (three_decimals, None),
     **{f"{units} units": (in_units(units), units) for units in UNITS},
     **{f"{units} units, totals controlled": (in_controlled_units(units), units) for units in (20, 50)},
-    **{f"places of {least} members at least": (supported_by(least), None) for least in (2, 3)},
+    "50 units, places of 2 members": (in_supported_units(50, 2), 50),
+    **{f"exact means, places of {least} members": (supported_by(least), None) for least in (2, 3)},
     "p% rule, 10%": (p_percent(0.1), None),
 }
 

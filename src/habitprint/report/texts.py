@@ -71,8 +71,9 @@ An attacker who points at one row for a person whose row is one of m identical o
 one in m, whatever they know. The mean of these chances over all people is compared with the target.
 
 Besides, the rows of people must not be reconstructed from what groups publish. That is measured by attacks that take
-groups apart: by denominators, and by subtracting people whom the attacker knows. The upper end of that share must not
-be above the target either, or nobody’s row may have been reconstructed at all.
+groups apart: by denominators, by places that one member alone is known to visit, and by subtracting people whom the
+attacker knows. The upper end of that share must not be above the target either, or nobody’s row may have been
+reconstructed at all.
 
 Which places can be attributed to a person is measured beside its base rate. It decides nothing, and it is never
 guaranteed.
