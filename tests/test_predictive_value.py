@@ -80,9 +80,9 @@ def test_a_coarse_place_is_spread_and_a_dropped_person_is_predicted_by_the_popul
 
 def test_own_rows_keep_all_and_the_mean_of_all_keeps_nothing() -> None:
     april, may = hp.datasets.town(80, 15)
-    assert kept(april, hp.microaggregate(april, k=1), may) == pytest.approx(1)
-    assert kept(april, hp.microaggregate(april, k=80), may) == pytest.approx(0, abs=1e-3)
-    values = [kept(april, hp.microaggregate(april, k=k), may) for k in (2, 5, 20)]
+    assert kept(april, hp.microaggregate(april, k=1, units=None), may) == pytest.approx(1)
+    assert kept(april, hp.microaggregate(april, k=80, units=None), may) == pytest.approx(0, abs=1e-3)
+    values = [kept(april, hp.microaggregate(april, k=k, units=None), may) for k in (2, 5, 20)]
     assert values == sorted(values, reverse=True)  # type: ignore[type-var]
 
 
@@ -107,7 +107,7 @@ def test_the_order_of_rows_does_not_matter() -> None:
 
 def test_why_nothing_was_measured_is_a_code() -> None:
     april, may = hp.datasets.town(40, 10)
-    groups = hp.Microaggregate(5)
+    groups = hp.Microaggregate(5, units=None)
     release = groups(april)
     assert hp.measure_losses(april, release).predicted_on == "not-measured"
     strangers = hp.Histograms.from_strings({"somebody": "ab"})
@@ -123,7 +123,7 @@ def test_why_nothing_was_measured_is_a_code() -> None:
     shares = hp.Histograms(april.shares, april.users, april.places)
     assert hp.measure_losses(shares, groups(shares), mechanism=groups).predicted_on == "counts-not-whole"
     once = hp.Histograms.from_strings(dict.fromkeys(range(8), "a"))
-    eight = hp.Microaggregate(8)
+    eight = hp.Microaggregate(8, units=None)
     assert hp.measure_losses(once, eight(once), mechanism=eight).predicted_on == "cannot-be-repeated"
 
 

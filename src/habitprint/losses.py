@@ -55,7 +55,7 @@ class Scale:
     --------
     >>> import habitprint as hp
     >>> released, _ = hp.datasets.town(60, 20)
-    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=20))
+    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=20, units=None))
     >>> [scale.said(scale.of(losses)) for scale in SCALES.values()]
     ['totals error 0%', 'ranking error 0%', 'information loss 0.86', 'loss of predictive value not defined', \
 'share of people left out 0%']
@@ -304,7 +304,7 @@ def measure_losses(
     --------
     >>> import habitprint as hp
     >>> released, later = hp.datasets.town(60, 20)
-    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=60), later=later)
+    >>> losses = hp.measure_losses(released, hp.microaggregate(released, k=60, units=None), later=later)
     >>> losses.information_loss, losses.totals_error < 1e-12, losses.predictive_value < 0.001
     (1.0, True, True)
     >>> hp.measure_losses(released, hp.microaggregate(released, k=2), mechanism=hp.Microaggregate(2)).predicted_on

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
+from habitprint.auditing.candidates import TRIAL_SEED
 
 pytestmark = pytest.mark.slow
 Pair = tuple[hp.Histograms, hp.Histograms]
@@ -72,12 +73,16 @@ def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path
     released, known = DATA[name]()
     found = hp.audit((released, known), target=target, noise=False)
     assert found.advice is not None
-    release, key = hp.pseudonymise(found.advice.mechanism(released))
+    release, key = hp.pseudonymise(found.advice.recipe.mechanism(seed=TRIAL_SEED)(released))
     hp.write_release(release, tmp_path / "safer.parquet", key=key)
     published = hp.read_release(tmp_path / "safer.parquet")
     steps = hp.read_owner_record(tmp_path / "safer.parquet").steps
     again = hp.audit(
-        (hp.Release(published.histograms, steps, published.guarantees), known), truth=key, target=target, noise=False
+        (hp.Release(published.histograms, steps, published.guarantees), known),
+        truth=key,
+        original=released,
+        target=target,
+        noise=False,
     )
     assert again.verdict.is_protected
     assert again.verdict.passes

@@ -58,12 +58,10 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
     assert chosen.loss is not None
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
-        assert trial.passes == trial.proven.is_within(0.1)
+        assert trial.passes == trial.is_proven_within(0.1)
         assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
-    assert (
-        f"Protected by “{chosen.label}” it meets the target, proven: whoever attacks, at most" in found.verdict.answer
-    )
+    assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in found.verdict.answer
 
 
 def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other() -> None:
@@ -122,7 +120,7 @@ def test_no_protection_on_the_frontier_is_beaten_and_every_other_is(found: hp.Au
 def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Audit) -> None:
     chosen = advised(found)
     said = found.verdict.about_protections
-    assert f"{chosen.proven.in_short}; measured, {percent(chosen.risk.value)} are identified" in said
+    assert f"Measured on it: {percent(chosen.risk.value)} of people are identified" in said
     assert said in found.verdict.details
     n_proven, n_measured = len(found.protections.proven_within(0.1)), len(found.protections.measured_within(0.1))
     assert n_measured >= n_proven > 0  # what is guaranteed to meet the target meets it
@@ -275,9 +273,9 @@ def test_people_who_are_all_alike_are_proven_safe() -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(range(100), "ab"))
     found = hp.audit((habits, habits), noise=False)
     assert found.strongest.rate.n_correct == pytest.approx(1)
-    assert found.verdict.answer == (
-        "The table meets the target of 5%, proven: whoever attacks, at most 1% of people on average, and nobody with a "
-        "chance above 1%."
+    assert found.verdict.answer.startswith(
+        "The table meets the target of 5%. Guaranteed: an attacker who points at rows is right for at most 1% of "
+        "people on average, and nobody with a chance above 1%."
     )
 
 

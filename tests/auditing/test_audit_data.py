@@ -297,7 +297,9 @@ def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() 
     released, _ = hp.datasets.town(20, 5)
     assert codes(prepare_tables(released, released, "same-id").facts)[0] == "same-tables"
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
-    apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id").facts
+    with pytest.raises(hp.InputError, match="--accept no-shared-places"):
+        prepare_tables(released, hp.Histograms.from_table(table), "same-id")
+    apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id", accept=["no-shared-places"]).facts
     assert "no-shared-places" in codes(apart)
 
 

@@ -141,7 +141,7 @@ def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.
     protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
     on_all = Attack("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
     found = reach_verdict(Goal(0.1), sampled.strongest, protections, sampled.people, on_all=on_all)
-    assert found.answer.startswith("The sample meets the target of 10%, proven")
+    assert found.answer.startswith("The sample meets the target of 10%. Guaranteed")
     assert "which is above the target." in found.answer
     assert not found.passes
 
@@ -159,7 +159,13 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     page = Outline(hp.render_report(sampled)).text
     record = to_markdown(build_record(sampled))
     assert sampled.on_all is not None
-    for words in ("Measured in the sample", "Measured on all", "Forecast", "Proven in the sample", "The attack on all"):
+    for words in (
+        "Measured in the sample",
+        "Measured on all",
+        "Forecast",
+        "Guarantee in the sample",
+        "The attack on all",
+    ):
         assert words in page
     assert sampled.about_all in page
     assert "The last point is all 160 people, attacked all at once where they are." in page

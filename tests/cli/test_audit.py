@@ -39,7 +39,7 @@ def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     options = ("--no-noise", "--keep", "totals", "--target")
     assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "audit", *options, "5%") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "totals error 0%" in text
+    assert "totals error" in text
     advice = hp.read_advice(tmp_path / "audit")
     assert f"to keep proven to be enough measured to be totals of places {advice.label}: totals error 0%" in text
     assert advice.keep == "totals"

@@ -32,7 +32,7 @@ for words in (
     "path a.csv b.csv --out path.csv --plot path.svg",
     "split e.csv --released r.parquet --known k.csv",
     "inspect e.csv --json",
-    "protect a.csv --k 4 --keep-ids --out safer.csv",
+    "protect a.csv --k 4 --exact-means --keep-ids --out safer.csv",
     "protect a.csv --merge-rare 3 --suppress-below 2 --keep-ids --out merged.parquet",
     "audit a.csv b.csv --no-noise --out audit",
     "audit e.csv --weeks 2012-04-09 --no-noise --out audit-of-events",

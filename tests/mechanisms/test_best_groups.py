@@ -130,7 +130,7 @@ def test_groups_of_different_sizes_are_as_few_as_asked_and_cost_less_than_equal_
     loss: Loss, k: int, mean_k: int
 ) -> None:
     released, _ = hp.datasets.town(600, 40, seed=4)
-    release = hp.microaggregate(released, k, loss, mean_k=mean_k)
+    release = hp.microaggregate(released, k, loss, mean_k=mean_k, units=None)
     assert identical_rows(release.histograms).min() >= k
     assert proven_share(release).mean <= 1 / mean_k + 1e-9
     rows, equal = released.shares.toarray(), release.histograms.select(places=released.places).shares.toarray()

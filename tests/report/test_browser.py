@@ -148,7 +148,7 @@ def test_tooltips_show_what_a_dot_means(anywhere: Visit, found: hp.Audit) -> Non
     assert "95% interval" in tooltip.inner_text()
 
 
-@pytest.mark.parametrize("head", ["Measured", "Proven: at most", "Totals error"])
+@pytest.mark.parametrize("head", ["Measured", "Row pointed at: at most", "Totals error"])
 def test_tables_sort_by_a_column_both_ways(desk: Visit, head: str) -> None:
     button = desk.page.get_by_role("button", name=head, exact=True)
     header = desk.page.locator("th", has=button)

@@ -34,7 +34,7 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
             found.verdict.answer,
             found.data.scope.words,
             found.strongest.rate.words,
-            f"“{advised.label}”: proven, whoever attacks: {advised.proven.in_short}",
+            f"“{advised.label}”. Guaranteed: an attacker who points at rows is right for {advised.proven.in_short}",
             "Linkability is measured",
             "Inference, learning something about people without finding their rows, is not measured",
             f"habitprint {found.versions['habitprint']}, seed {found.settings.seed}",

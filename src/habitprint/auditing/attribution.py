@@ -36,6 +36,13 @@ class Attribution:
         shows it. By chance is the better one of always claiming the same, whatever is released.
 
     Each is None where there is nobody to claim anything about.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, known = hp.datasets.town(60, 20)
+    >>> hp.measure_risks(released, hp.microaggregate(released, k=5), known).attribution.new_places.n <= 60
+    True
     """
 
     new_places: Rate | None

@@ -431,13 +431,14 @@ def prepare_tables(
     """
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
+    refuse([*told, *in_tables], accept, "the two tables")
     both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
     tables = _known_to_adversary(both, overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
     copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
     traces = () if steps else looks_protected(tables.released)
     sides = check_sides(released, copied)
-    refuse([*told, *in_tables, *sides], accept, "the two tables")
+    refuse(sides, accept, "the two tables")
     seen = [*in_tables, *traces, *sides, *_check_totals(tables)]
     found = [*told, *(replace(each, in_sample=whole is not None) for each in seen)]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."

@@ -50,6 +50,9 @@ class Risks:
     reconstruction: Reconstruction | None = None
     attribution: Attribution | None = None
 
+    def __repr__(self) -> str:
+        return f"Risks({'; '.join(f'{name}: {words}' for name, words in self.lines)})"
+
     @property
     def lines(self) -> tuple[tuple[str, str], ...]:
         """Return the three lines, each with its name."""

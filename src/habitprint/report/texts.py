@@ -21,10 +21,8 @@ ADVERSARY_IN_SHORT = (
 DEFAULT_TARGET = "the tool’s default, not a legal threshold"
 GIVEN_TARGET = "set by whoever ran the audit; the tool knows no legal threshold"
 GROUPS = (
-    "The guarantee is about pointing at a row. The group of a person can often still be found, and its row is then "
-    "known: which places the group visits, and how much. An attacker who has the very rows of all other members can "
-    "work out the last one. Two releases of the same people in other groups, or drawn anew, can be combined: publish "
-    "a table once."
+    "The group of a person can often still be found, and its row is then known. An attacker who has the rows of all "
+    "other members works out the last one. Two releases of the same people can be combined: publish a table once."
 )
 ONLY_MEASURED = "Attacks that were not made, and adversaries who know more."
 NOT_COVERED = """
