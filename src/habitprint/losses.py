@@ -260,7 +260,7 @@ def cost_words(losses: Losses) -> str:
     --------
     >>> import habitprint as hp
     >>> april, may = hp.datasets.town(60, 20)
-    >>> cost_words(hp.measure_losses(april, hp.microaggregate(april, k=20), later=may))
+    >>> cost_words(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
     'loss of predictive value 72.6%, information loss 0.86, totals error 0%, ranking error 0%, nobody left out'
     """
     shown: tuple[Purpose, ...] = ("prediction", "patterns", "totals", "ranking")

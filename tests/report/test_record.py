@@ -36,7 +36,7 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
             found.strongest.rate.words,
             f"“{advised.label}”. Guaranteed: an attacker who points at rows is right for {advised.proven.in_short}",
             "Linkability is measured",
-            "Inference, learning something about people without finding their rows, is not measured",
+            "Inference is measured for groups only",
             f"habitprint {found.versions['habitprint']}, seed {found.settings.seed}",
             "Signature",
         ):

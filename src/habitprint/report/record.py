@@ -7,7 +7,7 @@ from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.search import Trial
 from habitprint.auditing.verdict import SAMPLE_DOES, UNSEEN
-from habitprint.losses import SCALES, Purpose, cost_words
+from habitprint.losses import SCALES, cost_words
 from habitprint.mechanisms import InputFile, ProvenShare
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
@@ -206,9 +206,9 @@ def _advice(audit: Audit) -> str:
     keep, advised, only = found.keep, found.advised, found.only_measured
     parts = ["No protection that was tried meets the target."]
     if advised is not None:
-        parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”. {_reaches(advised, keep)}"]
+        parts = [f"To keep the {SCALES[keep].kept}, protect it by “{advised.label}”. {_reaches(advised)}"]
     if only is not None:
-        parts.append(f"Within the target only in our tests: “{only.label}”. {_reaches(only, keep)}")
+        parts.append(f"Within the target only in our tests: “{only.label}”. {_reaches(only)}")
     if is_sample and not (advised is None and only is None):
         parts.append(UNSEEN)
     return " ".join(parts)
@@ -222,10 +222,9 @@ def _remedies(audit: Audit) -> list[Term]:
     ]
 
 
-def _reaches(trial: Trial, keep: Purpose) -> str:
+def _reaches(trial: Trial) -> str:
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
-    ends = f"({SCALES[keep].name} {SCALES[keep].ends})"
-    return f"{trial.risks.words} Identified: {measured}. Cost: {cost_words(trial.losses)} {ends}."
+    return f"{trial.risks.words} Identified: {measured}. Cost: {cost_words(trial.losses)}."
 
 
 def _not_covered(audit: Audit) -> str:

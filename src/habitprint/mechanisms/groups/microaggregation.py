@@ -145,10 +145,11 @@ class Microaggregate(OneStep):
         if self.second_phase:
             labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
-        means = Histograms(self._publish(shares, labels), histograms.users, histograms.places)
-        n_discarded = 0
+        rows, n_discarded = self._publish(shares, labels), 0
         if self.least_members > 1:
-            means, n_discarded = self._keep_users(means)
+            means, n_discarded = self._keep_users(rows, histograms)
+        else:
+            means = Histograms(rows, histograms.users, histograms.places)
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
@@ -184,11 +185,11 @@ class Microaggregate(OneStep):
         n_groups = None if self.mean_k is None else int(shares.shape[0] / self.mean_k + ROUNDING)
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
 
-    def _keep_users(self, means: Histograms) -> tuple[Histograms, int]:
+    def _keep_users(self, rows: SparseMatrix, histograms: Histograms) -> tuple[Histograms, int]:
         """Return what is left where places of few members are left out, and how many users have nothing."""
         return keep_users(
-            means.counts,
-            means,
+            rows,
+            histograms,
             nothing=f"no place has {self.least_members:,} visitors in any group",
             fix="use larger groups, coarser places, or a smaller least_members (--least-members)",
         )
