@@ -143,6 +143,9 @@ class Reconstruction:
     more_places: Rate | None
     pieced: Rate
 
+    def __repr__(self) -> str:
+        return f"Reconstruction(by {self.method}: {self.rate.words})"
+
     def is_within(self, target: float) -> bool:
         """Return whether nobody's row is reconstructed because of the release, or the upper end is within a target."""
         return self.rate.n_correct == 0 or self.rate.high <= target
