@@ -444,7 +444,7 @@ def _note(done: Protected, notes: Console) -> None:
         print_note(
             notes,
             f"own rows can be reconstructed from this file for up to {at_most(taken.rate.high)} of people, above the "
-            f"target of the audit, {percent(told.target)}. Protect again with --least-members 2, or with larger groups.",
+            f"target of the audit, {percent(told.target)}. Protect again with --least-members 2, or larger groups.",
             mark="warning",
         )
     measured_on = "the original" if done.start.is_against_original else "the table that was protected further"
