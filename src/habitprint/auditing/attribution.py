@@ -28,14 +28,16 @@ class Attribution:
 
     Parameters
     ----------
+    right_group
+        For how many people the attacker looks in the right group.
     new_places
-        One claim about each person: the likeliest place of their group that the attacker did not know of them. By
+        One claim about each of those: the likeliest place of their group that the attacker did not know of them. By
         chance is the base rate: the share who were there, of the members of that group who are not known to visit it.
     known_places
         A claim about every place that the attacker knew of a person: they were there again if and only if their group
         shows it. By chance is the better one of always claiming the same, whatever is released.
 
-    Each is None where there is nobody to claim anything about.
+    The last two are None where there is nobody to claim anything about.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Attribution:
     True
     """
 
+    right_group: Rate
     new_places: Rate | None
     known_places: Rate | None
 
@@ -69,13 +72,16 @@ def attribute(scene: Scene) -> Attribution:
     group = scene.looked_in[scene.of_person[asked]]
     own = sparse.csr_array(scene.own[asked] > 0)
     shown = sparse.csr_array(scene.groups.sums[group] > 0)
+    is_right = group == scene.group_of_person[asked]
     new, place = _best(_score_new_places(scene, known, shown, group))
+    new, place = new[is_right[new]], place[is_right[new]]
     base = _base_rate(scene, group[new], place)
     person, where = (np.asarray(at, np.int64) for at in known.nonzero())
     was_again = _at(own, person, where)
     is_claimed = _at(shown, person, where)
     again = float(was_again.mean()) if len(person) else 0.0
     return Attribution(
+        Rate.of_chances(is_right.astype(np.float64), max(len(asked), 1), 0.0, IntervalMethod.JOINT),
         _rate(_at(own, new, place), base),
         _rate((was_again == is_claimed).astype(np.float64), np.array([max(again, 1 - again)])),
     )

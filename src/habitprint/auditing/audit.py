@@ -844,7 +844,7 @@ def _prepare_pair(
         periods=source.periods if isinstance(source, Split) else None,
         spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
         steps=release.steps,
-        original=(original or release.original) if release.steps else None,
+        original=original or release.original,
         others=others,
         losses=preparation.losses,
         told=preparation.found,

@@ -13,13 +13,17 @@ from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstru
 from habitprint.histograms import Histograms
 from habitprint.mechanisms import ProvenShare, Release
 from habitprint.mechanisms.release import as_release
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
+from habitprint.rates import Rate
 from habitprint.sources import AnyTable, as_histograms
 from habitprint.truth import SAME_ID, Truth
 from habitprint.words import at_most, percent
 
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, and may tell whose row it is"
+UNIQUE = "nothing is guaranteed: every row is unique"
+NOT_MEASURED = "not measured: that needs the original, the attacker's data, and groups that no later step changed"
 WHOLE_ROWS = "rows are published one by one: an attacker who points at the right row has it"
 
 
@@ -41,8 +45,8 @@ class Risks:
     >>> for line in Risks(ProvenShare(0.05, 0.05), is_grouped=True).lines:
     ...     print(*line, sep=": ")
     row pointed at: guaranteed: right for at most 5% of people on average, and nobody with a chance above 5%
-    row reconstructed: not measured: that needs the original and what an attacker knows
-    places attributed: not measured: that needs the original and what an attacker knows
+    row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
+    places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     """
 
     proven: ProvenShare | None
@@ -83,11 +87,7 @@ class Risks:
         if self.reconstruction is not None:
             rate = self.reconstruction.rate
             new = None if self.attribution is None else self.attribution.new_places
-            places = (
-                f"; {percent(new.value)} of new places named are right (base rate {percent(new.by_chance)})"
-                if new
-                else ""
-            )
+            places = f"; of people whose group is found, {_new_places_words(new)}" if new else ""
             own = f"{percent(rate.value)} of people’s own rows can be reconstructed (up to {at_most(rate.high)})"
             said.append(f"Measured: {own}{places}.")
         return " ".join(said)
@@ -95,7 +95,7 @@ class Risks:
     def _measured(self, words: str) -> str:
         if words:
             return words
-        return "not measured: that needs the original and what an attacker knows" if self.is_grouped else WHOLE_ROWS
+        return NOT_MEASURED if self.is_grouped else WHOLE_ROWS
 
 
 def measure_risks(
@@ -134,7 +134,7 @@ def measure_risks(
     proven = ProvenShare.of(tables.anonymity_sets)
     scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
     if scene is None:
-        return Risks(proven, is_grouped=False)
+        return Risks(proven, is_grouped=is_grouped(release))
     return Risks(
         proven,
         is_grouped=True,
@@ -151,7 +151,11 @@ def pointed_words(proven: ProvenShare | None) -> str:
     >>> pointed_words(None)
     'nothing is guaranteed: the ids are not fresh, and may tell whose row it is'
     """
-    return NOT_FRESH if proven is None else f"guaranteed: right for {proven.in_short}"
+    if proven is None:
+        return NOT_FRESH
+    return (
+        f"guaranteed: right for {proven.in_short}" if proven.mean < 1 else "nothing is guaranteed: every row is unique"
+    )
 
 
 def reconstructed_words(found: Reconstruction) -> str:
@@ -159,7 +163,6 @@ def reconstructed_words(found: Reconstruction) -> str:
 
     Examples
     --------
-    >>> from habitprint.rates import Rate
     >>> rate = Rate.of(3, 1000, 0.0)
     >>> reconstructed_words(Reconstruction("denominators", rate, rate, rate, None, rate, Rate.of(9, 1000, 0.0)))
     'measured: 0.3% of people (up to 0.9%), beside 0% that the attacker’s own data show without it'
@@ -175,14 +178,19 @@ def attributed_words(found: Attribution) -> str:
 
     Examples
     --------
-    >>> from habitprint.rates import Rate
-    >>> attributed_words(Attribution(Rate.of(18, 100, 0.13), Rate.of(93, 100, 0.92)))  # doctest: +NORMALIZE_WHITESPACE
-    'measured: 18% of new places named are right (base rate 13%); 93% of claims whether a known place is still visited
-    are right (base rate 92%)'
+    >>> found = Attribution(Rate.of(60, 100, 0.0), Rate.of(9, 50, 0.13), Rate.of(93, 100, 0.92))
+    >>> attributed_words(found)  # doctest: +NORMALIZE_WHITESPACE
+    'measured: the attacker finds the group of 60% of people; there, 18% of new places named are right (base rate 13%);
+    93% of claims whether a known place is still visited are right (base rate 92%)'
     """
-    claims = (
-        (found.new_places, "new places named are right"),
-        (found.known_places, "claims whether a known place is still visited are right"),
-    )
-    said = [f"{percent(rate.value)} of {what} (base rate {percent(rate.by_chance)})" for rate, what in claims if rate]
-    return f"measured: {'; '.join(said)}" if said else "measured: nothing can be claimed about anybody"
+    said = [f"the attacker finds the group of {percent(found.right_group.value)} of people"]
+    if found.new_places is not None:
+        said.append(f"there, {_new_places_words(found.new_places)}")
+    if (again := found.known_places) is not None:
+        what = "claims whether a known place is still visited are right"
+        said.append(f"{percent(again.value)} of {what} (base rate {percent(again.by_chance)})")
+    return f"measured: {'; '.join(said)}"
+
+
+def _new_places_words(rate: Rate) -> str:
+    return f"{percent(rate.value)} of new places named are right (base rate {percent(rate.by_chance)})"

@@ -32,12 +32,13 @@ from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.two_tables import TwoTables
-from habitprint.auditing.unmixing import WHOLE, Groups, Reconstruction, Scene, TakenApart, reconstruct, second_look
+from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.owner import Losses
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn
@@ -583,7 +584,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
     risk = strongest_of(attacked.facts).rate
-    taken = TakenApart(Groups.of(release) is not None and bool(release.steps))
+    taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
     if scene is not None and (candidate == AS_IT_IS or proven.is_within(goal.target) or risk.high <= goal.target):
         seconds = [second_look(scene, other, attacked.tables) for other in original.others]
@@ -618,8 +619,8 @@ def _scene(original: TwoTables, release: Release, attacked: Attacked) -> Scene |
     """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
     own, steps = original.original, release.steps
     if own is None:
-        if original.steps and len(steps) == len(original.steps):
-            return None  # of a table that was protected before, the rows of people are not known
+        if is_grouped(Release(original.released, original.steps)):
+            return None  # the rows of a table that is in groups already are not people's own
         own, steps = original.released, steps[len(original.steps) :]
     # The attack that points at the most rows tells best in which group somebody is.
     pointed = max(attacked.attempts, key=lambda attempt: attempt.rate.high).matching

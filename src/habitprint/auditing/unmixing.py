@@ -13,12 +13,14 @@ attacker who has the file takes such sums apart in four ways:
 
 A row counts as reconstructed if the attacker names the right person, at least 80% of its cells are that person's own,
 and they hold at least half of the person's shares, or half of their places. A value counts as the person's own if it
-is within the step in which values are published: rounding alone makes no attack fail. People of whom the attacker's own
-table says as much without the release do not count: they are the base rate.
+is within the step in which values are published, so rounding alone makes no attack fail, and off by half of itself at
+most, so a coarse step proves nothing. People of whom the attacker's own table says as much without the release do not
+count: they are the base rate.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import dropwhile
 from typing import Literal
 
 import numpy as np
@@ -33,7 +35,9 @@ from habitprint.ids import positions
 from habitprint.matching import Matching
 from habitprint.matching.match import Asked, find_matching
 from habitprint.mechanisms import Release, RoundTo, Step
+from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.ties import share_classes
@@ -45,6 +49,8 @@ SOLE_VISITOR = 0.9  # of what is known in a group at a place: the value there is
 FEW = 2  # places: rows of so few are reported apart
 MOST_EVENTS = 1_000  # of a person, whose denominators are looked for
 EXACT = 1e-9  # values nearer than this are equal
+RIGHT = 0.5  # a value that is off by more than this part of itself is wrong, however coarse the published step is
+MOST_UNITS = 1_000  # of each member, where nothing but the file tells how many
 EPSILON = 0.001  # of the gain may be missing when pieces are matched
 # People are named by the weights that named most in trials; none of them needs training.
 NAMED_BY: tuple[WeightName, ...] = ("likelihood", "rarity")
@@ -81,15 +87,16 @@ class Groups:
 
     @classmethod
     def of(cls, release: Release) -> "Groups | None":
-        """Return the groups of identical rows; None where no step made groups, and some row is unlike all others."""
-        of_row = share_classes(release.histograms)
-        sizes = np.bincount(of_row)
-        if sizes.min() == 1 and not any(isinstance(step.facts, Grouped) for step in release.steps):
+        """Return the groups of identical rows; None without groups, and where a later step scaled their rows."""
+        if not is_grouped(release) or _is_rescaled(release.steps):
             return None
-        first = np.unique(of_row, return_index=True)[1]
-        sums = sparse.csr_array(sparse.diags_array(sizes.astype(np.float64)) @ release.histograms.shares[first])
+        of_row = share_classes(release.histograms)
+        sizes, first = np.bincount(of_row), np.unique(of_row, return_index=True)[1]
+        published = release.histograms
+        rows = Histograms(published.counts[first], published.users.gather(first), published.places)
+        sums = sparse.csr_array(sparse.diags_array(_scales(rows, sizes, release.steps)) @ rows.shares)
         sums.sort_indices()
-        return cls(sums, of_row, _published_step(release.steps, sizes))
+        return cls(sums, of_row, _published_step(sums, release.steps, sizes))
 
     @property
     def group(self) -> Indices:
@@ -97,16 +104,51 @@ class Groups:
         return np.repeat(np.arange(self.sums.shape[0]), np.diff(self.sums.indptr))
 
 
-def _published_step(steps: Sequence[Step], sizes: Indices) -> Floats:
+def _is_rescaled(steps: Sequence[Step]) -> bool:
+    """Return whether a step after the groups took something from their rows, which are then scaled to shares anew."""
+    after = list(dropwhile(lambda step: not isinstance(step.facts, Grouped), steps))[1:]
+    return not all(step.facts.gives_fresh_ids or isinstance(step.facts, RoundTo | Grouped) for step in after)
+
+
+def _units(steps: Sequence[Step]) -> tuple[int | None, int]:
+    """Return how many units each member contributes, None for exact shares, and how many members a place must have."""
+    made = [step.facts for step in steps if isinstance(step.facts, Grouped)]
+    return (made[-1].units, made[-1].least_members) if made else (None, 1)
+
+
+def _scales(rows: Histograms, sizes: Indices, steps: Sequence[Step]) -> Floats:
+    """Return what the shares of each group must be multiplied with to be the sum of its members.
+
+    That is the number of members. Where places of few members are left out, the row was scaled to one again: then the
+    least number of units that makes all of its values whole tells by how much.
+    """
+    units, least_members = _units(steps)
+    members = sizes.astype(np.float64)
+    if units is None or least_members == 1:
+        return members
+    n_units = apparent_totals(rows)
+    return np.where(n_units > 0, n_units / units, members)
+
+
+def _published_step(sums: SparseMatrix, steps: Sequence[Step], sizes: Indices) -> Floats:
     """Return how far a sum may be off, for each group: by units, or by rounding that came after."""
-    step, has_shares = np.full(len(sizes), EXACT), False
+    units, has_shares = _units(steps)[0], False
+    if not any(isinstance(step.facts, Grouped) for step in steps):
+        units = _apparent_units(sums)
+    step = np.full(len(sizes), EXACT if units is None else 1 / units + EXACT)
     for each in steps:
         has_shares = has_shares or each.facts.makes_shares
-        if isinstance(each.facts, Grouped):
-            step = np.full(len(sizes), EXACT if each.facts.units is None else 1 / each.facts.units + EXACT)
         if isinstance(each.facts, RoundTo) and has_shares:  # not of counts, before they became shares
             step = step + each.facts.base * sizes / 2
     return np.asarray(np.minimum(step, 1.0), np.float64)
+
+
+def _apparent_units(sums: SparseMatrix) -> int | None:
+    """Return the least number of units of which all sums are whole multiples; None where there is none."""
+    found = (
+        units for units in range(1, MOST_UNITS + 1) if np.ptp(sums.data * units - np.rint(sums.data * units)) < EXACT
+    )
+    return next(found, None)
 
 
 @dataclass(frozen=True)
@@ -118,8 +160,8 @@ class Reconstruction:
     method
         The way to take groups apart that names the most people.
     rate
-        The people whose row is reconstructed, by shares or by places. By chance are those whose known row alone would
-        count as reconstructed, without any release; they are not in the rate.
+        The people whose row is reconstructed, by shares or by places, among those of whom the attacker does not know as
+        much without any release. By chance is the share of all people of whom they do.
     by_shares, by_places
         Those whose row holds at least half of their shares, and half of their places.
     few_places, more_places
@@ -147,7 +189,10 @@ class Reconstruction:
         return f"Reconstruction(by {self.method}: {self.rate.words})"
 
     def is_within(self, target: float) -> bool:
-        """Return whether nobody's row is reconstructed because of the release, or the upper end is within a target."""
+        """Return whether nobody's row is reconstructed because of the release, or the upper end is within a target.
+
+        Among few people the upper end of zero is high, too: it is shown, and does not decide.
+        """
         return self.rate.n_correct == 0 or self.rate.high <= target
 
 
@@ -219,14 +264,20 @@ class Scene:
         released, known = align(release.histograms, tables.fullest_copy.attacked_with.in_order())
         common = tables.common
         people = tables.known.users.gather(common.known)
-        owners = _owners(original, people, released.users.gather(common.released))
+        groups = replace(groups, sums=_move(groups.sums, release.histograms.places, known.places))
+        group_of_person = groups.of_row[common.released]
+        own = release.public(original)
+        shares = _move(own.shares, own.places, known.places)
+        candidates = _owners(own.users, people, released.users.gather(common.released))
+        rows = [_take_rows(shares, positions(ids, own.users)) for ids in candidates]
         return cls(
-            groups=replace(groups, sums=_move(groups.sums, release.histograms.places, known.places)),
+            groups=groups,
             known=known,
             looked_in=_look_in(pointed, known, release.histograms, groups.of_row),
-            own=_own_rows(original, release, owners, known.places),
+            # People's own rows are in what their groups publish; those of others are not.
+            own=max(rows, key=lambda each: float(shared_cells(each, groups.sums[group_of_person])[2].sum())),
             of_person=positions(people, known.users),
-            group_of_person=groups.of_row[common.released],
+            group_of_person=group_of_person,
             n_people=max(tables.n_people, 1),
         )
 
@@ -264,7 +315,8 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
             yield "known-places", _take_rows(_read_known_places(scene, least), of_person)
         yield "subtraction", _take_rows(_subtract_others(scene), of_person)
         for second in seconds:
-            yield "intersection", _take_rows(_intersect(scene, second), of_person)
+            for rows in _intersect(scene, second, progress):
+                yield "intersection", _take_rows(rows, of_person)
 
     # What the attacker knows anyway, the release does not give away.
     known_alone = np.logical_or(*_judge(_take_rows(scene.known.shares, of_person), scene.own, scene.tolerance))
@@ -276,17 +328,19 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
     is_found, is_few = by_shares | by_places, np.diff(scene.own.indptr) <= FEW
 
     def rate_among(is_asked: Booleans) -> Rate | None:
+        is_asked = is_asked & ~known_alone
         return _rate(is_found[is_asked], int(np.count_nonzero(is_asked))) if is_asked.any() else None
 
-    n = scene.n_people
+    n_known_alone = int(np.count_nonzero(known_alone))
+    n = max(scene.n_people - n_known_alone, 1)
     return Reconstruction(
         method=method,
-        rate=replace(_rate(is_found, n), by_chance=float(np.count_nonzero(known_alone)) / n),
+        rate=replace(_rate(is_found, n), by_chance=n_known_alone / scene.n_people),
         by_shares=_rate(by_shares, n),
         by_places=_rate(by_places, n),
         few_places=rate_among(is_few),
         more_places=rate_among(~is_few),
-        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), n),
+        pieced=_rate(_are_pieced(pieces, group_of_piece, scene), scene.n_people),
     )
 
 
@@ -363,14 +417,14 @@ def _look_in(pointed: Matching, known: Histograms, released: Histograms, of_row:
 def _subtract_others(scene: Scene) -> SparseMatrix:
     """Return what is left of a group for each known user when the others' known shares are subtracted, if it is a row.
 
-    The others explain a part of the sum. What they leave unexplained, and what this user is known to do, is this
-    user's: min(sum, unexplained + own). Where more than one row is left, nothing is claimed.
+    Where more than one row is left even without this user's own known shares, nothing is claimed.
     """
     groups, shares, group = scene.groups, scene.known.shares, scene.looked_in
-    unexplained = unexplained_sums(scene)
-    is_open = np.asarray(unexplained.sum(axis=1)).ravel() <= 1 + groups.step
+    is_open = np.asarray(unexplained_sums(scene).sum(axis=1)).ravel() <= 1 + groups.step
     who = np.flatnonzero((group >= 0) & is_open[group])
-    rest = sparse.csr_array((unexplained[group[who]] + shares[who]).minimum(groups.sums[group[who]]))
+    left = groups.sums - _selection(group, groups.sums.shape[0]).T @ shares
+    rest = sparse.csr_array(left[group[who]] + shares[who])
+    rest.data[rest.data <= np.repeat(groups.step[group[who]], np.diff(rest.indptr))] = 0
     rest.eliminate_zeros()
     is_row = np.asarray(rest.sum(axis=1)).ravel() <= 1 + groups.step[group[who]] * np.diff(rest.indptr)
     taken = _selection(np.where(is_row, np.arange(len(who)), -1), len(who), at=who, n=len(group))
@@ -439,14 +493,27 @@ def second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progr
     )
 
 
-def _intersect(scene: Scene, second: SecondLook) -> SparseMatrix:
-    """Return the values that are equal in both groups of each known user, in two releases of the same people."""
+def _intersect(scene: Scene, second: SecondLook, progress: Progress) -> Iterator[SparseMatrix]:
+    """Yield rows for each known user from the values that are equal in both of their groups, in two releases.
+
+    Such values belong to people who are in both groups. They are claimed whole, by denominators and by known places.
+    """
     group, again = scene.looked_in, second.looked_in
     who = np.flatnonzero((group >= 0) & (again >= 0))
-    row, place, one, two = shared_cells(scene.groups.sums[group[who]], second.groups.sums[again[who]])
-    is_equal = np.abs(one - two) <= (scene.groups.step[group[who]] + second.groups.step[again[who]])[row]
-    cells = one[is_equal], (who[row[is_equal]], place[is_equal])
-    return sparse.csr_array(cells, (len(group), scene.known.n_places))
+    both, of_user = np.unique(np.column_stack([group[who], again[who]]), axis=0, return_inverse=True)
+    row, place, one, two = shared_cells(scene.groups.sums[both[:, 0]], second.groups.sums[both[:, 1]])
+    step = scene.groups.step[both[:, 0]] + second.groups.step[both[:, 1]]
+    is_equal = np.abs(one - two) <= np.minimum(step[row], RIGHT * np.maximum(one, two) + EXACT)
+    cells = one[is_equal], (row[is_equal], place[is_equal])
+    equal = Groups(sparse.csr_array(cells, (len(both), scene.known.n_places)), of_user, step)
+    looked_in = np.full(len(group), -1, np.int64)
+    looked_in[who] = of_user.ravel()
+    yield _take_rows(equal.sums, looked_in)
+    inside = replace(scene, groups=equal, looked_in=looked_in)
+    yield _read_known_places(inside, SOLE_VISITOR)
+    pieces, _ = _split_by_denominator(equal)
+    for weight in NAMED_BY if pieces.shape[0] else ():
+        yield _take_rows(pieces, _name_pieces(pieces, scene.known, weight, progress))
 
 
 def _selection(which: Indices, n_rows: int, at: Indices | None = None, n: int | None = None) -> SparseMatrix:
@@ -463,7 +530,7 @@ def _take_rows(rows: SparseMatrix, which: Indices) -> SparseMatrix:
 def _judge(claimed: SparseMatrix, own: SparseMatrix, tolerance: Floats) -> tuple[Booleans, Booleans]:
     """Return for each person whether the claimed row is theirs, by shares and by places."""
     row, _, value, true = shared_cells(claimed, own)
-    is_own = np.abs(value - true) <= tolerance[row]
+    is_own = np.abs(value - true) <= np.minimum(tolerance[row], RIGHT * true)
     n = own.shape[0]
     n_own = np.bincount(row[is_own], minlength=n)
     held = np.bincount(row[is_own], true[is_own], n)
@@ -503,24 +570,18 @@ def shared_cells(one: SparseMatrix, other: SparseMatrix) -> tuple[Indices, Indic
     return row, first.indices.astype(np.int64), first.data, second.data
 
 
-def _owners(original: Histograms, known: pl.Series, released: pl.Series) -> pl.Series:
-    """Return the ids by which the original names the people who count: those of the known table, or of the release."""
-    for people in (known, released):
-        if (positions(people, original.users) >= 0).all():
-            return people
-    missing = known.filter(positions(known, original.users) < 0)
+def _owners(original: pl.Series, known: pl.Series, released: pl.Series) -> list[pl.Series]:
+    """Return the ids by which the original may name the people who count: those of the known table, of the release."""
+    found = [people for people in (known, released) if (positions(people, original) >= 0).all()]
+    if found:
+        return found
+    missing = known.filter(positions(known, original) < 0)
     raise InputError(
         f"the original does not have {first_few(missing.to_list())}, who {'is' if len(missing) == 1 else 'are'} in the "
         "release and known to the attacker",
         why="a reconstructed row is compared with a person's own, so everybody who counts must be in the original",
         fix="give the table that was protected, with the ids of the known table",
     )
-
-
-def _own_rows(original: Histograms, release: Release, owners: pl.Series, places: pl.Series) -> SparseMatrix:
-    """Return people's own shares as they were before groups were made, over the given places."""
-    own = release.public(original)
-    return _take_rows(_move(own.shares, own.places, places), positions(owners, own.users))
 
 
 def _move(rows: SparseMatrix, before: pl.Series, after: pl.Series) -> SparseMatrix:

@@ -15,8 +15,8 @@ from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
 from habitprint.mechanisms import Release, check_guarantees, proven_share, read_release
 from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, sidecar, tells_the_same
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.tables import read_table
-from habitprint.ties import identical_rows
 from habitprint.truth import SAME_ID
 
 OTHERWISE = "nothing is guaranteed: it is not the file that was written, and the difference may tell whose row it is"
@@ -71,7 +71,7 @@ def check(
     # Identical rows cannot be told apart unless something else tells: ids would, and so may whatever was changed since.
     is_whole = is_as_written and is_told and not strangers
     proven = proven_share(release) if release.has_fresh_ids and is_whole else None
-    risks = Risks(proven, is_grouped=bool(identical_rows(release.histograms).min() > 1))
+    risks = Risks(proven, is_grouped=is_grouped(release))
     if original is not None or known is not None or other:
         key = truth or (key_file(release_file) if key_file(release_file).exists() else None)
         risks = replace(_measure(release, original, known, key, other or []), proven=proven)

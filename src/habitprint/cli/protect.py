@@ -69,14 +69,13 @@ from habitprint.mechanisms.files import check_release_target, key_file, owner_fi
 from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.microaggregation import Grouped, Method
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.mechanisms.traces import looks_protected
+from habitprint.mechanisms.traces import is_grouped, looks_protected
 from habitprint.mechanisms.units import UNITS
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
 from habitprint.sources import is_release
 from habitprint.tables import READERS, read_names
-from habitprint.ties import identical_rows
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import words_of
 from habitprint.words import at_most, counted, number, percent
@@ -254,7 +253,7 @@ class Protected:
     def risks(self) -> Risks:
         """Return the three lines about what was written."""
         if self.measured is None:
-            return Risks(self.proven, is_grouped=bool(identical_rows(self.release.histograms).min() > 1))
+            return Risks(self.proven, is_grouped=is_grouped(self.release))
         return replace(self.measured, proven=self.proven)
 
     @property

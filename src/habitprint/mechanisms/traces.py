@@ -4,7 +4,8 @@ import numpy as np
 
 from habitprint.checks import Finding
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.release import holds_shares
+from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.release import Release, holds_shares
 from habitprint.mechanisms.top_places import REST
 from habitprint.ties import identical_rows
 
@@ -47,3 +48,18 @@ def looks_protected(histograms: Histograms) -> tuple[Finding, ...]:
         elif smallest > 1:
             found.append(Finding("no-small-counts", "changes-answer", smallest, len(counts.data)))
     return tuple(found)
+
+
+def is_grouped(release: Release) -> bool:
+    """Return whether rows are published for groups: a step says so, or every row of shares has identical ones.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, _ = hp.datasets.town(60, 20)
+    >>> is_grouped(hp.microaggregate(released, k=5)), is_grouped(hp.Release(released))
+    (True, False)
+    """
+    if any(isinstance(step.facts, Grouped) for step in release.steps):
+        return True
+    return holds_shares(release.histograms) and bool(identical_rows(release.histograms).min() > 1)
