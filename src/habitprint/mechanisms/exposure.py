@@ -7,6 +7,7 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms
+from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Release
 from habitprint.ties import identical_rows
 from habitprint.words import at_most, counted
@@ -33,6 +34,8 @@ class TotalsExposure:
         What a total tells about its user, of the log2(n_users) bits that say all.
     n_read_off
         Users whose total is not stated, but can be read off their shares (`apparent_totals`).
+    has_exact_means
+        Whether exact means of groups are published: where one member alone was, they show that member's total.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class TotalsExposure:
     n_unique: int
     bits: float
     n_read_off: int = 0
+    has_exact_means: bool = False
 
     @property
     def words(self) -> str:
@@ -57,6 +61,8 @@ class TotalsExposure:
         >>> TotalsExposure(100, 100.0, 0, 0.0).words
         'no total is visible'
         """
+        if self.has_exact_means:
+            return "no total is stated, but exact means of groups show the total of a member who alone visited a place"
         if self.bits == 0:
             return "no total is visible"
         seen = (
@@ -81,7 +87,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     --------
     >>> import habitprint as hp
     >>> totals_exposure(hp.Histograms.from_strings({1: "a", 2: "b", 3: "ab", 4: "aab"}))
-    TotalsExposure(n_users=4, expected_candidates=1.5, n_unique=2, bits=1.5, n_read_off=0)
+    TotalsExposure(n_users=4, expected_candidates=1.5, n_unique=2, bits=1.5, n_read_off=0, has_exact_means=False)
     >>> totals_exposure(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)).bits
     0.0
     >>> totals_exposure(hp.release_shares(hp.Histograms.from_strings({1: "aab", 2: "bbbba"}))).n_read_off
@@ -89,7 +95,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     """
     histograms = source.histograms if isinstance(source, Release) else source
     totals, n_read_off = np.round(histograms.totals, 9), 0  # shares add up to one but for rounding
-    # What a group publishes has the denominator of the group, which is nobody's.
+    # What a group publishes in units has the denominator of the group, which is nobody's.
     if np.ptp(totals) == 0 and identical_rows(histograms).min() == 1:
         totals = apparent_totals(histograms)
         n_read_off = int(np.count_nonzero(totals > 0))
@@ -101,6 +107,8 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
         n_unique=int(np.count_nonzero(sizes == 1)),
         bits=math.fsum(size / n * math.log2(n / size) for size in sizes.tolist()) + 0.0,
         n_read_off=n_read_off,
+        has_exact_means=isinstance(source, Release)
+        and any(isinstance(step.facts, Grouped) and step.facts.units is None for step in source.steps),
     )
 
 
