@@ -110,7 +110,7 @@ METHODS_IN_WORDS = (
 )
 OPTIONS = """
 Another target: --target 1%. By what is measured once the table is protected: --decide measured. What the table is for,
-so which loss counts: --keep totals, ranking, patterns or people.
+so which loss counts: --keep totals, ranking, patterns, prediction or people.
 
 What the data is called in report and record: --name.
 """

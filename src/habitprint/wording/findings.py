@@ -67,7 +67,7 @@ WHY: dict[Code, str] = {
     "few-shared-places": "Are they named alike?",
     "one-place": "Nobody can be distinguished by shares. How often a person was counted may still differ.",
     "totals-identify": "Release shares instead of counts.",
-    "shares-show-totals": "Somebody who knows how often a person was counted can use it. Groups show no totals.",
+    "shares-show-totals": "Somebody who knows how often a person was counted can use it. Groups in units show none.",
     "identical-rows": LOOKS_PROTECTED,
     "shares-not-counts": LOOKS_PROTECTED,
     "merged-place": LOOKS_PROTECTED,
