@@ -145,8 +145,8 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     person_target: Annotated[
         str | None,
         typer.Option(
-            help="With which probability anybody may be found: proven for each, or with --decide measured, the upper "
-            "end for the surest tenth of the people, at least 50.",
+            help="The highest probability of pointing at anybody's row: guaranteed for each, or with --decide measured, "
+            "the upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
             metavar="RATE",
         ),
     ] = None

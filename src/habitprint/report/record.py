@@ -14,6 +14,7 @@ from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text
 from habitprint.report.texts import (
     ADVERSARY_IN_SHORT,
     DEFAULT_TARGET,
+    EACH_PERSON,
     GIVEN_TARGET,
     GROUPS,
     INTERNAL,
@@ -162,7 +163,7 @@ def _target(audit: Audit) -> str:
     surest = settings.surest_target
     claims = "" if surest is None else f" Of the surest claims at most {percent(surest)} right."
     person = settings.person_target
-    each = "" if person is None else f" Nobody found with a probability above {percent(person)}."
+    each = "" if person is None else f" {EACH_PERSON.format(allowed=percent(person))}"
     return f"At most {percent(settings.target)} of the people identified: {who}.{claims}{each}"
 
 
