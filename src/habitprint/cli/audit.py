@@ -145,8 +145,8 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     person_target: Annotated[
         str | None,
         typer.Option(
-            help="The highest probability of pointing at anybody's row: guaranteed for each, or with --decide measured, "
-            "the upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
+            help="The highest probability of pointing at anybody's row: guaranteed for each, or with --decide "
+            "measured, the upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
             metavar="RATE",
         ),
     ] = None
@@ -295,7 +295,7 @@ def audit(
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
-    others = [*beside, tables.truth_file, output.original, *(adversary.rehearse or ())]
+    others = [*beside, tables.truth_file, output.original, *(output.other or ()), *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
     require_earlier(adversary.rehearse)

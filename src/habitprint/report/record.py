@@ -154,7 +154,9 @@ def _adversary(audit: Audit) -> str:
     overlap = audit.settings.overlap
     assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=_in_sample(audit))
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
-    return f"{assumed}{reach} {audit.learned}"
+    n = audit.settings.n_others
+    more = f" They also hold {counted(n, 'other release')} of the same people, and combine them." if n else ""
+    return f"{assumed}{reach}{more} {audit.learned}"
 
 
 def _target(audit: Audit) -> str:
