@@ -463,6 +463,21 @@ def test_no_data_set_of_the_project_is_stopped_or_warned_of(name: str, tmp_path:
     assert {each.code: each.gravity for each in found if each.is_grave} == expected
 
 
+@pytest.mark.parametrize(("option", "id_"), [("--without-user", "null"), ("--without-place", "nowhere")])
+def test_an_id_to_leave_out_that_is_in_no_row_is_refused(
+    option: str, id_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "calls.csv"
+    BROKEN["many NULL"][0].write_csv(table)
+    out = ["--halves", "--released", tmp_path / "released.csv", "--known", tmp_path / "known.csv"]
+    words = ["split", table, "--place", "place", "--without-user", "NULL", *out]
+    assert run(monkeypatch, *words, option, id_) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"'{id_}'" in said
+    assert f"leave out {option} {id_}" in said
+    assert run(monkeypatch, *words) == 0
+
+
 @pytest.mark.parametrize("sizes", [(12, 5), (40, 20), (300, 60), (2000, 400)])
 def test_no_town_is_stopped_or_warned_of(sizes: tuple[int, int]) -> None:
     assert not check_tables(*hp.datasets.town(*sizes), same_ids=True, is_protected=False)
