@@ -498,3 +498,18 @@ def test_two_tables_whose_columns_are_named_the_wrong_way_round_stop(
     assert "--user customer --place shop" in " ".join(capsys.readouterr().err.split())
     assert run(monkeypatch, *words, "--accept", "swapped-columns") == 0
     assert "accepted [swapped-columns]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", ["future-dates", "few-shared-places"])
+def test_a_finding_that_does_not_stop_is_not_accepted_and_the_command_says_so(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"week{n}.csv" for n in (1, 2)]
+    for n, (file, week) in enumerate(zip(files, hp.datasets.town(12, 5), strict=True)):
+        far = pl.DataFrame({"user": "person-00", "place": [f"far-{n}-{m}" for m in range(9)], "count": 1})
+        pl.concat([week.to_table(), far], how="vertical_relaxed").write_csv(file)
+    assert run(monkeypatch, "audit", *files, "--no-noise", "--accept", code, "--out", tmp_path / "audit") == 0
+    said = capsys.readouterr()
+    assert f"--accept {code} was not needed" in said.err
+    assert "note [few-shared-places]" in said.out
+    assert json.loads((tmp_path / "audit" / "report.json").read_text())["settings"]["accept"] == []
