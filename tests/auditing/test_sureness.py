@@ -1,5 +1,7 @@
 """A probability for each person: in the table, on the page, and as a target."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,6 +13,7 @@ from habitprint.auditing.sureness import FEWEST_SUREST, find_sureness
 from habitprint.auditing.two_tables import TwoTables
 from habitprint.calibration import Reliability
 from habitprint.mechanisms import ProvenShare
+from habitprint.words import percent
 
 TOWN = hp.datasets.town(120, 20, seed=3)
 
@@ -112,3 +115,21 @@ def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_eac
     assert advised is not None
     assert advised.sureness is not None
     assert advised.proven.largest <= 0.2 or advised.sureness.surest.high <= 0.2
+
+
+@pytest.mark.parametrize("is_measured", [True, False])
+def test_a_person_target_is_said_to_be_about_pointing_at_rows_with_the_rate_of_reconstruction_beside_it(
+    *, is_measured: bool
+) -> None:
+    release = replace(hp.microaggregate(TOWN[0], k=5, units=None), original=None)
+    original = TOWN[0] if is_measured else None
+    found = hp.audit((release, TOWN[1]), target=0.5, person_target=0.25, original=original, noise=False)
+    assert found.verdict.person_passes
+    (said,) = [each for each in found.verdict.details if "the target for each person" in each]
+    assert "about pointing at a row, not about reconstructing one" in said
+    reconstruction = found.protections.trials[0].reconstruction
+    if is_measured:
+        assert reconstruction is not None
+        assert f"own rows of {percent(reconstruction.rate.value)} of people can be" in said
+    else:
+        assert "was not measured" in said

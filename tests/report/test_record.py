@@ -139,6 +139,13 @@ def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code:
     assert "Called from Python" in to_markdown(build_record(found))
 
 
+def test_the_record_names_the_other_releases_that_the_attacker_has(found: hp.Audit) -> None:
+    for n, words in {1: "They also hold 1 other release of the same people", 2: "hold 2 other releases"}.items():
+        changed = replace(found, settings=replace(found.settings, n_others=n))
+        assert all(words in text for text in records(changed))
+    assert not any("other release" in text.split("knows nothing else")[1][:200] for text in records(found))
+
+
 @pytest.mark.parametrize("right", [12, 99])
 def test_headline_page_and_record_name_the_adversary_and_the_stronger_one_beside(found: hp.Audit, right: int) -> None:
     other = replace(found.attacks[0], rate=hp.Rate.of(right, 100, 0.01))

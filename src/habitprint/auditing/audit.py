@@ -91,7 +91,9 @@ class Settings:
     What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
     `target_given` is whether the target was asked for, or is the tool's default. `population` is for how many people
     the share identified is forecast; None for all people where a sample is audited, else ten times those attacked.
-    `accept` are the codes of findings that make the answer wrong, and were accepted.
+    `accept` are the codes of findings that make the answer wrong, and were accepted; not those
+    that were not found. `n_others` is how many further
+    releases of the same people the attacker has.
     """
 
     source: str
@@ -121,6 +123,7 @@ class Settings:
     inputs: tuple[InputFile, ...]
     population: int | None = None
     accept: tuple[Code, ...] = ()
+    n_others: int = 0
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -565,6 +568,7 @@ def audit(
         inputs=tuple(replace(file, name=_as_text(file.name)) for file in preparation.inputs),
         population=population,
         accept=tuple(accept),
+        n_others=len(others),
     )
     progress("checking the data", 0, 1)
     steps = list(coarser)
@@ -588,6 +592,8 @@ def audit(
         own = None if original is None else as_histograms(original, "original")
         prepared = _prepare_pair(source, truth, own, others, settings, preparation)
     elsewhere = source if isinstance(source, Elsewhere) else None
+    accepted = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
+    settings = replace(settings, accept=tuple(code for code in settings.accept if code in accepted))
     return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
 
 

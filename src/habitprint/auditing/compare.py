@@ -93,7 +93,7 @@ class Compared:
         The strongest attack on the released table; and that of an adversary who knows all other time in the file, where
         he finds more, else None.
     proven
-        What anybody could reach.
+        What is guaranteed about pointing at rows.
     target, decide, is_protected, passes, answer
         The target, what decides about a protected table, whether this one was, whether it meets the target, in words.
     losses
@@ -162,7 +162,7 @@ class Compared:
     @property
     def verdict(self) -> str:
         """Say whether the target is met, and by what."""
-        how = "proven" if self.proven.is_within(self.target) else "measured"
+        how = "guaranteed" if self.proven.is_within(self.target) else "measured"
         target = f"the target of {percent(self.target)}"
         if self.advice == SAMPLE_DOES:
             return f"is not shown to meet {target}"
@@ -170,8 +170,10 @@ class Compared:
 
     @property
     def words(self) -> str:
-        """Say what was measured and proven."""
-        bound = f"proven: at most {at_most(self.proven.mean)}" if self.proven.mean < 1 else "nothing is proven"
+        """Say what was measured and what is guaranteed."""
+        bound = "nothing is guaranteed"
+        if self.proven.mean < 1:
+            bound = f"guaranteed: pointing at a row is right for at most {at_most(self.proven.mean)} of people"
         found = f"{whole(self.rate.n_correct)} of {self.people} are identified ({self.rate.words}); {bound}."
         return f"“{self.name}” {self.verdict}: {found}"
 

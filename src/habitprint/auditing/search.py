@@ -89,8 +89,9 @@ class Goal:
     keep
         What the release is for: the protection that loses the least of it is the cheapest.
     person_target
-        With which probability anybody may be found: by proof the largest 1/m; where what is measured decides, the upper
-        end of how often the surest claims are right. None if only the mean matters.
+        With which probability anybody's row may be pointed at: by proof the largest 1/m; where what is measured
+        decides, the upper end of how often the surest claims are right. None if only the mean matters. Rows that are
+        reconstructed count for `target` alone.
 
     Examples
     --------

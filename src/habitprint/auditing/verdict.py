@@ -47,7 +47,8 @@ class Verdict:
     surest_passes
         Whether the surest claims are within their target; None without one.
     person_passes
-        Whether nobody is found with more than the probability that is allowed for one person; None without one.
+        Whether nobody's row is pointed at with more than the probability that is allowed for one person; None without
+        one. It says nothing about rows that are reconstructed.
     fails_gate
         Whether the table fails by the same rule with `fail_above` for a target; None without one.
     protection
@@ -260,7 +261,7 @@ def _answer(case: _Case, protection: Trial | None) -> str:
     is_proven = protection.proven.is_within(goal.target)
     how = "" if is_proven else f", but only in our tests: measured up to {at_most(protection.risk.high)}"
     person = goal.person_target
-    each = "" if person is None else f", and that of {percent(person)} for each person"
+    each = "" if person is None else f", and that of {percent(person)} for pointing at the row of each person"
     helps = f"Protected by “{protection.label}” it meets the target{each}{how}"
     return f"{misses}. {helps}. {protection.risks.words} Cost: {cost_words(protection.losses)}{left}."
 
@@ -326,6 +327,15 @@ def _each_person(case: _Case) -> str:
     )
 
 
+def _only_pointed(case: _Case) -> str:
+    """Say what the target for each person does not cover, and what was measured of that."""
+    trial, about = case.protections.trials[0], "That target is about pointing at a row, not about reconstructing one"
+    if trial.reconstruction is not None:
+        rate = trial.reconstruction.rate
+        return f"{about}: own rows of {percent(rate.value)} of people can be (up to {at_most(rate.high)})."
+    return f"{about}{', which was not measured' if trial.taken.is_grouped else ''}."
+
+
 def _how_sure(case: _Case) -> list[str]:
     """Say how many people are found how surely, as the table is and as it would be."""
     if case.people.sureness is None:
@@ -361,7 +371,7 @@ def _details(case: _Case) -> list[str]:
     if goal.person_target is not None:
         each = _each_person(case)
         verdict = "meets" if case.is_safe_for_each else "misses"
-        details.append(f"The {case.subject} {verdict} the target for each person: {each}.")
+        details.append(f"The {case.subject} {verdict} the target for each person: {each}. {_only_pointed(case)}")
     if not case.passes:
         details.append(_about_protections(case))
     if case.overlap is not None:

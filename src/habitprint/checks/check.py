@@ -10,7 +10,7 @@ import polars as pl
 from habitprint.checks.days import check_days
 from habitprint.checks.finding import MILD, Finding, graded, in_order
 from habitprint.checks.spelling import check_ids
-from habitprint.checks.swapped import check_excel, check_names, check_sizes
+from habitprint.checks.swapped import check_excel, check_moments, check_names, check_sizes, check_words
 from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
 from habitprint.events.events import require_events
 from habitprint.events.shared import row_columns
@@ -20,6 +20,7 @@ from habitprint.progress import Progress, silent
 from habitprint.showing import Shown, abbreviated
 from habitprint.tables import collect
 
+ENOUGH_ROWS = 1_000_000  # more are looked at by some of their times
 COARSE = ("day", "hour")  # clocks by which people meet by chance
 
 
@@ -175,8 +176,14 @@ def _check_rows(
 def _check_swapped(events: Events, ids: list[pl.DataFrame], n_used: int) -> list[Finding]:
     if "place" not in events.columns:
         return []
+    is_told = check_names(events.read_as, n_used) or check_words(*(table["id"] for table in ids))
+    if is_told:
+        return is_told
     users, places = (table["n"].to_numpy() for table in ids)
-    return check_names(events.read_as, n_used) or check_sizes(users, places, n_used)
+    is_some = pl.col("time").hash(seed=0) % (n_used // ENOUGH_ROWS + 1) == 0
+    return check_sizes(users, places, n_used) or check_moments(
+        collect([events.usable.filter(is_some).select("user", "time", "place")], events.source)[0]
+    )
 
 
 def _count_repeats(events: Events) -> int:

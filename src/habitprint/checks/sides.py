@@ -10,12 +10,14 @@ import polars as pl
 from habitprint.arrays import Indices
 from habitprint.checks.finding import Finding
 from habitprint.checks.spelling import check_ids, is_total
-from habitprint.checks.swapped import check_tail
+from habitprint.checks.swapped import check_tail, check_words
 from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
 from habitprint.ids import positions
 
 FEWEST_OTHERS = 10  # ids whose sum is the counts of another by no accident, whatever that is called
-HALF = 0.5  # of the users are places, and of the places users: the columns of one table are swapped
+HALF = 0.5  # of the ids of one kind are those of the other: the columns of one table are swapped
+FEWEST_CROSSED, PART_CROSSED = 10, 0.05  # entries of both tables with user and place exchanged
+MORE_CROSSED = 4  # times as many of them as entries that are the same in both
 
 
 def check_sides(released: Histograms, known: Histograms) -> list[Finding]:
@@ -119,8 +121,42 @@ def _sums(tables: Sequence[Histograms], kind: Literal["user", "place"]) -> list[
 def _check_swapped(
     released: Histograms, known: Histograms, plain: Sequence[Histograms], *, same_ids: bool
 ) -> list[Finding]:
-    if same_ids and not (positions(released.users, known.users) >= 0).any():
-        crossed = (positions(released.users, known.places), positions(released.places, known.users))
-        if all((found >= 0).mean() >= HALF for found in crossed):
-            return [Finding("swapped-columns", "stops", released.n_users, released.n_users, "user")]
-    return next(filter(None, (check_tail(_of_users(table), _of_places(table)) for table in plain)), [])
+    if _are_entries_crossed(released, known) if same_ids else _are_places_crossed(released, known):
+        return [Finding("swapped-columns", "stops", released.n_users, released.n_users, "user")]
+    told = (
+        check_words(table.users, table.places) or check_tail(_of_users(table), _of_places(table)) for table in plain
+    )
+    return next(filter(None, told), [])
+
+
+def _are_entries_crossed(released: Histograms, known: Histograms) -> bool:
+    """Return whether an entry (a, b) of one table is (b, a) in the other, also where users and places have like ids.
+
+    People come back to their places. So far more entries are the same in both tables than are exchanged by accident.
+    """
+    user_user, user_place = (positions(released.users, ids) for ids in (known.users, known.places))
+    place_user, place_place = (positions(released.places, ids) for ids in (known.users, known.places))
+    if not (user_user >= 0).any() and all((found >= 0).mean() >= HALF for found in (user_place, place_user)):
+        return True
+    entries, other = released.counts.tocoo(), known.counts.tocoo()
+    there = other.row.astype(np.int64) * known.n_places + other.col
+
+    def n_shared(users: Indices, places: Indices) -> int:
+        is_id = (users >= 0) & (places >= 0)
+        return int(np.isin(users[is_id] * np.int64(known.n_places) + places[is_id], there).sum())
+
+    crossed = n_shared(place_user[entries.col], user_place[entries.row])
+    if crossed < max(FEWEST_CROSSED, PART_CROSSED * min(entries.nnz, other.nnz)):
+        return False
+    return crossed > MORE_CROSSED * n_shared(user_user[entries.row], place_place[entries.col])
+
+
+def _are_places_crossed(released: Histograms, known: Histograms) -> bool:
+    """Return whether users of one table are places of the other, where users have other ids in both."""
+
+    def alike(ids: pl.Series, others: pl.Series) -> float:
+        n_common = int((positions(ids, others) >= 0).sum())
+        return n_common / (len(ids) + len(others) - n_common)
+
+    crossed = max(alike(released.users, known.places), alike(released.places, known.users))
+    return crossed >= HALF and 2 * alike(released.places, known.places) < crossed

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from habitprint.checks.finding import Finding
 from habitprint.events import ReadAs
@@ -18,6 +19,11 @@ FAR_FEWER = 100  # times as many rows as there are places has a user
 LONG_TAIL = 50  # times the median has the largest: as popularity of places is spread, and habits of people are not
 FEW_ROWS = 10  # of half of the ids of a long tail
 MORE_USERS, MORE_ROWS = 2, 3  # times as many users as places, and times as many rows of a place as of a user
+ENOUGH_IDS = 20  # of users, and of places: fewer have no spread to speak of
+MORE_SPREAD = 10  # times as far above the median is the top hundredth of users as that of places
+A_FEW = 3  # users at one place at one time: two may be one person with two devices
+TOGETHER = 0.5  # of the rows, and of the pairs at one time: lines of a receipt, no people who meet
+APART = 0.05  # of the pairs at one time: hardly any user is at two places at once
 
 Numbers = npt.NDArray[np.integer | np.floating]
 
@@ -38,11 +44,58 @@ def check_names(read_as: ReadAs, n_rows: int) -> list[Finding]:
     ]
 
 
+def check_words(users: pl.Series, places: pl.Series) -> list[Finding]:
+    """Find ids that say of themselves that users are places and places are users, such as cell-17 and person-4.
+
+    Examples
+    --------
+    >>> cells, people = pl.Series(["cell-1", "cell-22"]), pl.Series(["person-1", "person-2"])
+    >>> check_words(cells, people)[0].gravity, check_words(people, cells)
+    ('stops', [])
+    """
+    if users.dtype != pl.String or places.dtype != pl.String:
+        return []
+    words = [ids.str.extract(r"^(\p{L}+)").unique() for ids in (users, places)]
+    if [_meaning(str(word.first())) if len(word) == 1 else None for word in words] != ["place", "user"]:
+        return []
+    return [Finding("swapped-columns", "stops", len(users), len(users), "user")]
+
+
+def check_moments(rows: pl.DataFrame) -> list[Finding]:
+    """Find users who come together as the lines of a receipt do: those at one time are at one place, again and again.
+
+    Parameters
+    ----------
+    rows
+        ``user, time, place`` of every row at some times.
+
+    Examples
+    --------
+    >>> lines = pl.DataFrame({"user": [*"abcdef"] * 20, "time": np.arange(120) // 6, "place": np.arange(120) // 12})
+    >>> check_moments(lines)[0].gravity, check_moments(lines.rename({"user": "place", "place": "user"}))
+    ('changes-answer', [])
+    """
+    seen = rows.unique()
+    if seen.height < ENOUGH_ROWS:
+        return []
+    at_place, of_user, at_once = (
+        seen.group_by(by).len()["len"].cast(pl.Float64).to_numpy()
+        for by in (["place", "time"], ["user", "time"], ["time"])
+    )
+    n_pairs = float((at_once * (at_once - 1)).sum())
+    if at_place[at_place >= A_FEW].sum() < TOGETHER * seen.height or not n_pairs:
+        return []
+    meet, divide = (float((n * (n - 1)).sum()) / n_pairs for n in (at_place, of_user))
+    by_chance = float(((seen["place"].value_counts()["count"] / seen.height) ** 2).sum())
+    is_receipt = meet >= max(TOGETHER, 2 * by_chance) and divide <= APART
+    return [Finding("swapped-columns", "changes-answer", seen["user"].n_unique(), seen.height, "user")] * is_receipt
+
+
 def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
     """Find signs that users are places, from the rows of each user and of each place.
 
     Nearly as many users as rows stop an audit. Far fewer places than a user has rows may have another reason, and so
-    may users who are spread as places are (`check_tail`).
+    may users who are spread as places are (`check_tail`), or far more than places.
 
     Examples
     --------
@@ -57,6 +110,10 @@ def check_sizes(users: Numbers, places: Numbers, n_rows: int) -> list[Finding]:
         return [Finding("swapped-columns", "stops", len(users), n_rows, "user")]
     if 1 < len(places) <= float(np.median(users)) / FAR_FEWER:
         return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")]
+    if min(len(users), len(places)) >= ENOUGH_IDS:
+        of_user, of_place = (float(np.quantile(n, 0.99) / np.median(n)) for n in (users, places))
+        if of_user >= MORE_SPREAD * of_place:
+            return [Finding("swapped-columns", "changes-answer", len(users), n_rows, "user")]
     return check_tail(users, places)
 
 

@@ -20,7 +20,7 @@ from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.search import Decide, Protections
-from habitprint.checks import Finding
+from habitprint.checks import Code, Finding
 from habitprint.checks.swapped import check_names
 from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
 from habitprint.cli.ending import GATE_FAILED
@@ -68,7 +68,7 @@ from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress
 from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
-from habitprint.wording.findings import to_codes, told
+from habitprint.wording.findings import not_accepted, to_codes, told
 from habitprint.words import at_most, percent
 
 if TYPE_CHECKING:
@@ -145,8 +145,8 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     person_target: Annotated[
         str | None,
         typer.Option(
-            help="With which probability anybody may be found: proven for each, or with --decide measured, the upper "
-            "end for the surest tenth of the people, at least 50.",
+            help="The highest probability of pointing at anybody's row: guaranteed for each, or with --decide "
+            "measured, the upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
             metavar="RATE",
         ),
     ] = None
@@ -295,7 +295,7 @@ def audit(
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
-    others = [*beside, tables.truth_file, output.original, *(adversary.rehearse or ())]
+    others = [*beside, tables.truth_file, output.original, *(output.other or ()), *(adversary.rehearse or ())]
     if not is_events:
         refuse_to_rehearse_with(data[0], adversary.rehearse)
     require_earlier(adversary.rehearse)
@@ -384,6 +384,13 @@ def audit(
             original=output.original,
         )
         _tell(found, made, commands, Screen())
+    _end(found, accept)
+
+
+def _end(found: Audit, accept: Sequence[Code]) -> None:
+    """Say which findings were accepted in vain, and end with the code of a gate that failed."""
+    for code in sorted(set(accept) - set(found.settings.accept)):
+        Screen(stderr=True).print(f"warning: {not_accepted(code)}", soft_wrap=True, markup=False)
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 

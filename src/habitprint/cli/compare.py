@@ -22,7 +22,9 @@ from habitprint.words import at_most, percent
 ROWS: dict[str, Callable[[Compared], str]] = {
     "identified": lambda audit: f"{percent(audit.rate.value)} of {audit.people}",
     "95% interval": lambda audit: audit.rate.interval_words,
-    "proven": lambda audit: f"at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing",
+    "row pointed at": lambda audit: (
+        f"guaranteed: at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing is guaranteed"
+    ),
     "verdict": lambda audit: audit.verdict,
     "lost": lambda audit: audit.lost if audit.losses is None else cost_words(audit.losses),
     "advice": lambda audit: audit.advice,
@@ -47,7 +49,7 @@ def compare(
 ) -> None:
     """Put audits side by side: candidate releases, one before and after protection, or two periods.
 
-    Shows scope, measured share, proven bound, verdict, losses and advice of each,
+    Shows scope, measured share, guarantee, verdict, losses and advice of each,
     and by how much its measured share differs from that of the first, with the interval of the difference.
     What else differs between them is said.
 

@@ -23,6 +23,7 @@ from habitprint.events import (
     find_shared,
     plain_ids,
     read_events,
+    refuse_absent_ids,
     resolve_shared,
     without_ids,
 )
@@ -241,6 +242,7 @@ class RowOptions(Options, panel=INPUT):
         0
         """
         events.refuse_unusable()
+        refuse_absent_ids(events, self.without_user or (), self.without_place or ())
         events = self.by_row(events)
         return events if self.shared == "keep" else resolve_shared(events, find_shared(events), self.shared)
 

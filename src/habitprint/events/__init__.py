@@ -3,7 +3,7 @@
 from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
 from habitprint.events.frame import events_from_frame
 from habitprint.events.places import by_hours, by_weekday, until_next
-from habitprint.events.plain import plain_ids, without_ids
+from habitprint.events.plain import plain_ids, refuse_absent_ids, without_ids
 from habitprint.events.read import read_events
 from habitprint.events.runs import Runs, find_runs
 from habitprint.events.shared import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
@@ -23,6 +23,7 @@ __all__ = [
     "find_shared",
     "plain_ids",
     "read_events",
+    "refuse_absent_ids",
     "resolve_shared",
     "until_next",
     "without_ids",

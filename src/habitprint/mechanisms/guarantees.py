@@ -286,7 +286,7 @@ class EqualContributions(Guarantee):
     --------
     >>> habits = Histograms.from_table({"user": [1, 2], "place": ["a", "a"], "count": [0.35, 0.35]})
     >>> EqualContributions(10).check(habits).holds, EqualContributions(2).check(habits).words
-    (True, '2 of 2 values are not whole numbers of units')
+    (True, '0 of 2 values are whole numbers of units')
     """
 
     name: ClassVar[str] = "equal-contributions"
@@ -309,8 +309,8 @@ class EqualContributions(Guarantee):
         units = histograms.counts.data * np.repeat(out_of, np.diff(histograms.counts.indptr))
         n_wrong = int(np.count_nonzero(np.abs(units - np.rint(units)) > UNIT_ROUNDING))
         n_over = int(np.count_nonzero(histograms.totals > 1 + ROUNDING))
-        verb = "is" if n_wrong == 1 else "are"
-        found = f"{n_wrong:,} of {counted(len(units), 'value')} {verb} not whole numbers of units"
+        n_whole = f"{len(units) - n_wrong:,} of " if n_wrong else "all "
+        found = f"{n_whole}{counted(len(units), 'value')} are whole numbers of units"
         if n_over:
             found += f"; {counted(n_over, 'row')} {'adds' if n_over == 1 else 'add'} up to more than one"
         return Check(self, n_wrong == n_over == 0, found)

@@ -16,8 +16,8 @@ from habitprint.words import at_most, headed, in_column, percent, rounded_up, se
 
 NONE = "–"
 SHARES = (
-    "“Share” is what the strongest attack that was made identifies. “Guaranteed” is the share of rows that anybody "
-    "could point at, at most; 100% says that nothing is guaranteed."
+    "“Share” is what the strongest attack that was made identifies. “Guaranteed”: an attacker who points at a "
+    "row is right for at most this share of people; 100% says that nothing is guaranteed."
 )
 
 

@@ -132,7 +132,7 @@ def _for_each(found: Sureness, audit: Audit) -> str:
     verdict = "meets" if audit.verdict.person_passes else "misses"
     return (
         f"Of the {surest.n:,} people who are found most surely, so many are: {surest.words}. The table as it is "
-        f"{verdict} the target for each person, at most {percent(allowed)}."
+        f"{verdict} the target for each person, at most {percent(allowed)} for pointing at their row."
     )
 
 

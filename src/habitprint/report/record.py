@@ -14,6 +14,7 @@ from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text
 from habitprint.report.texts import (
     ADVERSARY_IN_SHORT,
     DEFAULT_TARGET,
+    EACH_PERSON,
     GIVEN_TARGET,
     GROUPS,
     INTERNAL,
@@ -153,7 +154,9 @@ def _adversary(audit: Audit) -> str:
     overlap = audit.settings.overlap
     assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=_in_sample(audit))
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
-    return f"{assumed}{reach} {audit.learned}"
+    n = audit.settings.n_others
+    more = f" They also hold {counted(n, 'other release')} of the same people, and combine them." if n else ""
+    return f"{assumed}{reach}{more} {audit.learned}"
 
 
 def _target(audit: Audit) -> str:
@@ -162,7 +165,7 @@ def _target(audit: Audit) -> str:
     surest = settings.surest_target
     claims = "" if surest is None else f" Of the surest claims at most {percent(surest)} right."
     person = settings.person_target
-    each = "" if person is None else f" Nobody found with a probability above {percent(person)}."
+    each = "" if person is None else f" {EACH_PERSON.format(allowed=percent(person))}"
     return f"At most {percent(settings.target)} of the people identified: {who}.{claims}{each}"
 
 

@@ -20,6 +20,10 @@ ADVERSARY_IN_SHORT = (
 )
 DEFAULT_TARGET = "the tool’s default, not a legal threshold"
 GIVEN_TARGET = "set by whoever ran the audit; the tool knows no legal threshold"
+EACH_PERSON = (
+    "Nobody’s row pointed at with a probability above {allowed}. That is no target for rows reconstructed: their "
+    "measured rate stands beside it."
+)
 GROUPS = (
     "The group of a person can often still be found, and its row is then known. An attacker who has the rows of all "
     "other members works out the last one. Two releases of the same people can be combined: publish a table once."

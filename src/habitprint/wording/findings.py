@@ -209,3 +209,14 @@ def to_codes(accept: Sequence[str]) -> tuple[Code, ...]:
     for code in accept:
         require_option("accept", code, CODES)
     return tuple(code for code in CODES if code in accept)
+
+
+def not_accepted(code: Code) -> str:
+    """Return that a finding was accepted in vain: it was not made, or does not stop an audit.
+
+    Examples
+    --------
+    >>> not_accepted("future-dates")
+    '--accept future-dates was not needed: no such finding stops this audit. It is not recorded as accepted.'
+    """
+    return f"--accept {code} was not needed: no such finding stops this audit. It is not recorded as accepted."
