@@ -166,7 +166,7 @@ def main() -> None:
                 rows = publish(released.shares, labels)[labels]
                 has_any = np.diff(rows.indptr) > 0
                 kept = hp.Histograms(rows[has_any], released.users.filter(has_any), released.places)
-                facts = Grouped(k, "l1", "best", second_phase=False, units=units, seed=SEED)  # rows are not scaled to one
+                facts = Grouped(k, "l1", "best", second_phase=False, units=units, seed=SEED)
                 steps = [Step(facts, ""), *([Step(hp.RoundTo(0.001), "")] if rule == "three decimals" else [])]
                 found = hp.measure_risks(released, hp.Release(kept, tuple(steps)), known).reconstruction
                 losses = hp.measure_losses(released, kept, later=known)

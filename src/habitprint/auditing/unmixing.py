@@ -94,7 +94,7 @@ class Groups:
         sizes, first = np.bincount(of_row), np.unique(of_row, return_index=True)[1]
         published = release.histograms
         rows = Histograms(published.counts[first], published.users.gather(first), published.places)
-        # Values are taken as they are published: rows that rounding, or cells left out, keep from adding up to one, too.
+        # Values are taken as they are published, also where rounding keeps a row from adding up to one.
         sums = sparse.csr_array(sparse.diags_array(_scales(rows, sizes, release.steps)) @ rows.counts)
         sums.sort_indices()
         return cls(sums, of_row, _published_step(sums, release.steps, sizes))
