@@ -4,8 +4,6 @@ import gc
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import numba
@@ -40,8 +38,7 @@ def is_compiled() -> bool:
     >>> is_compiled()
     True
     """
-    # Numba has no public way to ask.
-    return is_kept() and any(Path(advance._cache.cache_path).glob("kernel.advance-*.nbi"))  # noqa: SLF001
+    return is_kept() and any(Path(advance.stats.cache_path).glob("kernel.advance-*.nbi"))
 
 
 def is_kept() -> bool:
@@ -52,7 +49,7 @@ def is_kept() -> bool:
     >>> is_kept()
     True
     """
-    return advance._cache.cache_path is not None  # noqa: SLF001
+    return advance.stats.cache_path is not None
 
 
 def compile_kernels() -> float:
@@ -145,7 +142,7 @@ def compile_all() -> float:
     """
     start = time.perf_counter()
     command = [sys.executable, "-m", "habitprint.compile", OTHERS]
-    with _without_collecting(), subprocess.Popen(command) as process:  # noqa: S603  (our own)
+    with subprocess.Popen(command) as process:  # noqa: S603  (our own)
         compile_kernels()
         compile_margins()
     if process.returncode:
@@ -153,20 +150,11 @@ def compile_all() -> float:
     return time.perf_counter() - start
 
 
-@contextmanager
-def _without_collecting() -> Iterator[None]:
-    """Keep all objects for a while: to look for garbage among those of a compiler takes a tenth of its time."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 if __name__ == "__main__":
+    gc.disable()  # to look for garbage among the objects of a compiler takes a tenth of its time
     if sys.argv[1:] == [OTHERS]:
-        with _without_collecting():
-            _compile_one_by_one()
-            compile_others()
+        _compile_one_by_one()
+        compile_others()
     else:
+        print("compiling, once on this machine: about half a minute …", flush=True)  # noqa: T201
         print(f"kernels ready after {compile_all():.1f} s")  # noqa: T201

@@ -20,9 +20,9 @@ from habitprint.errors import InputError, WideTableWarning
 P = ParamSpec("P")
 
 GATE_FAILED, BAD_INPUT, OUR_FAULT = 1, 2, 3  # the exit codes that are not 0, besides those of being stopped
-COMPILING = "compiling, once on this machine: about 15 seconds …"
+COMPILING = "compiling, once on this machine: about half a minute …"
 COMPILING_AGAIN = (
-    "compiling: about 15 seconds, each time, because compiled code can be kept nowhere (NUMBA_CACHE_DIR) …"
+    "compiling: about half a minute, each time, because compiled code can be kept nowhere (NUMBA_CACHE_DIR) …"
 )
 
 
