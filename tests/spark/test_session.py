@@ -12,8 +12,8 @@ from habitprint.spark.session import run_job
 
 
 def test_the_session_of_the_process_is_found(spark: SparkSession) -> None:
-    assert hp.spark.connect() is spark
-    assert hp.spark.connect("local[2]") is spark
+    assert hp.spark.connect().sparkContext is spark.sparkContext
+    assert hp.spark.connect("local[2]").sparkContext is spark.sparkContext
 
 
 class Ended:

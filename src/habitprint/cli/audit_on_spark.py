@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 OF_TEXT = ("--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates")
-OF_CLUSTER = ("--master", "--conf", "--patience")
+OF_CLUSTER = ("--master", "--conf")
 
 
 @dataclass(frozen=True)

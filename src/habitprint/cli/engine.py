@@ -36,9 +36,6 @@ class EngineOptions(Options, panel=CLUSTER):
         list[str] | None,
         typer.Option(help="A setting of Spark, such as spark.executor.memory=4g; repeatable.", metavar="KEY=VALUE"),
     ] = None
-    patience: Annotated[
-        float, typer.Option(min=1, help="Seconds after which a master that does not answer is given up.")
-    ] = 120.0
 
     @property
     def is_spark(self) -> bool:
@@ -83,7 +80,7 @@ class EngineOptions(Options, panel=CLUSTER):
         from habitprint.spark.session import connected  # noqa: PLC0415 - an extra, and slow to load
 
         progress("starting Spark", 0, 0)
-        with connected(self.master, settings=self.settings, patience=self.patience) as session:
+        with connected(self.master, settings=self.settings) as session:
             yield session
 
 

@@ -14,22 +14,15 @@ SHIP = (
 )
 
 
-def in_our_words(error: BaseException, said: str = "") -> BaseException:
+def in_our_words(error: BaseException) -> BaseException:
     """Return what Spark's error means to whoever asked; the error itself if it is a fault of ours.
-
-    Parameters
-    ----------
-    error
-        What Spark, or the bridge to its Java, raised.
-    said
-        What Java said on its terminal.
 
     Examples
     --------
     >>> print(in_our_words(RuntimeError("ModuleNotFoundError: No module named 'habitprint'")).what)
     the executors have no Python package habitprint
     """
-    text = f"{error}\n{said}"
+    text = str(error)
     if ours := list(OURS.finditer(text)):
         return InputError(ours[-1]["what"], why=ours[-1]["why"], fix=ours[-1]["fix"])
     if module := MODULE.search(text):
@@ -55,23 +48,6 @@ def _first_sentence(error: BaseException) -> str:
     """Return what is wrong, without Spark's name for it."""
     sentence = CONDITION.sub("", first_line(error)).strip().split(". ")[0].removesuffix(".")
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
-
-
-def unreachable(master: str, why: str) -> InputError:
-    """Return the error that says that nobody answers.
-
-    Examples
-    --------
-    >>> print(unreachable("spark://host:7077", "Connection refused"))
-    spark://host:7077 does not answer
-      why: Connection refused
-      fix: check the address, and that Spark runs there; --master 'local[*]' runs on this machine
-    """
-    return InputError(
-        f"{master} does not answer",
-        why=why,
-        fix="check the address, and that Spark runs there; --master 'local[*]' runs on this machine",
-    )
 
 
 SIGNS = {

@@ -1,43 +1,32 @@
-"""Find or start a Spark session, quietly, and end on the cluster what is ended here."""
+"""Find or start a Spark session, and end on the cluster what is ended here."""
 
 import logging
 import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from time import monotonic
-from typing import IO, TypeVar
-from urllib.parse import urlsplit
+from typing import TypeVar
 from uuid import uuid4
 
 import pyarrow as pa
-from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
-from pyspark import InheritableThread, SparkConf, SparkContext
+from pyspark import InheritableThread, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import DataFrame, SparkSession
 
 from habitprint.errors import InputError, first_line
 from habitprint.progress import Progress, silent
-from habitprint.spark.faults import in_our_words, unreachable
+from habitprint.spark.faults import in_our_words
 
 LEAST_JAVA = 17  # of Spark 4
 JAVA_PACKAGE = "openjdk-17-jre-headless"
-STANDALONE = 7077  # the port of Spark's own masters
-LOG_END = 20_000  # bytes: so much is looked at of what Java said
-PATIENCE = 120.0  # seconds, for a master to answer
-KNOCK = 5.0  # seconds, for a port to open
 POLL = 0.25  # seconds
 A_MOMENT = 2.0  # seconds, for Spark to end what it was asked to end
 SETTINGS = {
@@ -56,10 +45,8 @@ Batches = Iterator[pa.RecordBatch]
 Answer = TypeVar("Answer")
 
 
-def connect(
-    master: str | None = None, *, settings: Mapping[str, str] | None = None, patience: float = PATIENCE
-) -> SparkSession:
-    """Return the Spark session of this process, or start one.
+def connect(master: str | None = None, *, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return the Spark session of this process, or start one with Spark's own builder.
 
     Parameters
     ----------
@@ -68,8 +55,6 @@ def connect(
         where `spark-submit` or Spark's own settings say, and else this machine.
     settings
         More settings of Spark by name, such as ``{"spark.executor.memory": "4g"}``; for a session that is started.
-    patience
-        Seconds after which a master that does not answer is given up.
 
     Examples
     --------
@@ -78,9 +63,9 @@ def connect(
     >>> session.range(3).count()
     3
     """
-    running = running_session()
+    running = SparkSession.getActiveSession()
     if running is None:
-        return _start(master, dict(settings or {}), patience)
+        return _start({**SETTINGS, **(settings or {}), **({} if master is None else {"spark.master": master})})
     if master is not None and master != running.sparkContext.master:
         raise InputError(
             f"Spark runs on {running.sparkContext.master} here already, and not on {master}",
@@ -90,37 +75,36 @@ def connect(
     return running
 
 
-def running_session() -> SparkSession | None:
-    """Return the session that this process has, or None.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> hp.spark.connect("local[2]") is running_session()
-    True
-    """
-    session: SparkSession | None = SparkSession._instantiatedSession  # noqa: SLF001 - `active` starts Java to answer
-    return None if session is None or session.sparkContext._jsc is None else session  # noqa: SLF001 - None once stopped
+def _start(settings: Mapping[str, str]) -> SparkSession:
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else `spark-submit` has started Java
+        require_java()
+    # Executors need the same packages: they use the Python of this process, unless somebody said which.
+    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    builder = SparkSession.builder
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise in_our_words(error) from error
 
 
 @contextmanager
-def connected(
-    master: str | None = None, *, settings: Mapping[str, str] | None = None, patience: float = PATIENCE
-) -> Iterator[SparkSession]:
-    """Hold a session as long as it is needed; one that was started for this is stopped, whatever happens.
+def connected(master: str | None = None, *, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+    """Return a session for as long as it is needed; one that was started for this is stopped, whatever happens.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> mine = hp.spark.connect("local[2]")
     >>> with connected() as session:
-    ...     session is mine
+    ...     session.sparkContext is mine.sparkContext
     True
     >>> mine.range(3).count()  # somebody else's is left running
     3
     """
-    is_ours = running_session() is None
-    session = connect(master, settings=settings, patience=patience)
+    is_ours = SparkSession.getActiveSession() is None
+    session = connect(master, settings=settings)
     try:
         yield session
     finally:
@@ -238,11 +222,6 @@ def address_of(session: SparkSession, name: str) -> str:
     return name if SCHEME.match(name) or not str(system).startswith("file:") else str(Path(name).absolute())
 
 
-def _is_not_of_the_bridge(record: logging.LogRecord) -> bool:
-    """Say which records are shown: not those in which the bridge to Java tells, at length, that Java was ended."""
-    return "py4j" not in Path(record.pathname).parts
-
-
 def in_a_moment(action: Callable[[], object]) -> None:
     """Tidy up on a thread of its own, and wait for it only so long: whatever is wrong with Spark, the end comes.
 
@@ -258,150 +237,6 @@ def in_a_moment(action: Callable[[], object]) -> None:
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     thread.join(A_MOMENT)
-
-
-def _start(master: str | None, settings: dict[str, str], patience: float) -> SparkSession:
-    chosen = {**SETTINGS, **settings, **({} if master is None else {"spark.master": master})}
-    where = chosen.get("spark.master", "the master of Spark's own settings")
-    _knock(where)
-    has_java = SparkContext._gateway is not None or "PYSPARK_GATEWAY_PORT" in os.environ  # noqa: SLF001
-    if not has_java:
-        require_java()
-    conf = SparkConf().setAll(list(chosen.items()))
-    clock = _Clock(patience)
-    logging.getLogger().addFilter(_is_not_of_the_bridge)
-    gateway = SparkContext._gateway  # noqa: SLF001 - of a session that was stopped
-    with tempfile.TemporaryFile() as said, _same_python(chosen), _same_signals(), _quietly():
-        try:
-            # What Java says stays off the terminal; its end tells what went wrong.
-            if not has_java:
-                gateway = _launched(conf, said)
-            with clock.ending(gateway):
-                context = SparkContext(conf=conf, gateway=gateway)
-            session = SparkSession(context, options=chosen)
-        except (PySparkException, Py4JError, OSError) as error:
-            if clock.has_rung:
-                SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - it is no more
-                raise unreachable(where, f"it did not answer within {patience:g} seconds") from error
-            raise in_our_words(error, _end_of(said)) from error
-    if not str(context.master).startswith("local["):
-        _await_executors(session, patience)
-    return session
-
-
-def _launched(conf: SparkConf, said: IO[bytes]) -> JavaGateway:
-    """Start Java, on a thread of its own.
-
-    It ends by itself with this process, but not if what it is to be told is taken away while it starts, as an interrupt
-    within Spark's own code does.
-    """
-    found: Future[JavaGateway] = Future()
-
-    def launch() -> None:
-        try:
-            found.set_result(launch_gateway(conf, {"stdout": said, "stderr": said}))  # type: ignore[no-untyped-call]
-        except BaseException as error:  # noqa: BLE001 - raised again where it is waited for
-            found.set_exception(error)
-
-    threading.Thread(target=launch, daemon=True).start()
-    try:
-        while not wait([found], POLL).done:
-            pass  # a wait without an end does not hear of Ctrl-C
-        return found.result()
-    except BaseException:
-        if wait([found], A_MOMENT).done and found.exception() is None:
-            found.result().proc.kill()
-        raise
-
-
-def _await_executors(session: SparkSession, patience: float) -> None:
-    """Raise `InputError` if a cluster takes the application, but gives it nobody to work: Spark would wait for ever."""
-    end = monotonic() + patience
-
-    def give_up(stage: str, done: int, total: int, note: str = "") -> None:
-        del stage, done, total, note
-        if monotonic() > end:
-            raise InputError(
-                f"{session.sparkContext.master} gave no executor within {patience:g} seconds",
-                why="the cluster is busy, or has nobody with as much memory and as many cores as are asked for",
-                fix="ask for less (spark.executor.memory, spark.executor.cores), or wait longer: --patience",
-            )
-
-    try:
-        run_job(session, session.range(1).count, "waiting for executors", give_up)
-    except BaseException:
-        in_a_moment(session.stop)
-        raise
-
-
-class _Clock:
-    """End the Java of a session that takes too long to start: nothing else ends its waiting."""
-
-    def __init__(self, patience: float) -> None:
-        self._patience = patience
-        self.has_rung = False
-
-    @contextmanager
-    def ending(self, gateway: JavaGateway | None) -> Iterator[None]:
-        """Hold the time that a start may take."""
-        process = getattr(gateway, "proc", None)
-        if process is None:  # somebody else's Java
-            yield
-            return
-
-        def ring() -> None:
-            self.has_rung = True
-            process.kill()
-
-        timer = threading.Timer(self._patience, ring)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
-
-
-@contextmanager
-def _same_python(settings: Mapping[str, str]) -> Iterator[None]:
-    """Let executors use the Python of this process, unless somebody said which: the same packages are needed there."""
-    name = "PYSPARK_PYTHON"
-    before = os.environ.get(name)
-    os.environ[name] = settings.get("spark.pyspark.python") or before or sys.executable
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = before
-
-
-@contextmanager
-def _same_signals() -> Iterator[None]:
-    """Keep Ctrl-C as it was: Spark takes it for itself."""
-    before = signal.getsignal(signal.SIGINT)
-    try:
-        yield
-    finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, before)
-
-
-def _knock(master: str) -> None:
-    """Raise `InputError` if nobody is at the ports of a master of Spark's own kind: it would be called for a minute."""
-    if not master.startswith("spark://"):
-        return
-    faults = []
-    for name in master.removeprefix("spark://").split(","):
-        try:
-            address = urlsplit(f"//{name}")
-            socket.create_connection((address.hostname or "", address.port or STANDALONE), KNOCK).close()
-        except (OSError, ValueError) as error:
-            faults.append(f"{name}: {first_line(error)}")
-        else:
-            return
-    raise unreachable(master, "; ".join(faults))
 
 
 def require_java() -> None:
@@ -436,9 +271,3 @@ def require_java() -> None:
             why=f"Spark 4 needs Java {LEAST_JAVA} or newer",
             fix=f"install it (on Debian, as root: apt-get install {JAVA_PACKAGE}), and set JAVA_HOME to where it is",
         )
-
-
-def _end_of(said: IO[bytes]) -> str:
-    size = said.seek(0, os.SEEK_END)
-    said.seek(max(0, size - LOG_END))
-    return said.read().decode(errors="replace")
