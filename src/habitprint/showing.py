@@ -1,6 +1,5 @@
 """How values show themselves: in one short line, and in a notebook as a card, a frame or a picture."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,8 +25,9 @@ class Shown:
     """
 
     def _repr_html_(self) -> str:
-        html: str = _pages().to_html(self)
-        return html
+        from habitprint.report.notebook import to_html  # noqa: PLC0415 - takes a second, and stands above all values
+
+        return to_html(self)
 
 
 class Drawn(Shown):
@@ -42,11 +42,12 @@ class Drawn(Shown):
 
     def plot(self) -> "alt.TopLevelMixin":
         """Return its picture, an Altair chart: show it in a notebook, or write it with `habitprint.save_chart`."""
-        chart: alt.TopLevelMixin = _pages().draw(self)
-        return chart
+        from habitprint.report.notebook import draw  # noqa: PLC0415 - the same
+
+        return draw(self)
 
 
-def draw_picture(value: object, picture: str) -> "alt.TopLevelMixin":
+def draw_picture(value: Any, picture: str) -> "alt.TopLevelMixin":
     """Return one of the pictures of a value that has several, by its name.
 
     Examples
@@ -56,8 +57,9 @@ def draw_picture(value: object, picture: str) -> "alt.TopLevelMixin":
     >>> draw_picture(found, "answer").to_dict()["width"]
     520
     """
-    chart: alt.TopLevelMixin = _pages().draw_named(value, picture)
-    return chart
+    from habitprint.report.notebook import draw_named  # noqa: PLC0415 - the same
+
+    return draw_named(value, picture)
 
 
 class _Table(Protocol):
@@ -124,8 +126,3 @@ def cut(text: str, most: int) -> str:
     """
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
-
-
-def _pages() -> Any:
-    """Load what makes pages and pictures: it takes a second, and stands above all values."""
-    return importlib.import_module("habitprint.report.notebook")
