@@ -12,7 +12,7 @@ import pytest
 from polars.exceptions import PanicException
 
 import habitprint as hp
-from habitprint.files import Output, _remove_abandoned, write_all, write_folder
+from habitprint.files import Output, write_all, write_folder
 from habitprint.inputs import reading, require_file
 from habitprint.tables import read_table, write_table
 
@@ -74,12 +74,10 @@ def test_drafts_of_a_living_process_stay_and_those_of_a_dead_one_go(tmp_path: Pa
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline() == "ready\n"
-        _remove_abandoned.cache_clear()
         write_all([Output(tmp_path / "a", Path.touch)], overwrite=False)
         assert len(list(tmp_path.glob(".habitprint-*"))) == 1
         other.send_signal(signal.SIGKILL)
         other.wait()
-    _remove_abandoned.cache_clear()
     write_all([Output(tmp_path / "b", Path.touch)], overwrite=False)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
@@ -87,7 +85,6 @@ def test_drafts_of_a_living_process_stay_and_those_of_a_dead_one_go(tmp_path: Pa
 def test_a_folder_of_somebody_else_that_looks_like_a_draft_stays(tmp_path: Path) -> None:
     (tmp_path / ".habitprint-mine").mkdir()
     (tmp_path / ".habitprint-0123456789abcdef").write_text("a file")
-    _remove_abandoned.cache_clear()
     write_all([Output(tmp_path / "a", Path.touch)], overwrite=False)
     assert len(list(tmp_path.iterdir())) == 3
 

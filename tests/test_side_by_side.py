@@ -1,7 +1,5 @@
 """Several jobs at the same time: in order, watched by who called, and none goes on alone."""
 
-import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +8,7 @@ import pytest
 
 from habitprint.errors import InputError
 from habitprint.progress import Progress, silent
-from habitprint.side_by_side import LOW, Once, side_by_side, two_side_by_side
+from habitprint.side_by_side import Once, side_by_side, two_side_by_side
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -118,15 +116,3 @@ def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
     needed = Once(fail)
     with pytest.raises(InputError, match="what"):
         two_side_by_side(needed, needed, n_threads=2)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have priorities of their own on Linux alone")
-@pytest.mark.parametrize(("n_threads", "is_low"), [(2, True), (1, False)])
-def test_who_gives_way_does_so_on_a_thread_of_its_own(n_threads: int, *, is_low: bool) -> None:
-    def priority(_: object = None) -> int:
-        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-
-    before = priority()
-    first, second = two_side_by_side(priority, priority, n_threads=n_threads, gives_way=True)
-    assert first == (max(before, LOW) if is_low else before)
-    assert second == priority() == before

@@ -7,20 +7,18 @@
 {'?1': 'Jill', '?2': 'John', '?3': 'Mike', '?4': 'Mary'}
 """
 
-from habitprint import _interrupting, _starting  # noqa: F401, I001 - before all that takes time to load
-
 import importlib as _importlib
 import typing as _typing
 
 from habitprint import datasets, markov
 from habitprint.auditing.advice import Advice, read_advice
+from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.auditing.unmixing import Reconstruction
-from habitprint.auditing.attribution import Attribution
 from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.checks import EventsCheck, Finding, check_events
 from habitprint.errors import (

@@ -1,8 +1,6 @@
 """Write files and folders whole or not at all: beside their place first, and moved there when complete."""
 
-import ctypes
 import errno
-import functools
 import os
 import re
 import secrets
@@ -18,7 +16,6 @@ from pathlib import Path
 from polars.exceptions import PanicException, PolarsError
 
 from habitprint.errors import InputError, first_line
-from habitprint.watched import tell_of_folders
 
 if sys.platform != "win32":
     import fcntl
@@ -28,12 +25,8 @@ EVERYBODYS = 0o666  # as far as the umask allows
 OWNERS_FOLDER = 0o700
 DRAFT = re.compile(r"\.habitprint-[0-9a-f]{16}")
 LONGEST_MOVE, MOMENT = 10.0, 0.01  # seconds
-EXCHANGE = 2  # of two names at once: RENAME_EXCHANGE of Linux
-HERE = -100  # AT_FDCWD of Linux
 
 Writer = Callable[[Path], object]
-
-_in_use: set[Path] = set()  # the folders in which files are being made at this moment
 
 
 @dataclass(frozen=True)
@@ -145,9 +138,7 @@ def _draft(place: Path) -> Iterator[Path]:
         while True:
             # The name is chosen before anything is there, so that at no moment something could be left behind.
             name = place / f".habitprint-{secrets.token_hex(8)}"
-            _in_use.add(name)
-            tell_of_folders(list(_in_use))
-            cleaning.callback(_remove, name)
+            cleaning.callback(shutil.rmtree, name, ignore_errors=True)
             name.mkdir(mode=OWNERS_FOLDER)
             try:
                 cleaning.callback(os.close, _lock(name))
@@ -157,23 +148,6 @@ def _draft(place: Path) -> Iterator[Path]:
                 pass
             break
         yield name
-
-
-def _remove(name: Path) -> None:
-    shutil.rmtree(name, ignore_errors=True)
-    _in_use.discard(name)
-    tell_of_folders(list(_in_use))
-
-
-def remove_drafts() -> None:
-    """Remove all that is being made, because the process is about to end at once.
-
-    Examples
-    --------
-    >>> remove_drafts()
-    """
-    for name in list(_in_use):
-        _remove(name)
 
 
 @contextmanager
@@ -212,9 +186,8 @@ def _lock(folder: Path) -> int:
     return handle
 
 
-@functools.cache
 def _remove_abandoned(place: Path) -> None:
-    """Remove what a process of ours that was killed has left in a folder; looked for once in each.
+    """Remove what a process of ours that was killed has left in a folder.
 
     It is ours by its name and by its owner, and abandoned if nobody holds its lock.
     """
@@ -315,7 +288,7 @@ def text_output(path: Path, text: str, *, is_private: bool = False) -> Output:
 def write_folder(
     folder: Path, writers: Mapping[str, Writer], *, ours: Collection[str] = (), overwrite: bool = False
 ) -> list[Path]:
-    """Write a folder of files, all of them or none and all at one moment, and return their paths.
+    """Write a folder of files, all of them or none, and return their paths.
 
     Parameters
     ----------
@@ -327,7 +300,8 @@ def write_folder(
     ours
         Names of files that an earlier run may have left: what this one does not write is no longer true, and removed.
 
-    A folder that is a disk of its own, as in a container, cannot be replaced: there, the files are moved one by one.
+    A folder that is replaced moves away before the new one takes its place: in between, nothing has that name. A folder
+    that is a disk of its own, as in a container, cannot be replaced: there, the files are moved one by one.
 
     Examples
     --------
@@ -351,7 +325,7 @@ def write_folder(
                 (made / name).rename(place / name)
         elif place.is_dir() and overwrite:
             _copy_others(place, made, {*ours, *writers})
-            _swap(made, place)
+            _replace(made, place)
         else:
             made.rename(place)  # over an empty folder too; fails if somebody wrote something into it meanwhile
     return [folder / name for name in writers]
@@ -381,19 +355,19 @@ def _link_or_copy(source: str, target: str) -> None:
         shutil.copy2(source, target, follow_symlinks=False)
 
 
-def _swap(new: Path, old: Path) -> None:
-    """Give two folders each other's names, at one moment where the system can do that."""
-    if sys.platform == "linux":
-        exchange = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-        if exchange is not None and exchange(HERE, os.fsencode(new), HERE, os.fsencode(old), EXCHANGE) == 0:
-            return
-    aside = new.with_name(f"{new.name}.before")
+def _replace(new: Path, old: Path) -> None:
+    """Move a folder away, and a new one to its place; for a moment in between, nothing has that name.
+
+    It moves to a name that is no draft's: if the process is killed in that moment, no later run removes it.
+    """
+    aside = old.with_name(f"{old.name}.before-{secrets.token_hex(4)}")
     old.rename(aside)
     try:
         new.rename(old)
     except BaseException:
         aside.rename(old)
         raise
+    aside.rename(new)  # within the draft, which is removed
 
 
 def real_path(path: Path) -> Path:

@@ -1,10 +1,9 @@
 """Several jobs at the same time, on threads, that can be watched and stopped."""
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from threading import BoundedSemaphore, Event, Lock, get_native_id
+from threading import BoundedSemaphore, Event, Lock
 from typing import Any, Generic, TypeVar
 
 from habitprint.progress import Progress, silent
@@ -16,7 +15,6 @@ Told = tuple[str, int, int, str]
 
 LOOK = 0.1  # seconds between two looks at what jobs have told
 MOST_AT_ONCE = 4  # each needs memory of its own
-LOW = 10  # a priority: of two threads on one core, the other has nine tenths of it
 BESIDE_SEARCH = 1  # what an audit does beside the search for a protection, which has the other cores
 # Jobs may have jobs of their own: whatever needs much memory takes a place here while it does, and waits for nobody.
 PLACES = BoundedSemaphore(min(os.cpu_count() or 1, MOST_AT_ONCE))
@@ -87,31 +85,16 @@ def two_side_by_side(
     progress: Progress = silent,
     *,
     n_threads: int | None = None,
-    gives_way: bool = False,
 ) -> tuple[One, Other]:
     """Return what two jobs of different kinds give, which run at the same time, as `side_by_side`.
-
-    Parameters
-    ----------
-    gives_way
-        Whether the first one has only what the other leaves of the cores, where the system knows how (Linux).
 
     Examples
     --------
     >>> two_side_by_side(lambda progress: 1, lambda progress: "two")
     (1, 'two')
     """
-    caller = get_native_id()
-
-    def gently(progress: Progress) -> One:
-        # Never on the caller's own thread: what is given away is not given back.
-        if gives_way and sys.platform == "linux" and get_native_id() != caller:
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), max(LOW, os.getpriority(os.PRIO_PROCESS, caller)))
-        return one(progress)
-
-    # The other starts first, so that it never has a thread that gave way.
-    jobs: list[Callable[[Progress], Any]] = [other, gently]
-    second, first = side_by_side(jobs, progress, n_threads=n_threads)
+    jobs: list[Callable[[Progress], Any]] = [one, other]
+    first, second = side_by_side(jobs, progress, n_threads=n_threads)
     return first, second
 
 

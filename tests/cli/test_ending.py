@@ -110,32 +110,6 @@ def test_ids_that_look_like_markup_are_shown_as_they_are(
     assert "[bold]x[/]" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["path", "TABLES", "--plot", "OUT.svg"],
-        ["forecast", "TABLES", "--population", "100", "--plot", "OUT.svg"],
-        ["audit", "TABLES", "--out", "OUT"],
-        ["compare", "TABLES", "--out", "OUT.html"],
-        ["reproduce", "figure-users", "--out", "OUT"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_whatever_draws_says_before_the_work_that_it_has_too_few_addresses(
-    town: tuple[str, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    words: list[str],
-) -> None:
-    monkeypatch.setattr("habitprint.limits.address_space", lambda: 16e9)
-    out = str(tmp_path / "out")
-    given = [part for word in words for part in (town if word == "TABLES" else [word.replace("OUT", out)])]
-    assert run(monkeypatch, *given) == 2
-    assert "charts cannot be drawn" in capsys.readouterr().err
-    assert not list(tmp_path.glob("out*"))
-
-
 @pytest.mark.parametrize("fault", [ZeroDivisionError(), PanicException("index out of bounds")])
 def test_our_own_fault_is_called_that(
     town: tuple[str, str],
@@ -177,10 +151,8 @@ def test_ctrl_c_before_the_command_begins_stops_too(monkeypatch: pytest.MonkeyPa
     assert run(monkeypatch, "match") == INTERRUPTED
 
 
-# Called as the command is, which by its name knows that the process is its own: only then signals are.
 MATCH_THAT_SAYS_WHEN_IT_BEGINS = """
 import sys
-sys.argv[0] = "habitprint"
 from habitprint.cli import main
 tables = sys.modules["habitprint.cli.options"]
 read = tables.read_histograms

@@ -25,30 +25,11 @@ def look(event, arguments):
 sys.addaudithook(look)
 main()
 """
-
-
-# A process that interrupts itself at the n-th import after those that it takes to be ready for that.
-INTERRUPTED_AT_IMPORT = """
-import os, signal, sys
-moment, done, begun = int(sys.argv.pop(1)), 0, False
-sys.argv[0] = "habitprint"
-def look(event, arguments):
-    global done, begun
-    if event == "import":
-        begun = begun or arguments[0] == "habitprint._starting"
-        done += begun
-        if done == moment:
-            os.kill(os.getpid(), signal.SIGINT)
-sys.addaudithook(look)
-from habitprint.cli import main
-main()
-"""
-# A command that says when Python itself is ready: before, Ctrl-C is an affair of Python's, and none of ours.
+# A command that says when it is loaded: before, Ctrl-C is an affair of Python's, and none of ours.
 BEGUN = """
-import os, sys
-os.write(1, b"!")
-sys.argv[0] = "habitprint"
+import os
 from habitprint.cli import main
+os.write(1, b"!")
 main()
 """
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from disturbed import (
     COMMANDS,
-    INTERRUPTED_AT_IMPORT,
     KILLED_BETWEEN_MOVES,
     TOGETHER,
     Ended,
@@ -20,7 +19,6 @@ from disturbed import (
 )
 
 import habitprint as hp
-from habitprint.files import _remove_abandoned
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 N_KILLS = int(os.environ.get("FUZZ_KILLS", "20"))
@@ -60,12 +58,6 @@ def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, numb
     assert not faults, f"{name}, {how.name} after {when:.2f} s: {faults}"
 
 
-@pytest.mark.parametrize("n_imports", [1, 5, 50, 200, 500, 900])
-def test_ctrl_c_while_anything_is_loaded_ends_with_a_word(tmp_path: Path, n_imports: int) -> None:
-    ended = run(["--version"], tmp_path, "-c", INTERRUPTED_AT_IMPORT, str(n_imports))
-    assert (ended.code, ended.err) == (130, "stopped before it began\n")
-
-
 @pytest.mark.parametrize("n_moves", range(1, 5))
 def test_at_no_moment_between_two_moves_is_a_table_without_its_key(tmp_path: Path, n_moves: int) -> None:
     make_inputs(tmp_path)
@@ -90,7 +82,6 @@ def test_at_no_moment_does_an_old_table_stand_beside_a_new_key_and_the_next_run_
     assert faults_of("protect", tmp_path, ended, inputs) == []
     there = {name: (tmp_path / name).read_bytes() for name in old if (tmp_path / name).exists()}
     assert len({content == old[name] for name, content in there.items()}) <= 1  # all old, or all new
-    _remove_abandoned.cache_clear()
     hp.write_release(release, tmp_path / "safer.csv", key=key, overwrite=True)
     assert drafts_in(tmp_path) == []
 

@@ -15,6 +15,7 @@ from types import FrameType
 
 import typer.main
 
+from command_line import same_signals
 from habitprint.cli import main
 
 # What the options of all commands are is found out once, and not before every one of thousands of runs.
@@ -60,7 +61,8 @@ def _exit_code() -> int | None:
     previous = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, LONGEST)
     try:
-        main()
+        with same_signals():
+            main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except TooSlowError:

@@ -655,9 +655,7 @@ def _audit(
         find_protection, whole, part, steps, goal, look=look, noise=settings.noise, counts=settings.counts
     )
     # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
-    (times, curves), found = two_side_by_side(
-        see_what_matters, lambda progress: protect(progress=progress), progress, gives_way=True
-    )
+    found, (times, curves) = two_side_by_side(lambda progress: protect(progress=progress), see_what_matters, progress)
     people, users = assess(progress)
     n = settings.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     is_protected = bool(prepared.tables.steps)

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 import habitprint
-from habitprint._starting import have_started
 from habitprint.cli.audit import audit
 from habitprint.cli.check import check
 from habitprint.cli.compare import compare
@@ -23,7 +22,7 @@ from habitprint.cli.protect import protect
 from habitprint.cli.rehearse import rehearse
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
-from habitprint.cli.stopping import Stopped, stop_no_more, stop_tidily, stopped_by
+from habitprint.cli.stopping import Stopped, stopped_by, stopping_tidily
 
 app = typer.Typer(
     name="habitprint",
@@ -83,18 +82,15 @@ def habitprint_command(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    try:
-        have_started()
-        stop_tidily()
-        _keep_terminal_apart()
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):
-                stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-        app()
-    except (KeyboardInterrupt, Stopped) as error:  # before the command itself began
-        sys.exit(stopped_by(error))
-    finally:
-        stop_no_more()
+    with stopping_tidily():
+        try:
+            _keep_terminal_apart()
+            for stream in (sys.stdout, sys.stderr):
+                if isinstance(stream, io.TextIOWrapper):
+                    stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
+            app()
+        except (KeyboardInterrupt, Stopped) as error:  # before the command itself began
+            sys.exit(stopped_by(error))
 
 
 def _keep_terminal_apart() -> None:

@@ -58,7 +58,6 @@ from habitprint.events import Events, ReadAs
 from habitprint.files import check_folder, real_path
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
-from habitprint.limits import require_charts
 from habitprint.losses import SCALES, Purpose
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, Release, read_release
@@ -398,7 +397,6 @@ def _end(found: Audit, accept: Sequence[Code]) -> None:
 def _require_output(output: OutputOptions, inputs: Sequence[Path | None]) -> None:
     """Raise `InputError` unless a report could be written: worth knowing before long work."""
     check_folder(output.out, overwrite=output.force)
-    require_charts()
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
         refuse_inputs(output.out / name, *inputs)
 

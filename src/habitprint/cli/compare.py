@@ -15,7 +15,6 @@ from habitprint.auditing.compare import compare as compare_audits
 from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target, real_path
-from habitprint.limits import require_charts
 from habitprint.losses import cost_words
 from habitprint.words import at_most, percent
 
@@ -61,7 +60,6 @@ def compare(
     """
     if out is not None:
         check_target(out, overwrite=force)
-        require_charts()
         refuse_inputs(out, *(path / FACTS if path.is_dir() else path for path in audits))
     read = [read_audit(path) for path in audits]
     found = compare_audits(read, map(_name, audits))

@@ -21,7 +21,6 @@ from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import write_all
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
-from habitprint.limits import require_charts
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.progress import Progress
 from habitprint.sources import is_release
@@ -111,7 +110,6 @@ def forecast(
         from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
 
         check_chart_target(plot, overwrite=force)
-        require_charts()
         refuse_inputs(plot, *files, tables.truth)
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:

@@ -29,7 +29,6 @@ from habitprint.evaluation import Evaluation, evaluate
 from habitprint.expectation import pair_chances
 from habitprint.files import Output, write_all
 from habitprint.histograms import n_shared_places
-from habitprint.limits import require_charts
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.progress import Progress
 from habitprint.rates import Rate
@@ -84,7 +83,6 @@ def path(
         from habitprint.plots import check_chart_target  # noqa: PLC0415  (takes a second: only if needed)
 
         check_chart_target(plot, overwrite=force)
-        require_charts()
         refuse_inputs(plot, *inputs)
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress, warnings.catch_warnings():

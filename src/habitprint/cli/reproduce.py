@@ -22,7 +22,6 @@ from habitprint.experiments.run import make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import Experiment, Judgement
-from habitprint.limits import require_charts
 
 ALL = "all"
 SPEC = ".toml"
@@ -138,7 +137,6 @@ def reproduce(
     for name in (INDEX, *(experiment.name for experiment in experiments)):
         for ending in ENDINGS:
             refuse_inputs(out / f"{name}{ending}", *read, *(names or []))
-    require_charts()
     with ProgressBar(Screen(stderr=True)) as progress:
         made = run(
             [size.of(experiment) for experiment in experiments],
