@@ -79,10 +79,11 @@ def _start(settings: Mapping[str, str]) -> SparkSession:
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else `spark-submit` has started Java
         require_java()
     # Executors need the same packages: they use the Python of this process, unless somebody said which.
-    os.environ.setdefault("PYSPARK_PYTHON", settings.get("spark.pyspark.python", sys.executable))
+    name = "PYSPARK_PYTHON"
+    os.environ[name] = settings.get("spark.pyspark.python") or os.environ.get(name) or sys.executable
     builder = SparkSession.builder
-    for name, value in settings.items():
-        builder = builder.config(name, value)
+    for setting, value in settings.items():
+        builder = builder.config(setting, value)
     try:
         return builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
