@@ -49,7 +49,6 @@ from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.tables import collect
-from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID, common_users
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
@@ -204,7 +203,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
             fix=f'use a smaller k, or "{ALL}"',
         )
     release = microaggregate(released, k, method="successive", units=None, progress=progress)  # the paper's exact means
-    loss, classes = measure_losses(released, release).information_loss, share_classes(released)
+    loss, classes = measure_losses(released, release).information_loss, released.share_classes
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
     protected = ProtectionEffect(
         information_loss=loss,
@@ -307,7 +306,7 @@ def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress
         max_memory=max_memory,
         progress=progress,
     )
-    right, of_row = user_chances(matching, released, known, common), share_classes(released)
+    right, of_row = user_chances(matching, released, known, common), released.share_classes
     return AttackResult(
         n_users=released.n_users,
         n_known=known.n_users,
