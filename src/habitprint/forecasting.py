@@ -29,7 +29,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-from scipy.optimize import minimize
+from scipy.optimize import isotonic_regression, minimize
 from scipy.special import betaln, expit, logit, ndtri
 
 from habitprint.arrays import Floats
@@ -364,7 +364,7 @@ class _Nested:
     @classmethod
     def of(cls, points: Sequence[tuple[int, Rate]]) -> "_Nested":
         last = points[-1][1]
-        shares = _never_rising(np.array([rate.value for _, rate in points]))
+        shares = isotonic_regression([rate.value for _, rate in points], increasing=False).x
         return cls(np.array([size for size, _ in points], np.float64), shares, _independent(last))
 
     @property
@@ -613,17 +613,6 @@ def _independent(rate: Rate) -> float:
     most = MOST_TELLING * rate.n
     spread = rate.method.count_variance(value, variance)
     return min(rate.n * value * (1 - value) / spread, most) if spread > 0 else most
-
-
-def _never_rising(shares: Floats) -> Floats:
-    """Return the nearest shares that never rise: neighbours that do are put together."""
-    blocks: list[tuple[float, int]] = []
-    for share in shares.tolist():
-        blocks.append((share, 1))
-        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
-            (one, n_one), (other, n_other) = blocks[-2:]
-            blocks[-2:] = [((one * n_one + other * n_other) / (n_one + n_other), n_one + n_other)]
-    return np.repeat([share for share, _ in blocks], [n for _, n in blocks])
 
 
 def _log_share(n: float, a: Floats, b: Floats) -> Floats:
