@@ -1,7 +1,7 @@
 """``habitprint reproduce``: the paper's tables and figures, or experiments of your own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName
-from habitprint.experiments.own import INDEX, GivenEvents, nearest, read_spec
+from habitprint.experiments.own import INDEX, nearest, read_spec
 from habitprint.experiments.pages import Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output
@@ -62,11 +62,11 @@ class SpecOptions(Options, panel=INPUT):
     lon: Column = None
 
     @property
-    def given_events(self) -> GivenEvents:
+    def given_events(self) -> dict[str, str]:
         """Return it as `read_spec` takes it."""
-        return GivenEvents(
-            file=self.events, user=self.user, time=self.time, place=self.place, lat=self.lat, lon=self.lon
-        )
+        return {
+            ("file" if name == "events" else name): value for name, value in asdict(self).items() if value is not None
+        }
 
 
 @dataclass(frozen=True)

@@ -17,21 +17,18 @@ from habitprint.evaluation import evaluate
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
-    ActiveWeeks,
-    AntennaMap,
     AttackResult,
     ChainMethod,
     DataName,
     DataTask,
+    Description,
     Done,
     Job,
     LeftOut,
     Outcomes,
-    Popularity,
     ProtectionEffect,
     Result,
     Setting,
-    SquareMap,
     TimeResult,
     TimeTask,
 )
@@ -66,36 +63,32 @@ def _once(method: Callable[["Workshop", *Ts], T]) -> Callable[["Workshop", *Ts],
     """Make what a method returns once for each of its arguments, whichever thread asks first."""
 
     def made(self: "Workshop", /, *args: *Ts) -> T:
-        return self.once((method.__name__, *args), lambda: method(self, *args))
+        key = (method.__name__, *args)
+        with self.lock:
+            lock = self.locks.setdefault(key, Lock())
+        with lock:
+            if key not in self.made:
+                self.made[key] = method(self, *args)
+            return cast("T", self.made[key])
 
     return made
 
 
 class Workshop:
-    """Make what several jobs need once, whichever thread asks first.
+    """What several jobs need: made once, whichever thread asks first.
 
     Examples
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> workshop.once("answer", lambda: 42), workshop.once("answer", lambda: 43)
-    (42, 42)
+    >>> workshop.data("web") is workshop.data("web")
+    True
     """
 
     def __init__(self, sources: Mapping[DataName, DataSource]) -> None:
         self.sources = sources
-        self._locks: dict[Hashable, Lock] = {}
-        self._made: dict[Hashable, Any] = {}
-        self._lock = Lock()
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returned for this key the first time."""
-        with self._lock:
-            lock = self._locks.setdefault(key, Lock())
-        with lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return cast("T", self._made[key])
+        self.lock, self.locks = Lock(), dict[Hashable, Lock]()
+        self.made: dict[Hashable, Any] = {}
 
     @_once
     def data(self, name: DataName) -> Data:
@@ -122,15 +115,10 @@ class Workshop:
         cohort = split(events, OnDays(first, first, of=data.period)).released.users
         return split(events, OnDays(first, last_day, of=data.period), users=cohort)
 
-    def histograms(self, name: DataName, last_day: DayName | None, side: float | None) -> tuple[Histograms, Histograms]:
-        """Return both periods, with all users who are active in both."""
-        released, known = self.split(name, last_day, side)
-        return released, known
-
     @_once
     def popular(self, name: DataName, side: float | None) -> pl.DataFrame:
         """Return the places, most visited first: ``place, visits``; by all users in both periods."""
-        tables = [side_.to_table().select("place", "count") for side_ in self.histograms(name, None, side)]
+        tables = [side_.to_table().select("place", "count") for side_ in self.split(name, None, side)]
         visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
         return visits.sort("visits", "place", descending=[True, False])
 
@@ -138,7 +126,7 @@ class Workshop:
     def chains(self, name: DataName, side: float) -> tuple[Chains, Chains]:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
         data = self.data(name)
-        users = self.histograms(name, None, side)[0].users
+        users = self.split(name, None, side).released.users
         is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
         points = data.events.leave_out(~is_inside, OUTSIDE)
         parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
@@ -189,7 +177,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     (True, 20)
     """
     setting = job.setting
-    released, known = workshop.histograms(job.data, setting.last_day, setting.side)
+    released, known = workshop.split(job.data, setting.last_day, setting.side)
     released, known = _narrow(released, known, setting, job.data, workshop)
     if job.is_drawn:
         released, known = _draw(released, known, job, seed)
@@ -374,28 +362,30 @@ def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, pr
     )
 
 
-def _describe_popularity(job: Job, workshop: Workshop) -> Popularity:
+def _describe_popularity(job: Job, workshop: Workshop) -> Description:
+    """Return the first and the last rank of the places with as many visits: enough to draw them all."""
     popular = workshop.popular(job.data, job.setting.side)
     ranked = popular.with_row_index("rank", offset=1)
-    # Of equally popular sites the first and the last are enough to draw them all.
     ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
-    released, known = workshop.histograms(job.data, None, job.setting.side)
+    released, known = workshop.split(job.data, None, job.setting.side)
     both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
-    return Popularity(
-        rows=tuple(ends.select(Popularity.columns).rows()),
+    return Description(
+        columns=tuple(ends.columns),
+        rows=tuple(ends.rows()),
         n_users=released.n_users,
         n_places=popular.height,
-        n_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
+        n_places_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
     )
 
 
-def _describe_antennas(job: Job, workshop: Workshop) -> AntennaMap:
+def _describe_antennas(job: Job, workshop: Workshop) -> Description:
     antennas = workshop.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
-    return AntennaMap(rows=tuple(antennas.select(AntennaMap.columns).sort("place").rows()))
+    table = antennas.select("place", "lat", "lon", "region").sort("place")
+    return Description(columns=tuple(table.columns), rows=tuple(table.rows()), n_places=table.height)
 
 
-def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
+def _describe_squares(job: Job, workshop: Workshop) -> Description:
     data, side = workshop.data(job.data), job.setting.side
     assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
     grid = Grid(side, data.box)
@@ -412,10 +402,11 @@ def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
     west = data.box.west + column[starts] * step_lon
     south = data.box.south + row[starts] * step_lat
     runs = np.column_stack([west, west + lengths * step_lon, south, south + step_lat]).round(6)
-    return SquareMap(rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
+    columns = ("west", "east", "south", "north")
+    return Description(columns=columns, rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
 
 
-def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
+def _describe_active_weeks(job: Job, workshop: Workshop) -> Description:
     data = workshop.data(job.data)
     assert data.box is not None, "squares are laid over positions"  # noqa: S101
     within = Grid(SQUARE, data.box).place(data.events)
@@ -423,7 +414,7 @@ def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
     (active,) = collect([within.usable.select("user", week).unique().sort("user", "week")], data.events.source)
     start = day_of_week_zero(WEEKS_FROM)
     rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())
-    return ActiveWeeks(rows=tuple(rows))
+    return Description(columns=("user", "week"), rows=tuple(rows))
 
 
 DESCRIPTIONS: Mapping[DataTask, Callable[[Job, Workshop], Result]] = {
