@@ -28,7 +28,7 @@ FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be nam
 
 @dataclass(frozen=True, eq=False)
 class Histograms(Shown, Framed):
-    """Hold the counts of a set of users over a set of places.
+    """The counts of a set of users over a set of places.
 
     A row divided by its total is the paper's histogram Γ (eq. 1), here called the user's *shares*.
 

@@ -49,7 +49,7 @@ _WAYS: tuple[tuple[Method, Direction], ...] = (
 
 @dataclass(frozen=True)
 class Lesson:
-    """Hold a weight that was learned from pairs of whom the truth is known, and what it counts.
+    """A weight that was learned from pairs of whom the truth is known, and what it counts.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ are 25%.'
 
 @dataclass(frozen=True)
 class RehearsedAttack:
-    """Hold how many people one attack identified in a rehearsal.
+    """One attack of a rehearsal, and how many people it identified.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class RehearsedAttack:
 
 @dataclass(frozen=True)
 class Rehearsal(Shown):
-    """Hold what a rehearsal taught. Made by `habitprint.rehearse`.
+    """The outcome of a rehearsal. Made by `habitprint.rehearse`.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ Column = Annotated[str | None, typer.Option(help="A column of your events, inste
 
 @dataclass(frozen=True)
 class PaperOptions(Options, panel=INPUT):
-    """Hold where the paper's data is, as far as it is given."""
+    """Options that name the folders of the paper's data."""
 
     d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None
     web_history: Annotated[
@@ -52,7 +52,7 @@ class PaperOptions(Options, panel=INPUT):
 
 @dataclass(frozen=True)
 class SpecOptions(Options, panel=INPUT):
-    """Hold what takes the place of what a spec says of your events."""
+    """Options that replace what a spec says of your events."""
 
     events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None
     user: Column = None
@@ -71,7 +71,7 @@ class SpecOptions(Options, panel=INPUT):
 
 @dataclass(frozen=True)
 class SizeOptions(Options, panel=SIZE):
-    """Hold how much is computed."""
+    """Options that say how much is computed."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False
     seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0

@@ -58,7 +58,7 @@ N_TONES = 6  # neighbouring regions are told apart by so many colours and shapes
 
 @dataclass(frozen=True)
 class Drawing(Rendered):
-    """Hold a table, and the picture that is drawn from it."""
+    """A table, and the picture that is drawn from it."""
 
     chart: Chart
 

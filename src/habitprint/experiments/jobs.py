@@ -243,7 +243,7 @@ Plain = str | int | float | None
 
 @dataclass(frozen=True)
 class ProtectionEffect:
-    """Hold what micro-aggregation did to a release: what it lost, its groups, and users alike from the start."""
+    """The effect of micro-aggregation on a release: its loss, its groups, and users who were alike before."""
 
     information_loss: float
     n_groups: int
@@ -252,7 +252,7 @@ class ProtectionEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcomes:
-    """Hold what became of each common user, so that attacks can be compared on the same users.
+    """The outcome for each common user, so that attacks can be compared on the same users.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ class Outcomes:
 
 
 class AttackResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Hold what an attack achieved.
+    """The sizes of an attack, and how many users it identified.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class AttackResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class TimeResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Hold the seconds of the stages of a joint attack."""
+    """The seconds of the stages of a joint attack."""
 
     n_users: int
     n_known: int
@@ -343,7 +343,7 @@ Result = AttackResult | TimeResult | Description | LeftOut
 
 
 class Done(msgspec.Struct, frozen=True):
-    """Hold the result of a job, and how many seconds it took.
+    """The result of a job, and how many seconds it took.
 
     Examples
     --------
@@ -406,7 +406,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Run:
-    """Hold an attack that was made: one row for each job."""
+    """An attack that was made: one row for each job."""
 
     spot: Spot
     repeat: int

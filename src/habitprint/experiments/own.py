@@ -97,7 +97,7 @@ class SpecEvents:
 
 @dataclass(frozen=True, kw_only=True)
 class SpecPeriods:
-    """Hold the table ``[periods]`` of a spec: one way to split events, and the first day of weeks."""
+    """The table ``[periods]`` of a spec: one way to split events, and the first day of weeks."""
 
     weeks: str | None = None
     ranges: Ranges | None = None
@@ -121,7 +121,7 @@ class SpecPeriods:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Hold a spec as it is written; `name` is that of its file, if it has none."""
+    """A spec as it is written; `name` is that of its file, if it has none."""
 
     name: str = ""
     title: str = ""

@@ -37,7 +37,7 @@ DataKind = Literal["twin", "real", "yours", "none"]  # made up; the paper's; eve
 
 @dataclass(frozen=True)
 class Data:
-    """Hold events, how they are split, and what else is known of their places.
+    """Events, how they are split, and what else is known of their places.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class DataSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Folders:
-    """Hold where the paper's data is, as far as it is given."""
+    """The folders of the paper's data, as far as they are given."""
 
     d4d: Path | None = None
     web_history: Path | None = None

@@ -32,7 +32,7 @@ Layout = Literal[Tabled, Drawn]  # how results become a table or a picture
 
 @dataclass(frozen=True)
 class Finding:
-    """Hold whether a claim holds, and the numbers that say so, in words.
+    """The verdict on a claim, and the numbers that say so, in words.
 
     It leans if the difference is as claimed but within the noise, and is undecided if it is within the noise otherwise.
     """
@@ -63,7 +63,7 @@ class Claim(Protocol):
 
 @dataclass(frozen=True)
 class Published:
-    """Hold one number of the paper: a rate, or seconds, and what it belongs to.
+    """One number of the paper: a rate, or seconds, and what it belongs to.
 
     Parameters
     ----------

@@ -49,7 +49,7 @@ TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Hold what was computed for an experiment.
+    """The results of an experiment, and where its data comes from.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rendered:
-    """Hold a table for machines, and its lines in Markdown for people."""
+    """A table for machines, and its lines in Markdown for people."""
 
     table: pl.DataFrame
     markdown: list[str]

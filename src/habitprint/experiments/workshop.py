@@ -149,7 +149,7 @@ def _grid(data: Data, side: float) -> Grid:
 
 @dataclass(frozen=True)
 class PreparedSides:
-    """Hold the two sides of an attack, and what protection did to the released one, if there was one."""
+    """The two sides of an attack, and the effect of the protection of the released one, if there was one."""
 
     released: Histograms
     known: Histograms
@@ -331,34 +331,27 @@ def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int
     )
 
 
-class _Stopwatch:
-    """Add up the time of each stage, from the reports of progress."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-        self._last = time.perf_counter()
-        self._progress = progress
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        now = time.perf_counter()
-        self.seconds[stage] += now - self._last
-        self._last = now
-        self._progress(stage, done, total, note)
-
-
 def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
-    start = time.perf_counter()
-    watch = _Stopwatch(progress)
+    """Add up the time of each stage, from the reports of progress."""
+    seconds: dict[str, float] = defaultdict(float)
+    start = last = time.perf_counter()
+
+    def watch(stage: str, done: int, total: int, note: str = "") -> None:
+        nonlocal last
+        now = time.perf_counter()
+        seconds[stage] += now - last
+        last = now
+        progress(stage, done, total, note)
+
     match(sides.released, sides.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
-    weights, proof = watch.seconds["gains"], watch.seconds["proof"]
     return TimeResult(
         n_users=sides.released.n_users,
         n_known=sides.known.n_users,
         n_places=sides.n_places,
-        seconds_weights=weights,
-        seconds_matching=total - weights - proof,
-        seconds_proof=proof,
+        seconds_weights=seconds["gains"],
+        seconds_matching=total - seconds["gains"] - seconds["proof"],
+        seconds_proof=seconds["proof"],
     )
 
 
