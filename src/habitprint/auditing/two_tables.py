@@ -135,11 +135,16 @@ class TwoTables:
         """Lay the tables out, and find who is in both, before several attacks need it at the same time."""
         _ = self.matched, self.common
 
-    @cached_property
+    @property
     def views(self) -> tuple["TwoTables", ...]:
         """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""
+        return (self, *self._copies)
+
+    @cached_property
+    def _copies(self) -> tuple["TwoTables", ...]:
+        # Without these tables themselves: a value that holds itself is freed late, with all that was laid out.
         views = Release(self.released, self.steps).views(self.known)
-        return (self, *(replace(self, seen=view) for view in views[1:]))
+        return tuple(replace(self, seen=view) for view in views[1:])
 
     @property
     def fullest_copy(self) -> "TwoTables":
