@@ -4,7 +4,8 @@
 the users are common, as in the paper's table of overlaps: 5,000 and 5,000 with 3,750 of the calls twin, 1,000 and 1,000
 with 750 of the Complete Journey. At equal numbers of claims: the best matching of that size, (A2), by the paper's
 weight and by the one that the rehearsal took, and the likeliest pairs of the best matching of all, (A1). The adversary
-rehearses with the known week in halves, or with two earlier months, and estimates how many are common.
+rehearses with the known week in halves, or with two earlier months,
+once as if all were common, once told how many are.
 """
 
 import sys
@@ -77,11 +78,10 @@ def _select(table: hp.Histograms, users: np.ndarray) -> hp.Histograms:
 
 
 def rows(subject: Subject) -> Iterator[str]:
-    """Yield the rows of one data set, and what was estimated and calibrated."""
+    """Yield the rows of one data set, and how well probabilities are calibrated."""
     released, known = subject.tables
     common = common_users("same-id", released.users, known.users)
     rehearsal = hp.rehearse(*subject.rehearsed)
-    overlap = rehearsal.overlap(released, known)
     chosen = rehearsal.weight_for("joint")
     sizes = [round(part * released.n_users) for part in PARTS]
 
@@ -101,10 +101,10 @@ def rows(subject: Subject) -> Iterator[str]:
     matching = hp.match(released, known, weight=chosen)
     chances = pair_chances(matching, released, known, common)
     by_chance = common.n / (released.n_users * known.n_users)
-    notes = [f"{subject.name}: {overlap.words}; {common.n:,} are."]
+    notes = [f"{subject.name}: {common.n:,} are common."]
     for name, teacher in (
         ("everybody common", rehearsal.for_tables(released, known)),
-        ("as many common as estimated", rehearsal.for_tables(released, known, overlap)),
+        ("as many common as are", rehearsal.for_tables(released, known, common.n)),
     ):
         said = teacher.probabilities(matching, released, known)
         yield row(f"likeliest, as if {name}, {chosen.name}", surest_rates(said, chances, sizes, by_chance))

@@ -89,10 +89,6 @@ CASES: dict[str, tuple[bool, Callable[[], Result]]] = {
         True,
         lambda: protected(hp.Microaggregate(3, mean_k=10), twin(50_000)),
     ),
-    "MDAV and second phase, 50,000 customers, k = 10": (
-        False,
-        lambda: protected(hp.Microaggregate(10, method="mdav", second_phase=True), twin(50_000)),
-    ),
     "successive group selection, 50,000 customers, k = 10": (
         False,
         lambda: protected(hp.Microaggregate(10, method="successive"), twin(50_000)),

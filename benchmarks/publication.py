@@ -16,7 +16,6 @@ from habitprint.mechanisms.groups.grouping import group_means
 from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Step
 from habitprint.mechanisms.units import draw_with, round_to_units
-from habitprint.ties import share_classes
 
 SIZES = (5, 20)
 UNITS = (3, 5, 10, 20, 50)
@@ -161,12 +160,12 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     for name, released, known in data():
         for k in SIZES:
-            labels = share_classes(hp.microaggregate(released, k, units=None).histograms)
+            labels = hp.microaggregate(released, k, units=None).histograms.share_classes
             for rule, (publish, units) in RULES.items():
                 rows = publish(released.shares, labels)[labels]
                 has_any = np.diff(rows.indptr) > 0
                 kept = hp.Histograms(rows[has_any], released.users.filter(has_any), released.places)
-                facts = Grouped(k, "l1", "best", second_phase=False, units=units, seed=SEED)
+                facts = Grouped(k, "l1", "best", units=units, seed=SEED)
                 steps = [Step(facts, ""), *([Step(hp.RoundTo(0.001), "")] if rule == "three decimals" else [])]
                 found = hp.measure_risks(released, hp.Release(kept, tuple(steps)), known).reconstruction
                 losses = hp.measure_losses(released, kept, later=known)

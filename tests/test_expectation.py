@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.expectation import pair_chances, people_chances
-from habitprint.ties import share_classes
 from habitprint.truth import common_users
 
 Way = tuple[Literal["joint", "one-by-one"], Literal["released-to-known", "known-to-released"]]
@@ -36,7 +35,7 @@ def test_nobody_is_identified_more_often_than_those_who_look_the_same_allow(
     released, known = hp.Histograms.from_strings(ours), hp.Histograms.from_strings(theirs)
     common = common_users("same-id", released.users, known.users)
     chances = people_chances(attack(released, known, way), released, known, common)
-    classes = share_classes(released)
+    classes = released.share_classes
     n_alike = np.bincount(classes)[classes[common.released]]
     assert chances.shape == (common.n,)
     assert (chances >= 0).all()

@@ -14,19 +14,19 @@ SOURCE = Path(hp.__file__).parent
 LAYERS = """
     words showing
     errors progress arrays compiled versions
-    files inputs rates ids blocks side_by_side
+    files inputs rates ids blocks side_by_side ties
     dialects excel databases
     tables
     counts
     histograms events
-    mappings ties truth sources
+    mappings truth sources
     periods grids
     checks
     wording
     datasets mechanisms weighing predictive_value
     losses matching
     expectation
-    evaluation calibration overlap
+    evaluation calibration
     rehearsal forecasting
     plots markov
     auditing experiments

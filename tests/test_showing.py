@@ -114,7 +114,6 @@ def values() -> dict[str, object]:
         "forecast": forecast,
         "needed": forecast.needed,
         "measured": measured[0],
-        "overlap": hp.Overlap(60.0, 40.0, 90.0, 100, 120, (55.0, 65.0), 300),
         "impostors": hp.count_impostors(released, known),
         "weight": rehearsal.lesson.weight,
         "term": rehearsal.lesson.weight.terms[0],

@@ -9,7 +9,6 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint import ties
-from habitprint.ties import identical_rows
 
 # Few values of few places, so that equal rows are common; 0.1 + 0.2 differs from 0.3 in the last bit alone.
 WHOLE = st.integers(0, 2)
@@ -30,15 +29,15 @@ def row_by_row(histograms: hp.Histograms) -> list[int]:
 
 @given(tables())
 def test_rows_are_identical_if_every_single_count_is(histograms: hp.Histograms) -> None:
-    assert identical_rows(histograms).tolist() == row_by_row(histograms)
+    assert histograms.identical_rows.tolist() == row_by_row(histograms)
 
 
 @given(tables())
 def test_accidents_of_fingerprints_change_nothing(histograms: hp.Histograms) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ties, "_fingerprints", lambda starts, *_: np.zeros(len(starts) - 1, np.uint64))
-        assert identical_rows(histograms).tolist() == row_by_row(histograms)
+        assert histograms.identical_rows.tolist() == row_by_row(histograms)
 
 
 def test_equal_shares_of_different_totals_are_not_identical() -> None:
-    assert identical_rows(hp.Histograms.from_strings({1: "ab", 2: "aabb"})).tolist() == [1, 1]
+    assert hp.Histograms.from_strings({1: "ab", 2: "aabb"}).identical_rows.tolist() == [1, 1]

@@ -100,7 +100,6 @@ from habitprint.mechanisms import (
     totals_exposure,
     write_release,
 )
-from habitprint.overlap import Overlap
 from habitprint.periods import (
     AllOtherTime,
     BusiestWeeks,
@@ -198,7 +197,6 @@ __all__ = [
     "NoSharedPlaceWarning",
     "OnDays",
     "OnlyPlaces",
-    "Overlap",
     "OwnerRecord",
     "PeopleNeeded",
     "PlaceMapping",

@@ -16,14 +16,7 @@ T = TypeVar("T")
 WORK = 4e6  # visits of an index per block: some hundredths of a second, so that a stop is prompt
 
 
-def run_blocks(
-    function: Callable[[int, int], T],
-    work: Floats,
-    stage: str,
-    progress: Progress = silent,
-    *,
-    n_threads: int | None = None,
-) -> Iterator[T]:
+def run_blocks(function: Callable[[int, int], T], work: Floats, stage: str, progress: Progress = silent) -> Iterator[T]:
     """Yield ``function(first, last)`` for consecutive blocks of rows, in order.
 
     The function runs on threads, so it must release the interpreter's lock, and what it gives for a row must not depend
@@ -33,15 +26,13 @@ def run_blocks(
     ----------
     work
         The work of each row, shape (N,): blocks are made of about equal work.
-    n_threads
-        None for as many as there are cores.
 
     Examples
     --------
     >>> list(run_blocks(lambda first, last: (first, last), np.array([5e6, 1e6, 1.0]), "demo"))
     [(0, 1), (1, 3)]
     """
-    n_threads = n_threads or os.cpu_count() or 1
+    n_threads = os.cpu_count() or 1
     edges = block_edges(work)
     if len(edges) == 2:  # noqa: PLR2004  (one block: threads would cost more than they do)
         yield function(*edges)

@@ -21,7 +21,6 @@ from habitprint.expectation import pair_chances
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.probability import PairScores, pair_scores
-from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.showing import Framed, Shown, abbreviated
 from habitprint.truth import CommonUsers
@@ -138,7 +137,6 @@ def cross_fit(
     *,
     margins: Floats | None = None,
     seed: int = 0,
-    progress: Progress = silent,
 ) -> Floats:
     """Return how likely each pair of a matching is right, learned from the truth about other people.
 
@@ -181,7 +179,7 @@ def cross_fit(
     rows, _ = matching.rows_in(released, known)
     result = np.zeros(matching.size)
     for weight, is_mine in zip(weights, (is_first[rows], ~is_first[rows]), strict=True):
-        scores = pair_scores(matching, released, known, weight=weight, margins=margins, progress=progress)
+        scores = pair_scores(matching, released, known, weight=weight, margins=margins)
         margins = scores.margins
         teachers = np.flatnonzero(~is_mine)
         result[is_mine] = Calibration.fit(scores.take(teachers), chances[teachers]).probabilities(scores.take(is_mine))

@@ -16,7 +16,6 @@ from habitprint.matching import Matching, Method
 from habitprint.matching.matching import Direction
 from habitprint.matching.one_by_one import TIE
 from habitprint.rates import IntervalMethod
-from habitprint.ties import share_classes
 from habitprint.truth import CommonUsers
 from habitprint.weighing import Sides, pair_gains
 
@@ -104,7 +103,7 @@ class _Classes:
 
     @classmethod
     def of(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "_Classes":
-        of_row, of_column = share_classes(released), share_classes(known)
+        of_row, of_column = released.share_classes, known.share_classes
         row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
         n_columns = len(column_sizes)
         keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
@@ -262,7 +261,7 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     """
     correct = _one_by_one_right(matching, released, known, common)
     # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
-    of_row = share_classes(released)
+    of_row = released.share_classes
     counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
     alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
     return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))

@@ -29,7 +29,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
-from scipy.optimize import minimize
+from scipy.optimize import isotonic_regression, minimize
 from scipy.special import betaln, expit, logit, ndtri
 
 from habitprint.arrays import Floats
@@ -75,7 +75,7 @@ class SizedRate(Protocol):
 
 @dataclass(frozen=True)
 class Measured:
-    """Hold what was found in groups of so many people: the simplest `SizedRate`.
+    """The share found in groups of so many people: the simplest `SizedRate`.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Law:
-    """Hold one way in which the share found may fall with the number of people: always + (1 − always) s(n).
+    """One way in which the share found may fall with the number of people: always + (1 − always) s(n).
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Law:
 
 @dataclass(frozen=True)
 class FanPoint:
-    """Hold the share that is expected among n people, and its interval."""
+    """The share that is expected among n people, and its interval."""
 
     n: int
     share: float
@@ -145,7 +145,7 @@ class FanPoint:
 
 @dataclass(frozen=True)
 class PeopleNeeded:
-    """Hold how many people a release must have for the share identified to be within a target, unprotected.
+    """The number of people that a release must have for the share identified to be within a target, unprotected.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ class PeopleNeeded:
 
 @dataclass(frozen=True)
 class Forecast(Shown):
-    """Hold the share of people who would be identified among n of them. Made by `habitprint.forecast`.
+    """The share of people who would be identified among n of them. Made by `habitprint.forecast`.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def people_for(measured: Iterable[SizedRate | Evaluation] | Impostors, target: f
 
 @dataclass(frozen=True)
 class _Nested:
-    """Hold what was found at some sizes in ascending order, in nested groups of the same people; shares never rise.
+    """The shares found at some sizes in ascending order, in nested groups of the same people; shares never rise.
 
     `n` is how many independent people would tell as much.
     """
@@ -364,7 +364,7 @@ class _Nested:
     @classmethod
     def of(cls, points: Sequence[tuple[int, Rate]]) -> "_Nested":
         last = points[-1][1]
-        shares = _never_rising(np.array([rate.value for _, rate in points]))
+        shares = isotonic_regression([rate.value for _, rate in points], increasing=False).x
         return cls(np.array([size for size, _ in points], np.float64), shares, _independent(last))
 
     @property
@@ -392,7 +392,7 @@ class _Nested:
 
 @dataclass(frozen=True)
 class _Closer:
-    """Hold how many people have 0, 1, … closer impostors of `n_others`, as shares; more in the last entry."""
+    """The people with 0, 1, … closer impostors of `n_others`, as shares; more in the last entry."""
 
     counts: Floats
     n_others: int
@@ -427,7 +427,7 @@ class _Closer:
 
 @dataclass(frozen=True, eq=False)
 class _Laws:
-    """Hold many laws, each with its weight: how plausible it is after what was measured."""
+    """Many laws, each with its weight: how plausible it is after what was measured."""
 
     a: Floats
     b: Floats
@@ -440,7 +440,7 @@ class _Laws:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """Hold how the share identified falls with the number of people, as far as it is known. Made by `Scaling.of`.
+    """The fall of the share identified with the number of people, as far as it is known. Made by `Scaling.of`.
 
     Examples
     --------
@@ -613,17 +613,6 @@ def _independent(rate: Rate) -> float:
     most = MOST_TELLING * rate.n
     spread = rate.method.count_variance(value, variance)
     return min(rate.n * value * (1 - value) / spread, most) if spread > 0 else most
-
-
-def _never_rising(shares: Floats) -> Floats:
-    """Return the nearest shares that never rise: neighbours that do are put together."""
-    blocks: list[tuple[float, int]] = []
-    for share in shares.tolist():
-        blocks.append((share, 1))
-        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
-            (one, n_one), (other, n_other) = blocks[-2:]
-            blocks[-2:] = [((one * n_one + other * n_other) / (n_one + n_other), n_one + n_other)]
-    return np.repeat([share for share, _ in blocks], [n for _, n in blocks])
 
 
 def _log_share(n: float, a: Floats, b: Floats) -> Floats:

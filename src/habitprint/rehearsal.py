@@ -19,7 +19,6 @@ from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
-from habitprint.overlap import Overlap, SamePeople, estimate_overlap, thinned
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Shown
@@ -37,6 +36,8 @@ DOUBTS = (0.1, 0.5, 0.9)  # of the likelihood
 PROPOSED = find_weight("jensen-shannon")
 REHEARSED = "learned by rehearsal"
 N_DROPS = 3  # times that people are left out anew
+ALIKE = 0.9  # of the counts: about as many are left as they are
+LARGEST_COUNT = 2.0**53  # up to here a number of counts is whole for sure
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 
 _WAYS: tuple[tuple[Method, Direction], ...] = (
@@ -48,7 +49,7 @@ _WAYS: tuple[tuple[Method, Direction], ...] = (
 
 @dataclass(frozen=True)
 class Lesson:
-    """Hold a weight that was learned from pairs of whom the truth is known, and what it counts.
+    """A weight that was learned from pairs of whom the truth is known, and what it counts.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ are 25%.'
 
 @dataclass(frozen=True)
 class RehearsedAttack:
-    """Hold how many people one attack identified in a rehearsal.
+    """One attack of a rehearsal, and how many people it identified.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class RehearsedAttack:
 
 @dataclass(frozen=True)
 class Rehearsal(Shown):
-    """Hold what a rehearsal taught. Made by `habitprint.rehearse`.
+    """The outcome of a rehearsal. Made by `habitprint.rehearse`.
 
     Parameters
     ----------
@@ -138,8 +139,8 @@ class Rehearsal(Shown):
         How likely a pair is right, by how it stands among its rivals: learned from the pairs of the best joint attack.
     seed
         What decided the choices among people.
-    people
-        With whom it was rehearsed.
+    stage
+        The two tables that it was rehearsed with, and who is whom.
 
     Examples
     --------
@@ -155,7 +156,7 @@ class Rehearsal(Shown):
     lesson: Lesson
     calibration: Calibration
     seed: int
-    people: SamePeople = field(repr=False, compare=False)
+    stage: "_Stage" = field(repr=False, compare=False)
 
     def __repr__(self) -> str:
         return f"Rehearsal({len(self.attacks)} attacks on {self.lesson.n_people:,} people; best: {self.best})"
@@ -255,28 +256,8 @@ class Rehearsal(Shown):
         """
         return LikelyPairs.of(matching, self.probabilities(matching, released, known), above)
 
-    def overlap(self, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Overlap:
-        """Estimate how many people two other tables have in common.
-
-        Parameters
-        ----------
-        released, known
-            The tables; of people who keep to their habits about as much as in the rehearsal.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> rehearsal = hp.rehearse(*hp.datasets.town(200, 60))
-        >>> released, known = hp.datasets.town(150, 60, seed=5)
-        >>> found = rehearsal.overlap(released.select(users=released.users[:100]), known.select(users=known.users[50:]))
-        >>> found.low <= 50 <= found.high
-        True
-        """
-        weight = self.lesson.weight
-        return estimate_overlap(released, known, self.people, weight, seed=self.seed, progress=progress)
-
     def for_tables(
-        self, released: Histograms, known: Histograms, overlap: Overlap | None = None, progress: Progress = silent
+        self, released: Histograms, known: Histograms, n_common: int | None = None, progress: Progress = silent
     ) -> "Rehearsal":
         """Return the same rehearsal with probabilities for other tables than it was made with.
 
@@ -291,8 +272,8 @@ class Rehearsal(Shown):
         ----------
         released, known
             To be attacked.
-        overlap
-            How many they have in common, as `overlap` estimates it; None for everybody.
+        n_common
+            How many people they have in common; None for all users of the smaller table.
 
         Examples
         --------
@@ -301,28 +282,29 @@ class Rehearsal(Shown):
         >>> released, known = hp.datasets.town(150, 60, seed=5)
         >>> released, known = released.select(users=released.users[:100]), known.select(users=known.users[50:])
         >>> matching = hp.match(released, known, weight=rehearsal.weight_for("joint"))
-        >>> here = rehearsal.for_tables(released, known, rehearsal.overlap(released, known))
+        >>> here = rehearsal.for_tables(released, known, n_common=50)
         >>> both = [each.probabilities(matching, released, known) for each in (rehearsal, here)]
         >>> bool(both[0].sum() > both[1].sum())
         True
         """
         kept = [
             float(ours.totals.mean() / theirs.totals.mean())
-            for ours, theirs in ((self.people.released, released), (self.people.known, known))
+            for ours, theirs in ((self.stage.released, released), (self.stage.known, known))
         ]
-        least = max(LEAST_SHARE, 2 / (self.people.common.n / FEWEST_PEOPLE + 1))  # so that enough are on both sides
-        shares = (1.0, 1.0) if overlap is None else (overlap.released_share, overlap.known_share)
-        here, there = (min(max(share, least), 1.0) for share in shares)
+        sizes = (released.n_users, known.n_users)
+        n_both = min(sizes) if n_common is None else n_common
+        least = max(LEAST_SHARE, 2 / (self.stage.common.n / FEWEST_PEOPLE + 1))  # so that enough are on both sides
+        here, there = (min(max(n_both / size, least), 1.0) for size in sizes)
+        has_strangers = min(here, there) < 1
         random, scores, chances = np.random.default_rng(self.seed), [], []
-        for _ in range(1 if overlap is None else N_DROPS):
-            people = self.people if overlap is None else self.people.with_strangers(here, there, random)
-            is_first = random.permutation(people.common.n) % 2 == 0
+        for _ in range(N_DROPS if has_strangers else 1):
+            stage = self.stage.with_strangers(here, there, random) if has_strangers else self.stage
+            is_first = random.permutation(stage.common.n) % 2 == 0
             fewer = [
-                thinned(table, np.full(table.n_users, share), random)
-                for table, share in zip((people.released, people.known), kept, strict=True)
+                _thinned(table, share, random) for table, share in zip((stage.released, stage.known), kept, strict=True)
             ]
-            halves = fit_on_other_half(fewer[0], fewer[1], people.common, is_first, name=REHEARSED, seed=self.seed)
-            found, right = _Stage(people, self.seed).scores(self.weight_for("joint"), halves, is_first, progress)
+            halves = fit_on_other_half(fewer[0], fewer[1], stage.common, is_first, name=REHEARSED, seed=self.seed)
+            found, right = stage.scores(self.weight_for("joint"), halves, is_first, progress)
             scores.append(found)
             chances.append(right)
         return replace(self, calibration=Calibration.fit(PairScores.together(scores), np.concatenate(chances)))
@@ -417,7 +399,7 @@ def rehearse(
         lesson=lesson,
         calibration=Calibration.fit(*stage.scores(best_ways[0].weight, halves, is_first, progress)),
         seed=seed,
-        people=stage.people,
+        stage=stage,
     )
 
 
@@ -440,25 +422,12 @@ def learn(released: Histograms, known: Histograms, *, truth: Any = SAME_ID, seed
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """Hold the two tables of a rehearsal, over the same places, and who is whom."""
+    """The two tables of a rehearsal, over the same places, and who is whom."""
 
-    people: SamePeople
+    released: Histograms
+    known: Histograms
+    common: CommonUsers
     seed: int
-
-    @property
-    def released(self) -> Histograms:
-        """Return the table that plays the release."""
-        return self.people.released
-
-    @property
-    def known(self) -> Histograms:
-        """Return the other table."""
-        return self.people.known
-
-    @property
-    def common(self) -> CommonUsers:
-        """Return who is whom."""
-        return self.people.common
 
     @classmethod
     def of(
@@ -483,7 +452,26 @@ class _Stage:
             released, known = release.histograms.in_order(), release.public(known).in_order()
         common = common_users(truth, released.users, known.users)
         _require_people(common)
-        return cls(SamePeople(*align(released, known), common), seed)
+        return cls(*align(released, known), common, seed)
+
+    def with_strangers(self, released_share: float, known_share: float, random: np.random.Generator) -> "_Stage":
+        """Return as many of the common users as there can be, some of them on one side only.
+
+        The shares say how much of each side is on the other too, above 0 and up to 1.
+        """
+        n = self.common.n
+        n_both = n / (1 / released_share + 1 / known_share - 1)
+        ends = np.rint([n_both, n_both / released_share]).astype(np.int64)
+        drawn = random.permutation(n)
+        here = np.sort(drawn[: ends[1]])
+        there = np.sort(np.concatenate([drawn[: ends[0]], drawn[ends[1] :]]))
+        in_both, rows, columns = np.intersect1d(here, there, assume_unique=True, return_indices=True)
+        return _Stage(
+            self.released.select(users=self.released.users.gather(self.common.released[here])),
+            self.known.select(users=self.known.users.gather(self.common.known[there])),
+            CommonUsers(rows, columns, n - len(in_both)),
+            self.seed,
+        )
 
     def chances(self, weight: Weight, method: Method, direction: Direction) -> Floats:
         """Return how likely an attack identifies each person."""
@@ -524,6 +512,24 @@ class _Stage:
         added = pair_terms(sides, self.common.released, self.common.known).sum(axis=0)
         shares = added / max(float(added.sum()), np.finfo(float).tiny)
         return Lesson(weight, tuple(shares.tolist()), self.common.n)
+
+
+def _thinned(table: Histograms, kept: float, random: np.random.Generator) -> Histograms:
+    """Return a table with a share of the counts of each user, drawn at random, but one at least.
+
+    Where counts are not whole numbers, or nearly all are kept, the table stays as it is.
+    """
+    counts = table.counts
+    is_whole = bool((counts.data == np.floor(counts.data)).all()) and float(counts.data.max()) < LARGEST_COUNT
+    if not is_whole or kept >= ALIKE:
+        return table
+    left = random.binomial(counts.data.astype(np.int64), kept)
+    # Nobody vanishes: who has lost all keeps one count where most were.
+    of_row = np.repeat(np.arange(table.n_users), np.diff(counts.indptr))
+    most_visited = np.lexsort((counts.data, of_row))[counts.indptr[1:] - 1]
+    gone = np.bincount(of_row, left, minlength=table.n_users) == 0
+    left[most_visited[gone]] = 1
+    return Histograms(type(counts)((left, counts.indices, counts.indptr), counts.shape), table.users, table.places)
 
 
 def _require_people(common: CommonUsers) -> None:

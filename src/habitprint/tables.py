@@ -136,9 +136,7 @@ def has_other_sign(text: pl.Expr, decimal: Decimal) -> pl.Expr:
     return text.str.contains(rf"^\s*{NUMBER_WITH[OTHER_SIGN[decimal]].pattern}\s*$")
 
 
-def read_table(
-    path: str | os.PathLike[str], *, asked: Format = AS_FOUND, expected: Expected | None = None
-) -> pl.DataFrame:
+def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
     r"""Read a file that holds a table, chosen by the ending of its name.
 
     Columns of a text file come back as text.
@@ -152,7 +150,7 @@ def read_table(
     ...     read_table(file).row(0)
     ('007', 'dorm', '3')
     """
-    return open_table(path, asked=asked, expected=expected).frame
+    return open_table(path).frame
 
 
 def open_table(

@@ -1,54 +1,24 @@
-"""Which users cannot be told apart."""
+"""Which rows are equal."""
 
 from itertools import pairwise
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.histograms import Histograms
-
-# Every attack on a table asks for its classes again: they are kept for as long as the table is.
-_CLASSES: WeakKeyDictionary[Histograms, Indices] = WeakKeyDictionary()
 
 
-def share_classes(histograms: Histograms) -> Indices:
-    """Return a class number for each user: the same for users with equal shares, shape (N,).
+def equal_rows(rows: SparseMatrix) -> Indices:
+    """Return a class number for each row, shape (N,): the same for rows that are equal to the last bit.
 
-    Shares are compared to the last bit. Whole-number counts in equal proportion, (1, 2) and (2, 4), have equal
-    shares to the last bit. Classes are numbered in the order of their first users.
+    Classes are numbered in the order of their first rows.
 
     Examples
     --------
-    >>> share_classes(Histograms.from_strings({1: "ab", 2: "aabb", 3: "abb"})).tolist()
-    [0, 0, 1]
+    >>> from scipy import sparse
+    >>> equal_rows(sparse.csr_array([[0, 2], [1, 0], [0, 2]])).tolist()
+    [0, 1, 0]
     """
-    found = _CLASSES.get(histograms)
-    if found is None:
-        found = _CLASSES[histograms] = _classes(histograms.shares)
-        found.setflags(write=False)
-    return found
-
-
-def identical_rows(histograms: Histograms) -> Indices:
-    """Return for each user how many have the very same counts, the user included: m, shape (N,).
-
-    Counts are compared to the last bit, so rows are identical totals included. Under fresh random ids nobody can tell
-    such rows apart, whatever is known and however it is used: whoever points at one row for each user finds user i
-    with probability at most 1/m_i, and expects to find at most the mean of 1/m_i of them all.
-
-    Examples
-    --------
-    >>> identical_rows(Histograms.from_strings({1: "ab", 2: "aabb", 3: "ba"})).tolist()
-    [2, 1, 2]
-    """
-    classes = _classes(histograms.counts)
-    return np.asarray(np.bincount(classes)[classes], np.int64)
-
-
-def _classes(rows: SparseMatrix) -> Indices:
-    """Return a class number for each row, the same for rows that are equal to the last bit."""
     starts, places, values = rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.asarray(rows.data)
     _, first, classes = np.unique(_fingerprints(starts, places, values), return_index=True, return_inverse=True)
     leader = first[classes]

@@ -63,7 +63,7 @@ def test_steps_are_applied_in_the_documented_order(
     pl.DataFrame({"place": places, "to": [f"d{int(place[-2:]) // 2}" for place in places]}).write_csv(mapping)
     places_first = ["--top-places", "8", "--merge-rare", "9"]
     counts = ["--round-to", "2", "--suppress-below", "2", "--limit-contribution", "20", *places_first]
-    words = ["--shares", *counts, "--k", "3", "--method", "mdav", "--second-phase"]
+    words = ["--shares", *counts, "--k", "3", "--method", "mdav"]
     assert run(monkeypatch, "protect", habits, *words, "--coarsen", str(mapping), "--json") == 0
     summary = json.loads(capsys.readouterr().out)
     assert [step["name"] for step in summary["steps"]] == [
@@ -148,7 +148,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--unknown-places", "leave-out", "--k", "3"], "--unknown-places without --coarsen"),
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
-        (["--second-phase", "--round-to", "2"], "--second-phase without --k"),
+        (["--second-phase", "--k", "3"], "--second-phase was removed"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
         (["--keep-ids"], "no protection was asked for"),

@@ -7,8 +7,8 @@ import pytest
 from small import town_events
 
 import habitprint as hp
-from habitprint.experiments import Layout, make_output, reproduce
-from habitprint.experiments.own import EXAMPLE, GivenEvents, read_spec
+from habitprint.experiments import make_output, reproduce
+from habitprint.experiments.own import EXAMPLE, read_spec
 
 SPEC = EXAMPLE.replace("100, 1000", "10, 20")
 
@@ -53,7 +53,7 @@ def test_options_take_the_place_of_what_the_spec_says(folder: Path) -> None:
     path = write(folder, SPEC.replace('user = "user_id"', 'user = "nobody"'))
     other = folder / "other.parquet"
     other.write_bytes((folder / "calls.parquet").read_bytes())
-    _, source = read_spec(path, GivenEvents(file=str(other), user="user_id"))
+    _, source = read_spec(path, {"file": str(other), "user": "user_id"})
     assert source.words == "other.parquet"  # without the folder, for this is shown
     assert source.open is not None
     assert source.open().events.columns == ["user", "time", "place"]
@@ -63,7 +63,7 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
     text = SPEC.partition("[vary]")[0].replace('["falls", "leads"]', '["leads"]')
     text += "[setting]\nn_users = 20\nn_common = 10\n"
     experiment, _ = read_spec(write(folder, 'methods = ["joint", "one-by-one"]\n' + text))
-    assert experiment.layout == Layout.POINTS
+    assert experiment.layout == "points"
     assert len(list(experiment.jobs())) == 2 * 2 * 5
 
 

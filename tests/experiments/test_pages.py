@@ -15,7 +15,6 @@ from habitprint.experiments import (
     PAPER,
     Experiment,
     Folders,
-    Layout,
     Part,
     Reproduction,
     Setting,
@@ -228,7 +227,7 @@ def test_an_experiment_of_several_parts_is_drawn_part_by_part(made: tuple[Path, 
         name="two",
         title="Two",
         parts=(curve, Part(data="web", label="again", varies="n_top", values=(10, 50))),
-        layout=Layout.LINES,
+        layout="lines",
     )
     sources = find_sources(Folders(), is_quick=True)
     report = reproduce([experiment], sources, make_output(out), out).reports[0]

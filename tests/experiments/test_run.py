@@ -1,10 +1,10 @@
 """Work is done once, in any order and on any number of threads, and a stop loses nothing."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from small import town_source
 
@@ -23,7 +23,7 @@ JOBS = [
 
 
 def without_time(results: dict[Job, Done]) -> dict[Job, Done]:
-    return {job: replace(done, seconds=0.0) for job, done in results.items()}
+    return {job: msgspec.structs.replace(done, seconds=0.0) for job, done in results.items()}
 
 
 def run(jobs: list[Job], store: Store, **options: Any) -> dict[Job, Done]:

@@ -1,5 +1,6 @@
 """The paper's own data is used where it is given; a twin stands in where it is not."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,7 +11,7 @@ from tracks import write_tracks
 import habitprint as hp
 from habitprint.experiments import DataTask, Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.jobs import MARKOV, ActiveWeeks, AntennaMap, AttackResult, AttackTask, Done, SquareMap
+from habitprint.experiments.jobs import MARKOV, AttackResult, AttackTask, Description, Done
 from habitprint.experiments.sources import files_fingerprint
 from habitprint.experiments.workshop import Workshop, measure
 
@@ -43,10 +44,10 @@ def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) 
     assert sources["calls"].kind == sources["sub-prefectures"].kind == "real"
     assert sources["web"].kind == "twin"
     workshop = Workshop(sources)
-    assert workshop.histograms("calls", None, None)[0].places.to_list() == [1, 2, 3]
-    regions = workshop.histograms("sub-prefectures", None, None)[0].places.to_list()
+    assert workshop.split("calls", None, None).released.places.to_list() == [1, 2, 3]
+    regions = workshop.split("sub-prefectures", None, None).released.places.to_list()
     assert regions == ([77] if has_regions else [60, 61])
-    antennas = result(AntennaMap, workshop, Job(data="calls", task=DataTask.ANTENNAS))
+    antennas = result(Description, workshop, Job(data="calls", task=DataTask.ANTENNAS))
     assert [row[3] for row in antennas.rows] == [60, 60, 61]
 
 
@@ -56,7 +57,7 @@ def test_quick_draws_customers_of_real_calls(tmp_path: Path, monkeypatch: pytest
 
     def users(seed: int) -> list[Any]:
         sources = find_sources(Folders(d4d=tmp_path / "d4d"), is_quick=True, seed=seed)
-        found: list[Any] = Workshop(sources).histograms("calls", None, None)[0].users.to_list()
+        found: list[Any] = Workshop(sources).split("calls", None, None).released.users.to_list()
         return found
 
     assert len(users(0)) == 4
@@ -79,14 +80,14 @@ def test_web_histories_are_read_from_their_folder(tmp_path: Path) -> None:
     (tmp_path / "places.csv").write_text("id,favicon_id\n10,7\n11,7\n12,0\n")
     sources = find_sources(Folders(web_history=tmp_path))
     assert sources["web"].kind == "real"
-    released, _ = Workshop(sources).histograms("web", None, None)
+    released, _ = Workshop(sources).split("web", None, None)
     assert (released.n_users, released.places.to_list(), released.totals.tolist()) == (3, ["7"], [2, 2, 2])
 
 
 def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=6)
     workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
-    released, known = workshop.histograms("geolife", None, 1000.0)
+    released, known = workshop.split("geolife", None, 1000.0)
     assert released.n_users == 5  # one has a single week
     chains = workshop.chains("geolife", 1000.0)
     assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
@@ -97,16 +98,16 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     assert rate is not None
     assert rate.n == 5
     assert rate.value > rate.by_chance
-    weeks = result(ActiveWeeks, workshop, Job(data="geolife", task=DataTask.ACTIVE_WEEKS))
+    weeks = result(Description, workshop, Job(data="geolife", task=DataTask.ACTIVE_WEEKS))
     assert len({user for user, _ in weeks.rows}) == 6
-    assert weeks.weeks_of_several == (4, 4, 4, 4, 4)
+    assert sorted(Counter(user for user, _ in weeks.rows).values())[1:] == [4, 4, 4, 4, 4]
 
 
 def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=3)
     workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
     job = Job(data="geolife", setting=Setting(side=100.0), task=DataTask.SQUARES)
-    squares = result(SquareMap, workshop, job)
+    squares = result(Description, workshop, job)
     west, east, south, north = np.array(squares.rows).T
     points = workshop.data("geolife").events.usable.collect().select("lat", "lon").rows()
     assert all(

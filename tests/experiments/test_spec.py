@@ -1,18 +1,19 @@
 """Experiments are data: what they ask for can be read off before anything is computed."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.experiments import NAMES, PAPER, Experiment, Job, Layout, Part, Setting, attacks
+from habitprint.experiments import NAMES, PAPER, Experiment, Job, Part, Setting, attacks
 from habitprint.experiments.claims import Leads
 from habitprint.experiments.figures import LAYOUTS
 from habitprint.experiments.jobs import COMMON, JOINT, ONE_BY_ONE, AttackTask, DataTask, TimeTask
 from habitprint.experiments.paper import METRICS
+from habitprint.experiments.spec import Drawn, Tabled
 from habitprint.weighing import PAPER_WEIGHTS
 
 EXPECTED = {
@@ -162,4 +163,4 @@ def test_no_two_published_numbers_are_of_the_same_row(experiment: Experiment) ->
 
 
 def test_every_layout_has_its_function() -> None:
-    assert set(LAYOUTS) == set(Layout)
+    assert set(LAYOUTS) == {*get_args(Tabled), *get_args(Drawn)}

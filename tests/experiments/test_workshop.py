@@ -83,7 +83,7 @@ def test_days_are_of_users_who_are_active_on_both_mondays(workshop: Workshop) ->
 
 
 def test_the_most_popular_places_are_those_of_both_periods_together(workshop: Workshop) -> None:
-    both = [side.to_table().select("place", "count") for side in workshop.histograms("events", None, None)]
+    both = [side.to_table().select("place", "count") for side in workshop.split("events", None, None)]
     visits: dict[str, int] = {}
     for table in both:
         for place, count in table.rows():
@@ -96,7 +96,7 @@ def test_the_most_popular_places_are_those_of_both_periods_together(workshop: Wo
 
 def test_a_cohort_is_who_was_at_a_popular_place_in_either_period(workshop: Workshop) -> None:
     top = set(workshop.popular("events", None)["place"].head(1))
-    visits = [side.to_table().rows() for side in workshop.histograms("events", None, None)]
+    visits = [side.to_table().rows() for side in workshop.split("events", None, None)]
     fans = [{user for user, place, _ in rows if place in top} for rows in visits]
     cohort = sides(workshop, seen_top=1)
     assert set(cohort.released.users) == set(cohort.known.users) == fans[0] | fans[1]
@@ -120,7 +120,7 @@ def test_protection_is_measured_against_the_unprotected(workshop: Workshop) -> N
 def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(workshop: Workshop) -> None:
     job = Job(data="events", setting=Setting(n_released=1), task=AttackTask(method=ONE_BY_ONE))
     result = measure(job, workshop, seed=0).result
-    released, known = workshop.histograms("events", None, None)
+    released, known = workshop.split("events", None, None)
     expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
     assert isinstance(result, AttackResult)
     assert result.found == expected

@@ -54,7 +54,7 @@ def test_users_without_a_state_are_guesses_among_all() -> None:
     matching = match_chains(released, known)
     assert matching.n_nearest.tolist() == [1, 4]
     assert matching.is_guess.tolist() == [False, True]
-    assert (matching.n_released_without_state, matching.n_known_without_state) == (1, 1)
+    assert (sum(~matching.released_has_state), sum(~matching.known_has_state)) == (1, 1)
     assert matching.to_table()["distance"].to_list() == [0.0, None]
     common = common_users("same-id", released.users, known.users)
     assert matching.chances(common).tolist() == [1.0, 0.25]

@@ -5,7 +5,6 @@ divided out: n·x − Σx stands for x − mean, and a `Fraction` for the loss. 
 of groups that cost the same, the first is taken.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from math import lcm
 
@@ -50,20 +49,6 @@ def successive_groups(rows: list[Row], k: int, loss: str) -> list[int]:
     return joined(groups, left, rows, loss)
 
 
-def second_phase(rows: list[Row], labels: Sequence[int], loss: str) -> list[int]:
-    """Chang, Li & Huang 2007: dissolve groups, the worst first, where that lowers the total loss."""
-    groups = {label: [i for i, own in enumerate(labels) if own == label] for label in sorted(set(labels))}
-    at_first = {label: lost([rows[i] for i in group], loss) for label, group in groups.items()}
-    for label in sorted(groups, key=lambda label: (-at_first[label], label)):
-        others = {other: list(group) for other, group in groups.items() if other != label}
-        for i in groups[label] if others else ():
-            nearest = min(others, key=lambda other: from_mean(rows[i], [rows[j] for j in groups[other]], loss))
-            others[nearest].append(i)
-        if others and total_lost(others, rows, loss) < total_lost(groups, rows, loss):
-            groups = others
-    return [number for i in range(len(rows)) for number, group in enumerate(groups.values()) if i in group]
-
-
 def size(x: int, loss: str) -> int:
     return abs(x) if loss == "l1" else x * x
 
@@ -81,10 +66,6 @@ def lost(group: list[Row], loss: str) -> Fraction:
     n, sums = len(group), [sum(column) for column in zip(*group, strict=True)]
     numerator = sum(size(n * a - total, loss) for row in group for a, total in zip(row, sums, strict=True))
     return Fraction(numerator, size(n, loss)) if group else Fraction(0)
-
-
-def total_lost(groups: dict[int, list[int]], rows: list[Row], loss: str) -> Fraction:
-    return sum((lost([rows[i] for i in group], loss) for group in groups.values()), Fraction(0))
 
 
 def with_nearest(i: int, left: list[int], rows: list[Row], k: int, loss: str) -> list[int]:

@@ -18,7 +18,6 @@ from habitprint.mechanisms.groups.exchange import exchange, exchange_pairs, take
 from habitprint.mechanisms.groups.greedy import fill_up, take_tightest
 from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.groups.table import arrange, labels_of, list_members, losses_of
-from habitprint.ties import identical_rows
 from instances import random_histograms, tables
 
 LOSSES = pytest.mark.parametrize("loss", ["l1", "l2"])
@@ -131,7 +130,7 @@ def test_groups_of_different_sizes_are_as_few_as_asked_and_cost_less_than_equal_
 ) -> None:
     released, _ = hp.datasets.town(600, 40, seed=4)
     release = hp.microaggregate(released, k, loss, mean_k=mean_k, units=None)
-    assert identical_rows(release.histograms).min() >= k
+    assert release.histograms.identical_rows.min() >= k
     assert proven_share(release).mean <= 1 / mean_k + 1e-9
     rows, equal = released.shares.toarray(), release.histograms.select(places=released.places).shares.toarray()
     limit = reference_best.total_lost(rows, grouped(released.shares, mean_k, loss), loss)

@@ -11,6 +11,7 @@ import pytest
 import habitprint as hp
 from habitprint import files
 from habitprint.mechanisms.files import STEPS, read_sidecar, sidecar
+from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Facts
 from habitprint.mechanisms.top_places import KeepPlaces
 
@@ -63,6 +64,14 @@ def test_every_kind_of_step_comes_back_from_disk_as_what_it_is(tmp_path: Path) -
     hp.write_release(release, tmp_path / "safer.parquet")
     again = hp.read_release(tmp_path / "safer.parquet")
     assert [step.facts for step in again.steps] == [step.facts for step in release.steps]
+
+
+def test_a_release_of_before_that_tells_of_a_second_phase_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)
+    facts = {"k": 5, "loss": "l1", "method": "mdav", "second_phase": True}
+    sidecar(file).write_text(told_of("microaggregate", facts))
+    assert read_sidecar(file).steps[0].facts == Grouped(5, "l1", "mdav")
 
 
 def test_noise_may_follow_a_release_from_disk_as_it_may_follow_the_release_itself(tmp_path: Path) -> None:

@@ -81,14 +81,6 @@ def test_the_best_groups_lose_less_than_those_of_the_published_methods(name: str
     assert lost_percent(rows, labels) < min(lost_percent(rows, rival) for rival in rivals)
 
 
-def test_a_second_phase_loses_less_than_was_published() -> None:
-    rows = standardised("tarragona")
-    labels = grouping.mdav(sparse.csr_array(rows), 3, "l2")
-    better = grouping.second_phase(sparse.csr_array(rows), labels, "l2")
-    assert lost_percent(rows, better) < PUBLISHED_MDAV["tarragona"][0] - 0.2
-    assert np.bincount(better).min() >= 3
-
-
 @LOSSES
 @METHODS
 @pytest.mark.parametrize("k", [2, 3, 7, 20])
@@ -128,17 +120,6 @@ def test_negative_values_are_grouped_like_any_others(method: str, loss: Loss, se
     rows = random.integers(-9, 10, size=(50, 6)) * (random.random((50, 6)) < 0.5)
     exact = getattr(exact_groups, method)(rows.tolist(), 4, loss)
     assert getattr(grouping, method)(sparse.csr_array(rows / 8), 4, loss).tolist() == exact
-
-
-@LOSSES
-@pytest.mark.parametrize("seed", range(6))
-def test_a_second_phase_dissolves_what_lowers_the_loss_and_nothing_else(loss: Loss, seed: int) -> None:
-    habits = random_histograms(60, 8, density=0.4, seed=seed, n_habits=None if seed % 2 else 20)
-    rows = exact_shares(habits.counts.toarray())
-    labels = exact_groups.mdav(rows, 3, loss)
-    fast = grouping.second_phase(habits.shares, np.array(labels), loss)
-    assert fast.tolist() == exact_groups.second_phase(rows, labels, loss)
-    assert np.bincount(fast).min() >= 3
 
 
 @LOSSES

@@ -28,7 +28,6 @@ from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.side_by_side import PLACES, side_by_side, two_side_by_side
-from habitprint.ties import identical_rows
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight, WeightName, find_weight
 from habitprint.weighing.learned import fit_on_other_half
@@ -479,7 +478,7 @@ def _telling_totals(tables: TwoTables) -> TwoTables | None:
     """Return the tables with totals as places, or None where the release tells of none that differ."""
     released, known = tables.released, tables.attacked_with
     told = released.totals, known.totals
-    if identical_rows(released).min() > 1:
+    if released.identical_rows.min() > 1:
         return None  # what a group publishes shows no total of a member
     if _are_equal(told[0]):
         # Shares of few events show their totals; the attacker knows those of their own table, if it has counts.

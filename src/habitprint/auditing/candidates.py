@@ -136,11 +136,6 @@ class Candidate:
         """Return whether it costs less among more users: groups of like people, who are found more easily there."""
         return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
-    @property
-    def is_random(self) -> bool:
-        """Return whether it makes another release each time."""
-        return self.kind == "noise"
-
 
 AS_IT_IS = Candidate("none", None, "as it is", Recipe())
 

@@ -37,7 +37,6 @@ from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
-from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import refuse
 from habitprint.words import counted, percent
@@ -587,7 +586,7 @@ def _facts(
     found: Sequence[Finding],
     losses: Losses | None = None,
 ) -> DataFacts:
-    classes = share_classes(tables.released)
+    classes = tables.released.share_classes
     return DataFacts(
         scope=scope,
         events=events,

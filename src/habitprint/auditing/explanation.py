@@ -17,7 +17,6 @@ from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids
 from habitprint.showing import Drawn
-from habitprint.ties import identical_rows
 from habitprint.weighing import Sides, pair_gains, place_gains
 from habitprint.words import counted, percent
 
@@ -240,7 +239,7 @@ class Case:
         attempts = [attack(view, weight, "approximate", seed=seed) for view in tables.views]
         chances = np.zeros(tables.released.n_users)
         chances[tables.common.released] = np.max([attempt.chances for attempt in attempts], axis=0)
-        return _Sheltered(trial, tables, chances, identical_rows(tables.released))
+        return _Sheltered(trial, tables, chances, tables.released.identical_rows)
 
     def explain(self, user: object) -> Explanation:
         """Return why a person of the released table is found, or is not.
@@ -291,7 +290,7 @@ class Case:
         return row
 
     def _shelters(self, user: object, chance: float, row: int) -> list[Shelter]:
-        alike = int(identical_rows(self.joint.tables.released)[row])
+        alike = int(self.joint.tables.released.identical_rows[row])
         found = [Shelter(AS_IT_IS.label, chance, alike, is_advised=False)]
         for each in self._sheltered:
             at = int(positions(to_ids([user], "user"), each.tables.released.users)[0])

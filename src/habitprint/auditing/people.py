@@ -22,7 +22,6 @@ from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
 from habitprint.side_by_side import PLACES
-from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
@@ -260,7 +259,7 @@ def _add_by_margin(margins: Floats, values: Floats) -> Floats:
 
 
 def _n_others(tables: TwoTables) -> Indices:
-    classes = share_classes(tables.released)
+    classes = tables.released.share_classes
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 

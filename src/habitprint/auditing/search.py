@@ -15,6 +15,7 @@ from habitprint.auditing.attacks import (
     attack,
     attack_first,
     attack_in_every_way,
+    count_identified,
     strongest_of,
     strongest_ways,
 )
@@ -35,6 +36,7 @@ from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
+from habitprint.matching import Matching
 from habitprint.mechanisms import Guarantee, ProvenShare, Release
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.owner import Losses
@@ -572,10 +574,10 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
 
 @dataclass(frozen=True, eq=False)
 class _Open:
-    """Hold a release that was attacked in the first ways only."""
+    """A release that was attacked in the first ways only, with the matchings; its tables are laid out anew later."""
 
     release: Release
-    attacked: Attacked
+    matchings: tuple[Matching, ...]
 
 
 def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
@@ -912,8 +914,7 @@ class _Search:
         attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
         trial = _trial(base.tables, candidate, release, attacked, goal)
         if base is self.whole and not self._is_refuted(trial):
-            tables.put_away()
-            self._open[candidate] = _Open(release, attacked)
+            self._open[candidate] = _Open(release, tuple(attempt.matching for attempt in attacked.attempts))
         return trial
 
     def _protect(self, tables: TwoTables, candidate: Candidate, progress: Progress) -> Release:
@@ -936,14 +937,15 @@ class _Search:
         """Make all attacks on what may be the answer that were not made yet."""
         if (start := self._open.pop(candidate, None)) is None:
             return
-        base, attacked = self.whole, start.attacked
+        base = self.whole
+        tables = base.tables.with_release(start.release)
         inner = nested(self.progress, STAGE, 0, 1, f"in every way: {candidate.label}")
         further = attack_in_every_way(
-            attacked.tables,
+            tables,
             weights=base.weights,
             joint=base.joint_weights,
             exact=False,
-            made=attacked.attempts,
+            made=[count_identified(tables.fullest_copy, matching) for matching in start.matchings],
             seed=self.goal.seed,
             progress=inner,
         )

@@ -12,7 +12,6 @@ from habitprint.histograms import Histograms, align
 from habitprint.mechanisms import Mechanism, Release, Step, View
 from habitprint.predictive_value import HeldOut
 from habitprint.progress import Progress, silent
-from habitprint.ties import identical_rows
 from habitprint.truth import CommonUsers, Truth, common_users
 
 HALVES_SEED = 0  # people are halved once and for all: the seed of an audit chooses no half that suits it
@@ -63,7 +62,7 @@ class TwoTables:
     @cached_property
     def anonymity_sets(self) -> Indices:
         """Return for each of the people in both tables how many released rows are identical to theirs."""
-        return np.asarray(identical_rows(self.released)[self.common.released])
+        return np.asarray(self.released.identical_rows[self.common.released])
 
     @property
     def n_people(self) -> int:
@@ -136,16 +135,16 @@ class TwoTables:
         """Lay the tables out, and find who is in both, before several attacks need it at the same time."""
         _ = self.matched, self.common
 
-    def put_away(self) -> None:
-        """Forget how the tables are laid out, which takes room, and can be done again."""
-        for tables in self.views:
-            vars(tables).pop("matched", None)
-
-    @cached_property
+    @property
     def views(self) -> tuple["TwoTables", ...]:
         """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""
+        return (self, *self._copies)
+
+    @cached_property
+    def _copies(self) -> tuple["TwoTables", ...]:
+        # Without these tables themselves: a value that holds itself is freed late, with all that was laid out.
         views = Release(self.released, self.steps).views(self.known)
-        return (self, *(replace(self, seen=view) for view in views[1:]))
+        return tuple(replace(self, seen=view) for view in views[1:])
 
     @property
     def fullest_copy(self) -> "TwoTables":

@@ -40,7 +40,6 @@ from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
-from habitprint.ties import share_classes
 from habitprint.weighing import WeightName, find_weight
 
 OWN = 0.8  # of the cells of a row must be a person's own
@@ -90,7 +89,7 @@ class Groups:
         """Return the groups of identical rows; None without groups, and where a later step scaled their rows."""
         if not is_grouped(release) or _is_rescaled(release.steps):
             return None
-        of_row = share_classes(release.histograms)
+        of_row = release.histograms.share_classes
         sizes, first = np.bincount(of_row), np.unique(of_row, return_index=True)[1]
         published = release.histograms
         rows = Histograms(published.counts[first], published.users.gather(first), published.places)

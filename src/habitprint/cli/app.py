@@ -13,7 +13,7 @@ from habitprint.cli.check import check
 from habitprint.cli.compare import compare
 from habitprint.cli.datasets import datasets
 from habitprint.cli.demo import demo
-from habitprint.cli.ending import ending_well
+from habitprint.cli.ending import BAD_INPUT, ending_well
 from habitprint.cli.forecast import forecast
 from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
@@ -23,6 +23,7 @@ from habitprint.cli.rehearse import rehearse
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
 from habitprint.cli.stopping import Stopped, stopped_by, stopping_tidily
+from habitprint.errors import InputError
 
 app = typer.Typer(
     name="habitprint",
@@ -41,6 +42,13 @@ MATCHING = (audit, rehearse, match, path, forecast, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(rich_help_panel=panel)(ending_well(command, matches=command in MATCHING))
+REMOVED = {
+    "--second-phase": InputError(
+        "--second-phase was removed",
+        why="the default method dissolves groups by itself where that lowers the loss",
+        fix="leave it out, or use --method best",
+    )
+}
 app.add_typer(datasets, name="datasets", rich_help_panel="Before")
 
 
@@ -88,6 +96,9 @@ def main() -> None:
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
+            for option in REMOVED.keys() & set(sys.argv):
+                typer.echo(f"error: {REMOVED[option]}", err=True)
+                sys.exit(BAD_INPUT)
             app()
         except (KeyboardInterrupt, Stopped) as error:  # before the command itself began
             sys.exit(stopped_by(error))

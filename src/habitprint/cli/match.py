@@ -33,6 +33,7 @@ from habitprint.cli.say import (
     print_chosen,
     print_copied,
     print_json,
+    print_note,
 )
 from habitprint.cli.table_options import TableOptions, Tables
 from habitprint.errors import NoSharedPlaceWarning
@@ -40,11 +41,12 @@ from habitprint.evaluation import Evaluation, evaluate
 from habitprint.histograms import n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching import match as match_histograms
-from habitprint.overlap import Overlap
 from habitprint.progress import Progress
 from habitprint.rehearsal import Rehearsal
 from habitprint.tables import check_writable, write_table
 from habitprint.words import counted
+
+PROBABILITY = "probability"  # the column that says how likely a pair is right
 
 
 @expanded
@@ -129,18 +131,19 @@ def match(
             progress=progress,
         )
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
-        overlap = chosen.overlap(found.released, found.known, progress)
-        pairs = _with_probabilities(matching, found, how, chosen.rehearsal, overlap, progress)
+        pairs = _with_probabilities(matching, found, how, chosen.rehearsal, progress)
         if out_file is not None:
             progress("writing", 0, 1)
             write_table(pairs, out_file, overwrite=force, is_private=True)  # it says who is who
     print_copied(notes, found.copied, found.findings)
     print_chosen(notes, chosen.words)
+    if PROBABILITY in pairs.columns:
+        print_note(notes, "Each probability holds if all users of the smaller table are in the other one too.")
     print_caveats(notes, found.released, found.known, result)
     if as_json:
-        _print_json(matching, pairs, found, result, chosen, overlap, out)
+        _print_json(matching, pairs, found, result, chosen, out)
         return
-    screen.print(describe_matching(matching, found.released, found.known, result, overlap))
+    screen.print(describe_matching(matching, found.released, found.known, result))
     if result is None:
         screen.print(Text("No accuracy: --truth says who really is whom.", style="dim"))
     if out is None:
@@ -155,17 +158,15 @@ def _with_probabilities(
     tables: Tables,
     how: MatchOptions,
     rehearsal: Rehearsal | None,
-    overlap: Overlap | None,
     progress: Progress,
 ) -> pl.DataFrame:
     """Return the pairs; with how likely each is right, if all are given out as they were in a rehearsal."""
     pairs = matching.to_table()
-    if rehearsal is None or overlap is None or how.method != "joint" or how.size is not None:
+    if rehearsal is None or how.method != "joint" or how.size is not None:
         return pairs
-    said = rehearsal.for_tables(tables.released, tables.known, overlap, progress).probabilities(
-        matching, tables.released, tables.known
-    )
-    return pairs.with_columns(probability=said)
+    here = rehearsal.for_tables(tables.released, tables.known, progress=progress)
+    said = here.probabilities(matching, tables.released, tables.known)
+    return pairs.with_columns(pl.Series(PROBABILITY, said))
 
 
 def _print_json(
@@ -174,7 +175,6 @@ def _print_json(
     tables: Tables,
     result: Evaluation | None,
     chosen: ChosenWeight,
-    overlap: Overlap | None,
     out: str | None,
 ) -> None:
     released, known = tables.released, tables.known
@@ -187,7 +187,6 @@ def _print_json(
         "evaluation": None if result is None else result.to_json(),
         "out": out,
         "pairs": pairs.to_dicts() if out is None else None,
-        "overlap": None if overlap is None else asdict(overlap),
         "copied": tables.copied,
         "findings": [asdict(each) for each in tables.findings],
         "chosen": chosen.words,

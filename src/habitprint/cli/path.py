@@ -159,14 +159,13 @@ def _count_surest(
     every_size: MatchingPath, tables: Tables, chosen: ChosenWeight, progress: Progress
 ) -> tuple[Rate, ...]:
     """Return how many of the surest pairs of the largest matching are correct; nothing without a rehearsal or truth."""
-    overlap = None if tables.truth is None else chosen.overlap(every_size.released, every_size.known, progress)
-    if chosen.rehearsal is None or overlap is None:
+    if chosen.rehearsal is None or tables.truth is None:
         return ()
     released, known = every_size.released, every_size.known
     largest = every_size.matching(len(every_size.sizes), progress)
     common = common_users(tables.truth, released.users, known.users)
     return surest_rates(
-        chosen.rehearsal.for_tables(released, known, overlap, progress).probabilities(largest, released, known),
+        chosen.rehearsal.for_tables(released, known, progress=progress).probabilities(largest, released, known),
         pair_chances(largest, released, known, common),
         _shown_sizes(every_size),
         by_chance=common.n / (released.n_users * known.n_users),

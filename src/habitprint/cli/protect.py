@@ -86,7 +86,7 @@ FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go 
 DETAILS = (
     ("--coarsen", {"--unknown-places"}),
     ("--epsilon", {"--unit", "--delta"}),
-    ("--k", {"--loss", "--method", "--second-phase", "--mean-k", "--units", "--least-members", "--exact-means"}),
+    ("--k", {"--loss", "--method", "--mean-k", "--units", "--least-members", "--exact-means"}),
 )
 
 
@@ -137,9 +137,6 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     ] = False
     loss: Annotated[Loss, typer.Option(help="Micro-aggregation only: which loss to keep small.")] = "l1"
     method: Annotated[Method, typer.Option(help="Micro-aggregation only: how to find groups.")] = "best"
-    second_phase: Annotated[
-        bool, typer.Option("--second-phase", help="Micro-aggregation only: dissolve groups where that lowers the loss.")
-    ] = False
     shares: Annotated[
         bool, typer.Option("--shares", help="9. Release shares instead of counts, so that no total is stated.")
     ] = False
@@ -201,7 +198,6 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
                 self.k,
                 self.loss,
                 self.method,
-                self.second_phase,
                 self.mean_k,
                 None if self.exact_means else self.units,
                 self.least_members,

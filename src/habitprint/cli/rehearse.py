@@ -26,10 +26,8 @@ from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
-from habitprint.histograms import Histograms
 from habitprint.inputs import require_file
 from habitprint.matching import Direction, Method
-from habitprint.overlap import FEWEST_USERS, Overlap
 from habitprint.progress import Progress
 from habitprint.rehearsal import Rehearsal
 from habitprint.rehearsal import rehearse as rehearse_tables
@@ -47,25 +45,11 @@ NOTHING_TO_REHEARSE = (
 
 @dataclass(frozen=True)
 class ChosenWeight:
-    """Hold the weight to match with, what to say about the choice, and the rehearsal; nothing if it was given."""
+    """The weight to match with, what to say about the choice, and the rehearsal; nothing if it was given."""
 
     weight: Weight
     words: str | None
     rehearsal: Rehearsal | None
-
-    def overlap(self, released: Histograms, known: Histograms, progress: Progress) -> Overlap | None:
-        """Return how many people two tables have in common, as far as a rehearsal tells.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> from habitprint.progress import silent
-        >>> ChosenWeight(WEIGHTS["l1"], None, None).overlap(*hp.datasets.town(40, 10), silent) is None
-        True
-        """
-        if self.rehearsal is None or min(released.n_users, known.n_users) < FEWEST_USERS:
-            return None
-        return self.rehearsal.overlap(released, known, progress=progress)
 
 
 @dataclass(frozen=True)

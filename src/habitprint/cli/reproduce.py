@@ -1,7 +1,7 @@
 """``habitprint reproduce``: the paper's tables and figures, or experiments of your own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.experiments.jobs import DataName
-from habitprint.experiments.own import INDEX, GivenEvents, nearest, read_spec
+from habitprint.experiments.own import INDEX, nearest, read_spec
 from habitprint.experiments.pages import Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output
@@ -35,7 +35,7 @@ Column = Annotated[str | None, typer.Option(help="A column of your events, inste
 
 @dataclass(frozen=True)
 class PaperOptions(Options, panel=INPUT):
-    """Hold where the paper's data is, as far as it is given."""
+    """Options that name the folders of the paper's data."""
 
     d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None
     web_history: Annotated[
@@ -52,7 +52,7 @@ class PaperOptions(Options, panel=INPUT):
 
 @dataclass(frozen=True)
 class SpecOptions(Options, panel=INPUT):
-    """Hold what takes the place of what a spec says of your events."""
+    """Options that replace what a spec says of your events."""
 
     events: Annotated[str | None, typer.Option(help="Your events, instead of the file that the spec names.")] = None
     user: Column = None
@@ -62,16 +62,16 @@ class SpecOptions(Options, panel=INPUT):
     lon: Column = None
 
     @property
-    def given_events(self) -> GivenEvents:
+    def given_events(self) -> dict[str, str]:
         """Return it as `read_spec` takes it."""
-        return GivenEvents(
-            file=self.events, user=self.user, time=self.time, place=self.place, lat=self.lat, lon=self.lon
-        )
+        return {
+            ("file" if name == "events" else name): value for name, value in asdict(self).items() if value is not None
+        }
 
 
 @dataclass(frozen=True)
 class SizeOptions(Options, panel=SIZE):
-    """Hold how much is computed."""
+    """Options that say how much is computed."""
 
     quick: Annotated[bool, typer.Option("--quick", help="Smaller sizes: a minute or two.")] = False
     seed: Annotated[int, typer.Option(min=0, help="Draws users, makes twins, and decides among equals.")] = 0

@@ -17,7 +17,6 @@ from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
 from habitprint.matching.proof import EXACT, gap_and_share
-from habitprint.overlap import Overlap
 from habitprint.wording.findings import words_of
 from habitprint.words import counted, number, printable, printable_json
 
@@ -96,18 +95,11 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     return table
 
 
-def _common_in_words(overlap: Overlap, result: Evaluation | None) -> str:
-    """Return what a rehearsal tells of the people in common, under which condition, and the truth if it is known."""
-    truth = "" if result is None else f"; in truth {result.n_common:,}"
-    return f"{overlap.words}, by the rehearsal, if habits have changed as they did there{truth}"
-
-
 def describe_matching(
     matching: Matching,
     released: Histograms,
     known: Histograms,
     result: Evaluation | None = None,
-    overlap: Overlap | None = None,
 ) -> RenderableType:
     """Return what was matched, how, what is proven about it, and how many users it identifies.
 
@@ -129,7 +121,6 @@ def describe_matching(
         [
             ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
             ("known", _extent(known)),
-            *([] if overlap is None else [("in common", _common_in_words(overlap, result))]),
             ("pairs", f"{matching.size:,}{guesses}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
             ("proof", proof),

@@ -135,10 +135,7 @@ def _to_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Eve
 
 
 def geolife_shared_files(
-    folder: str | os.PathLike[str],
-    *,
-    cache: str | os.PathLike[str] | None = None,
-    progress: Progress = silent,
+    folder: str | os.PathLike[str], *, cache: str | os.PathLike[str] | None = None
 ) -> pl.DataFrame:
     r"""List the files that stand under several users with the same content: ``users`` and ``files``, one row for each.
 
@@ -156,7 +153,7 @@ def geolife_shared_files(
     ...     geolife_shared_files(folder, cache=folder)["users"].to_list()
     [['057', '094']]
     """
-    _, shared = _points_and_shared(Path(folder), cache, progress)
+    _, shared = _points_and_shared(Path(folder), cache, silent)
     return pl.DataFrame(shared, schema={"users": pl.List(pl.String), "files": pl.List(pl.String)}, orient="row")
 
 

@@ -5,7 +5,7 @@ from habitprint.experiments.pages import Report, Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import Store, make_output, reproduce, run_jobs
 from habitprint.experiments.sources import Data, DataSource, Folders, find_sources
-from habitprint.experiments.spec import Experiment, Finding, Layout, Part
+from habitprint.experiments.spec import Experiment, Finding, Part
 
 __all__ = [
     "NAMES",
@@ -17,7 +17,6 @@ __all__ = [
     "Finding",
     "Folders",
     "Job",
-    "Layout",
     "Part",
     "Report",
     "Reproduction",

@@ -1,21 +1,19 @@
 """Pictures of results: curves that can be told apart without colours, maps, and when people were active."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import altair as alt
 import polars as pl
 
 from habitprint.experiments.jobs import (
     PROPOSED,
-    ActiveWeeks,
-    AntennaMap,
+    DataTask,
     Description,
     Job,
-    Popularity,
-    SquareMap,
 )
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.spec import Bound, Layout
@@ -39,7 +37,6 @@ from habitprint.experiments.tables import (
 )
 
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
-D = TypeVar("D", bound=Description)
 
 # Told apart by colour (also by people who see few of them), by dashes and by the shape of points.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#7a3b8f", "#56565a", "#b8860b")
@@ -61,7 +58,7 @@ N_TONES = 6  # neighbouring regions are told apart by so many colours and shapes
 
 @dataclass(frozen=True)
 class Drawing(Rendered):
-    """Hold a table, and the picture that is drawn from it."""
+    """A table, and the picture that is drawn from it."""
 
     chart: Chart
 
@@ -361,7 +358,7 @@ def _users(summaries: Sequence[Summary]) -> str:
 
 def popularity(evidence: Evidence) -> Drawing:
     """Draw visits against the rank of a site, both logarithmic."""
-    job, found = _only(evidence, Popularity)
+    job, found = _only(evidence)
     table = found.table
     ranks = pl.concat([table.select("visits", rank=pl.col(end)) for end in ("first", "last")]).unique().sort("rank")
     ends = (0.9, 1.2 * found.n_places)
@@ -371,10 +368,10 @@ def popularity(evidence: Evidence) -> Drawing:
     chart = alt.LayerChart(
         layer=[base.mark_line(color=COLOURS[0], strokeWidth=2), base.mark_point(color=COLOURS[0], size=14, filled=True)]
     ).properties(width=520, height=320)
-    facts = f"{found.n_places:,} sites, {found.n_of_one_user:,} of them of a single user"
+    facts = f"{found.n_places:,} sites, {found.n_places_of_one_user:,} of them of a single user"
     printed = "paper: 83,219 sites, 77,935 of them of not more than one user"
     rows = [
-        [DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_of_one_user:,}"],
+        [DATA_NAMES[job.data], f"{found.n_users:,}", f"{found.n_places:,}", f"{found.n_places_of_one_user:,}"],
         ["paper", "121", "83,219", "77,935"],
     ]
     markdown = markdown_table(["data", "users", "sites", "sites of a single user"], rows)
@@ -385,13 +382,13 @@ def positions(evidence: Evidence) -> Drawing:
     """Draw antennas and visited squares, as far as there is data for them."""
     panels, rows, tables = [], [], []
     for job, one in evidence.done.items():
-        found = one.result
-        if not isinstance(found, AntennaMap | SquareMap):
+        found, task = one.result, job.task
+        if not isinstance(found, Description) or not isinstance(task, DataTask):
             continue
-        is_antennas = isinstance(found, AntennaMap)
+        is_antennas = task is DataTask.ANTENNAS
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
-        rows.append([DATA_NAMES[job.data], found.what, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
-        tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(found.what)))
+        rows.append([DATA_NAMES[job.data], task.value, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
+        tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(task.value)))
     markdown = markdown_table(["data", "what is drawn", "places", "paper"], rows)
     return _drawing(evidence, Rendered(pl.concat(tables, how="diagonal"), markdown), alt.hconcat(*panels))
 
@@ -430,7 +427,7 @@ def _squares(table: pl.DataFrame) -> alt.Chart:
 
 def active_weeks(evidence: Evidence) -> Drawing:
     """Draw one mark for each active week of each user."""
-    job, found = _only(evidence, ActiveWeeks)
+    job, found = _only(evidence)
     numbered = found.table.with_columns(number=pl.col("user").rank("dense"))
     chart = (
         alt.Chart(inline(numbered))
@@ -441,7 +438,7 @@ def active_weeks(evidence: Evidence) -> Drawing:
         )
         .properties(width=520, height=420)
     )
-    several = found.weeks_of_several
+    several = [n for n in Counter(user for user, _ in found.rows).values() if n > 1]
     n, on_average = f"{len(several):,}", f"{sum(several) / max(len(several), 1):.1f}"
     header = ["data", "users with several active weeks", "active weeks of these, on average"]
     rows = [[DATA_NAMES[job.data], n, on_average], ["paper", "154", "15.4"]]
@@ -450,21 +447,21 @@ def active_weeks(evidence: Evidence) -> Drawing:
     return _drawing(evidence, rendered, chart, facts)
 
 
-def _only(evidence: Evidence, kind: type[D]) -> tuple[Job, D]:
-    ((job, found),) = ((job, one.result) for job, one in evidence.done.items() if isinstance(one.result, kind))
+def _only(evidence: Evidence) -> tuple[Job, Description]:
+    ((job, found),) = ((job, one.result) for job, one in evidence.done.items() if isinstance(one.result, Description))
     return job, found
 
 
 LAYOUTS: Mapping[Layout, Callable[[Evidence], Rendered]] = {
-    Layout.POINTS: points,
-    Layout.METRICS: metrics,
-    Layout.OVERLAP: overlap,
-    Layout.AGGREGATION: aggregation,
-    Layout.RUNTIME: runtime,
-    Layout.LINES: lines,
-    Layout.SUBSET: subset,
-    Layout.PROTECTION: protection,
-    Layout.POPULARITY: popularity,
-    Layout.MAP: positions,
-    Layout.ACTIVE_WEEKS: active_weeks,
+    "points": points,
+    "metrics": metrics,
+    "overlap": overlap,
+    "aggregation": aggregation,
+    "runtime": runtime,
+    "lines": lines,
+    "subset": subset,
+    "protection": protection,
+    "popularity": popularity,
+    "map": positions,
+    "active-weeks": active_weeks,
 }

@@ -3,11 +3,9 @@
 import base64
 import hashlib
 import zlib
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
 from enum import Enum
-from typing import Any, ClassVar, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self
 
 import msgspec
 import numpy as np
@@ -245,7 +243,7 @@ Plain = str | int | float | None
 
 @dataclass(frozen=True)
 class ProtectionEffect:
-    """Hold what micro-aggregation did to a release: what it lost, its groups, and users alike from the start."""
+    """The effect of micro-aggregation on a release: its loss, its groups, and users who were alike before."""
 
     information_loss: float
     n_groups: int
@@ -254,7 +252,7 @@ class ProtectionEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Outcomes:
-    """Hold what became of each common user, so that attacks can be compared on the same users.
+    """The outcome for each common user, so that attacks can be compared on the same users.
 
     Parameters
     ----------
@@ -280,9 +278,8 @@ class Outcomes:
         return hash(self.right.tobytes())
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttackResult:
-    """Hold what an attack achieved.
+class AttackResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The sizes of an attack, and how many users it identified.
 
     Parameters
     ----------
@@ -305,14 +302,13 @@ class AttackResult:
     n_places: int | None
     found: Evaluation
     outcomes: Outcomes
-    unused: dict[str, int] = field(default_factory=dict)
+    unused: dict[str, int] = {}
     gap: float | None = None
     protected: ProtectionEffect | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimeResult:
-    """Hold the seconds of the stages of a joint attack."""
+class TimeResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """The seconds of the stages of a joint attack."""
 
     n_users: int
     n_known: int
@@ -322,12 +318,14 @@ class TimeResult:
     seconds_proof: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Description:
-    """Hold a table that a picture is drawn from."""
+class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+    """A table that a picture is drawn from, with the number of users and places where these are not its rows."""
 
-    columns: ClassVar[tuple[str, ...]]
+    columns: tuple[str, ...]
     rows: tuple[tuple[Plain, ...], ...]
+    n_users: int = 0
+    n_places: int = 0
+    n_places_of_one_user: int = 0
 
     @property
     def table(self) -> pl.DataFrame:
@@ -335,76 +333,23 @@ class Description:
         return pl.DataFrame(self.rows, schema=self.columns, orient="row")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Popularity(Description):
-    """Hold the first and the last rank of the places with as many visits."""
-
-    columns = ("visits", "first", "last")
-    n_users: int
-    n_places: int
-    n_of_one_user: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class AntennaMap(Description):
-    """Hold where antennas are."""
-
-    columns = ("place", "lat", "lon", "region")
-    what: ClassVar[str] = "antennas"
-
-    @property
-    def n_places(self) -> int:
-        """Return the number of antennas."""
-        return len(self.rows)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SquareMap(Description):
-    """Hold the squares with a position; neighbours from west to east are one row."""
-
-    columns = ("west", "east", "south", "north")
-    what: ClassVar[str] = "squares"
-    n_places: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class ActiveWeeks(Description):
-    """Hold the first days of the weeks in which each user was active."""
-
-    columns = ("user", "week")
-
-    @property
-    def weeks_of_several(self) -> tuple[int, ...]:
-        """Return how many weeks each user has who has several.
-
-        Examples
-        --------
-        >>> ActiveWeeks(rows=(("a", "2008-07-01"), ("b", "2008-07-01"), ("b", "2008-07-08"))).weeks_of_several
-        (2,)
-        """
-        return tuple(n for n in Counter(user for user, _ in self.rows).values() if n > 1)
-
-
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True, tag=True):
     """Say why there is no result: the setting asks for more users than there are."""
 
     why: str
 
 
-Result = AttackResult | TimeResult | Popularity | AntennaMap | SquareMap | ActiveWeeks | LeftOut
-RESULTS: Mapping[str, type[Result]] = {kind.__name__: kind for kind in get_args(Result)}
+Result = AttackResult | TimeResult | Description | LeftOut
 
 
-@dataclass(frozen=True)
-class Done:
-    """Hold the result of a job, and how many seconds it took.
+class Done(msgspec.Struct, frozen=True):
+    """The result of a job, and how many seconds it took.
 
     Examples
     --------
     >>> done = Done(LeftOut("70 users are needed"), 0.5)
     >>> done.to_text()
-    '{"kind":"LeftOut","seconds":0.5,"result":{"why":"70 users are needed"}}'
+    '{"result":{"type":"LeftOut","why":"70 users are needed"},"seconds":0.5}'
     >>> Done.from_text(done.to_text()) == done
     True
     """
@@ -414,21 +359,12 @@ class Done:
 
     def to_text(self) -> str:
         """Return it as it is kept in a file."""
-        kept = {"kind": type(self.result).__name__, "seconds": self.seconds, "result": self.result}
-        return msgspec.json.encode(kept, enc_hook=_pack).decode()
+        return msgspec.json.encode(self, enc_hook=_pack).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return what was kept; raise `msgspec.MsgspecError` or KeyError if it is none of ours."""
-        kept = msgspec.json.decode(text, type=_Kept)
-        result = msgspec.json.decode(kept.result, type=RESULTS[kept.kind], dec_hook=_unpack)
-        return cls(result, kept.seconds)
-
-
-class _Kept(msgspec.Struct):
-    kind: str
-    seconds: float
-    result: msgspec.Raw
+        """Return what was kept; raise `msgspec.MsgspecError` if it is none of ours."""
+        return msgspec.json.decode(text, type=cls, dec_hook=_unpack)
 
 
 def _pack(array: Any) -> str:
@@ -470,7 +406,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Run:
-    """Hold an attack that was made: one row for each job."""
+    """An attack that was made: one row for each job."""
 
     spot: Spot
     repeat: int

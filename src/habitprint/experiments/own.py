@@ -24,7 +24,7 @@ from habitprint.experiments.jobs import (
     attacks,
 )
 from habitprint.experiments.sources import Data, DataSource, files_fingerprint
-from habitprint.experiments.spec import Claim, Experiment, Layout, Part
+from habitprint.experiments.spec import Claim, Experiment, Part
 from habitprint.grids import Box
 from habitprint.inputs import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
@@ -80,8 +80,8 @@ KINDS: Mapping[Any, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenEvents:
-    """Hold what the command line says of your events, instead of the spec; None where it says nothing."""
+class SpecEvents:
+    """The table ``[events]`` of a spec."""
 
     file: str | None = None
     user: str | None = None
@@ -89,20 +89,6 @@ class GivenEvents:
     place: str | None = None
     lat: str | None = None
     lon: str | None = None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        """Return what is said."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-NOTHING_GIVEN = GivenEvents()
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpecEvents(GivenEvents):
-    """Hold the table ``[events]`` of a spec."""
-
     time_zone: str | None = None
     time_format: str | None = None
     on_bad_rows: str | None = None
@@ -111,7 +97,7 @@ class SpecEvents(GivenEvents):
 
 @dataclass(frozen=True, kw_only=True)
 class SpecPeriods:
-    """Hold the table ``[periods]`` of a spec: one way to split events, and the first day of weeks."""
+    """The table ``[periods]`` of a spec: one way to split events, and the first day of weeks."""
 
     weeks: str | None = None
     ranges: Ranges | None = None
@@ -135,7 +121,7 @@ class SpecPeriods:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """Hold a spec as it is written; `name` is that of its file, if it has none."""
+    """A spec as it is written; `name` is that of its file, if it has none."""
 
     name: str = ""
     title: str = ""
@@ -152,7 +138,7 @@ class Spec:
     setting: dict[str, Any] = field(default_factory=dict)
 
 
-def read_spec(path: Path, given: GivenEvents = NOTHING_GIVEN) -> tuple[Experiment, DataSource]:
+def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, DataSource]:
     """Read an experiment and the events that it is about.
 
     Parameters
@@ -173,11 +159,11 @@ def read_spec(path: Path, given: GivenEvents = NOTHING_GIVEN) -> tuple[Experimen
     ('our-users', 22, 'yours')
     """
     spec = _typed(_read(path), Spec, "the spec")
-    events = _typed(spec.events | given.given, SpecEvents, "[events]")
+    events = _typed({**spec.events, **given}, SpecEvents, "[events]")
     period = _typed(spec.periods, SpecPeriods, "[periods]").period()
     for name, table in (("[setting]", spec.setting), ("[vary]", spec.vary)):
         _check_names(table, Setting, name)
-    source = _source(events, period, Path() if given.file else path.parent)
+    source = _source(events, period, Path() if "file" in given else path.parent)
     return _experiment(replace(spec, name=spec.name or path.stem)), source
 
 
@@ -222,7 +208,7 @@ def _experiment(spec: Spec) -> Experiment:
         title=spec.title or spec.name,
         about=spec.about,
         parts=(part,),
-        layout=Layout.LINES if len(values) > 1 and len(spec.methods) == 1 else Layout.POINTS,
+        layout="lines" if len(values) > 1 and len(spec.methods) == 1 else "points",
         claims=tuple(CLAIMS[claim] for claim in spec.claims),
         x=spec.x or varies or "",
         is_log=spec.log,
@@ -245,7 +231,8 @@ def _source(events: SpecEvents, period: Period, folder: Path) -> DataSource:
         )
     pattern = str(folder / events.file)
     files = find_files(pattern)
-    options = {name: value for name, value in events.given.items() if name not in {"file", "box"}}
+    given = asdict(events).items()
+    options = {name: value for name, value in given if value is not None and name not in {"file", "box"}}
     box = None if events.box is None else Box(*events.box)
 
     def read() -> Data:

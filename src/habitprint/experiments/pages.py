@@ -50,7 +50,7 @@ class UsedData:
 
 @dataclass(frozen=True)
 class Report:
-    """Hold what came of one experiment, for the index.
+    """The results of one experiment, for the index.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Hold what came of a run: a report for each experiment, and how many seconds it took."""
+    """The results of a run: a report for each experiment, and how many seconds it took."""
 
     reports: tuple[Report, ...]
     seconds: float

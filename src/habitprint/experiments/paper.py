@@ -29,7 +29,7 @@ from habitprint.experiments.jobs import (
     TimeTask,
     attacks,
 )
-from habitprint.experiments.spec import Experiment, Layout, Part, Published
+from habitprint.experiments.spec import Experiment, Part, Published
 from habitprint.experiments.statistics import PRECISION
 from habitprint.periods.dates import DAYS
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
@@ -55,7 +55,7 @@ PAPER = (
         name="table-metrics",
         title="Accuracy by data set and weight",
         about="All users of both periods are matched jointly (A1), with each of the four weights.",
-        layout=Layout.METRICS,
+        layout="metrics",
         parts=(
             Part(data="calls", tasks=EVERY_WEIGHT),
             Part(data="web", tasks=EVERY_WEIGHT),
@@ -68,7 +68,7 @@ PAPER = (
         name="figure-users",
         title="Accuracy against the number of users",
         about="Users are drawn at random, the same for both periods, and matched jointly (A1).",
-        layout=Layout.LINES,
+        layout="lines",
         x="users on each side (N)",
         is_log=True,
         parts=(
@@ -89,7 +89,7 @@ PAPER = (
         title="Accuracy against the size of the release",
         about="All users are known; the released ones are drawn at random among them. A release of a single user is "
         "the one-by-one attack: the leftmost point.",
-        layout=Layout.SUBSET,
+        layout="subset",
         x="released users",
         parts=(
             Part(data="calls", varies="n_released", values=(1,), tasks=attacks(methods=(ONE_BY_ONE,))),
@@ -109,7 +109,7 @@ PAPER = (
         title="A partial overlap: as many pairs as there are common users, against all",
         about="Two sides with as many users, three quarters of them on both. (A2) gives out as many pairs as there are "
         "common users, (A1) matches everybody.",
-        layout=Layout.OVERLAP,
+        layout="overlap",
         parts=(
             Part(
                 data="calls",
@@ -130,7 +130,7 @@ PAPER = (
         name="figure-duration",
         title="Accuracy against the days observed",
         about="Users who called on both Mondays, matched on Mondays alone, on Mondays and Tuesdays, and so on.",
-        layout=Layout.LINES,
+        layout="lines",
         x="days of both weeks",
         parts=(Part(data="calls", varies="last_day", values=DAYS, tasks=EVERY_WEIGHT),),
         claims=(
@@ -143,7 +143,7 @@ PAPER = (
         name="table-aggregation",
         title="Antennas against sub-prefectures",
         about="The same number of users, observed at antennas and at sub-prefectures.",
-        layout=Layout.AGGREGATION,
+        layout="aggregation",
         parts=(Part(data="calls", label="antennas"), Part(data="sub-prefectures")),
         claims=(Drops("accuracy is far lower with sub-prefectures", "sub-prefectures", "antennas", 2.0),),
         published=(
@@ -155,14 +155,14 @@ PAPER = (
         name="figure-popularity",
         title="Visits per site",
         about="Sites in the order of their visits by all users in both weeks.",
-        layout=Layout.POPULARITY,
+        layout="popularity",
         parts=(Part(data="web", tasks=(DataTask.POPULARITY,)),),
     ),
     Experiment(
         name="figure-top-sites",
         title="Accuracy with the most popular sites only",
         about="Users who visited one of the top 5 sites; all but the most popular sites are left out.",
-        layout=Layout.LINES,
+        layout="lines",
         x="most popular sites kept",
         is_log=True,
         parts=(
@@ -186,7 +186,7 @@ PAPER = (
         name="figure-map",
         title="Where people were",
         about="Antennas of the country, coloured by sub-prefecture, and visited squares of 100 m in Beijing.",
-        layout=Layout.MAP,
+        layout="map",
         parts=(
             Part(data="calls", tasks=(DataTask.ANTENNAS,)),
             Part(data="geolife", setting=Setting(side=100), tasks=(DataTask.SQUARES,)),
@@ -196,14 +196,14 @@ PAPER = (
         name="figure-active-weeks",
         title="Active weeks of each user",
         about="A week is active if the user has a position in it, within the area.",
-        layout=Layout.ACTIVE_WEEKS,
+        layout="active-weeks",
         parts=(Part(data="geolife", tasks=(DataTask.ACTIVE_WEEKS,)),),
     ),
     Experiment(
         name="figure-side",
         title="Accuracy against the side of the squares",
         about="Positions become squares of one side; halves of each user's active weeks are matched jointly.",
-        layout=Layout.LINES,
+        layout="lines",
         x="side of the squares (m)",
         is_log=True,
         parts=(
@@ -250,7 +250,7 @@ PAPER = (
         name="table-runtime",
         title="Seconds for weights and matching",
         about="With the proposed weight, from histograms in memory; nothing else runs meanwhile.",
-        layout=Layout.RUNTIME,
+        layout="runtime",
         parts=(
             Part(data="calls", tasks=(TimeTask(),)),
             Part(data="web", tasks=(TimeTask(),)),
@@ -269,7 +269,7 @@ PAPER = (
         name="figure-microaggregation",
         title="Micro-aggregation: accuracy and loss against k",
         about="The release is micro-aggregated (successive group selection, l1) and matched with the proposed weight.",
-        layout=Layout.PROTECTION,
+        layout="protection",
         x="k, the least number of users in a group",
         is_log=True,
         parts=(

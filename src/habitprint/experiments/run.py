@@ -1,7 +1,6 @@
 """Do the work of any number of experiments, in parallel and only what is not there yet, and write their files."""
 
 import hashlib
-import math
 import os
 import threading
 import time
@@ -10,13 +9,14 @@ import zlib
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import closing
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
-from habitprint.experiments.jobs import ALL, DataName, Done, Job
+from habitprint.experiments.jobs import DataName, Done, Job
 from habitprint.experiments.pages import Report, Reproduction, write_experiment, write_index
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment
@@ -28,11 +28,10 @@ from habitprint.progress import Progress, silent
 FOLDER = ".habitprint"
 NOTE = "what-this-is.txt"
 WORDS = "Results of single computations of habitprint reproduce. Without this folder they are computed anew.\n"
-SCHEMA = 4  # to be raised when the same job on the same data would have another result, or another form of it
+SCHEMA = 5  # to be raised when the same job on the same data would have another result, or another form of it
 MEMORY = 4e9  # bytes, of all matchings that run at the same time
 LEAST_MEMORY = 1e9  # bytes, of each of them: with less, fewer run at the same time
 PATIENCE = 0.2  # seconds between two looks at the workers, so that a stop is prompt
-MANY = 50_000  # users, where a job does not say how many
 
 
 class Store:
@@ -172,17 +171,21 @@ def run_jobs(
         else:
             yield job, kept, False
     n_workers = n_workers or workers_for(max_memory)
-    workshop, clock = Workshop(sources), _Clock(missing, progress)
+    workshop, n_done = Workshop(sources), 0
 
-    def keep(job: Job, result: Done) -> None:
-        store.put(keys[job], result)
+    def work(at_once: int, job: Job, watch: Progress) -> Done:
+        result = measure(job, workshop, seed, max_memory=max_memory / at_once, progress=watch)
+        store.put(keys[job], result)  # here, so that a stop loses nothing that is complete
+        return result
 
-    for at_once, group in (
-        (n_workers, [job for job in missing if not job.is_alone]),
-        (1, [job for job in missing if job.is_alone]),
-    ):
-        for job, result in _run(group, workshop, seed, at_once, max_memory / at_once, clock, keep):
-            clock.done(job)
+    def tick() -> None:
+        progress("computing", n_done, len(missing))
+
+    for at_once, is_alone in ((n_workers, False), (1, True)):
+        group = [job for job in missing if job.is_alone == is_alone]
+        for job, result in _run(group, at_once, partial(work, at_once), tick):
+            n_done += 1
+            tick()
             yield job, result, True
 
 
@@ -197,51 +200,11 @@ def workers_for(max_memory: float, n_cores: int | None = None) -> int:
     return max(1, min(n_cores or os.cpu_count() or 1, int(max_memory // LEAST_MEMORY)))
 
 
-class _Clock:
-    """Say how far the work has come; large jobs count for more."""
-
-    def __init__(self, jobs: Sequence[Job], progress: Progress) -> None:
-        self._progress = progress
-        self._n_jobs, self._n_done = len(jobs), 0
-        self._work, self._work_done = sum(map(_work, jobs)), 0.0
-        self._start = time.perf_counter()
-
-    def tick(self) -> None:
-        """Report to whoever watches, who may raise to stop the work."""
-        self._progress("computing", self._n_done, self._n_jobs, self._time_left())
-
-    def done(self, job: Job) -> None:
-        """Take note that a job is done."""
-        self._n_done += 1
-        self._work_done += _work(job)
-        self.tick()
-
-    def _time_left(self) -> str:
-        if self._n_done == 0:
-            return ""
-        seconds = (time.perf_counter() - self._start) * (self._work / self._work_done - 1)
-        return f"about {seconds / 60:.0f} min left" if seconds > 90 else f"about {seconds:.0f} s left"  # noqa: PLR2004
-
-
-def _work(job: Job) -> float:
-    """Return a rough measure of how long a job takes, for its place in the queue and for the time left."""
-    setting = job.setting
-    n_users: int = {"calls": MANY, "sub-prefectures": 4 * MANY, "events": MANY}.get(job.data, 200)
-    if setting.n_users != ALL:
-        n_users = setting.n_users
-    if setting.n_released != ALL:
-        n_users = (n_users + setting.n_released) // 2
-    return 1.0 + math.pow(n_users, 1.5) / 1e4
-
-
 def _run(
     jobs: Sequence[Job],
-    workshop: Workshop,
-    seed: int,
     n_workers: int,
-    max_memory: float,
-    clock: _Clock,
-    keep: Callable[[Job, Done], None],
+    work: Callable[[Job, Progress], Done],
+    tick: Callable[[], None],
 ) -> Iterator[tuple[Job, Done]]:
     """Yield jobs and results as they are ready, in the order of the jobs as far as that goes."""
     stop = threading.Event()
@@ -251,17 +214,15 @@ def _run(
         if stop.is_set():
             raise StoppedError
 
-    def work(job: Job) -> Done:
+    def start(job: Job) -> Done:
         watch("", 0, 0)
-        result = measure(job, workshop, seed, max_memory=max_memory, progress=watch)
-        keep(job, result)  # here, so that a stop loses nothing that is complete
-        return result
+        return work(job, watch)
 
     with ThreadPoolExecutor(n_workers) as threads:
-        waiting: dict[Future[Done], Job] = {threads.submit(work, job): job for job in jobs}
+        waiting: dict[Future[Done], Job] = {threads.submit(start, job): job for job in jobs}
         try:
             while waiting:
-                clock.tick()
+                tick()
                 ready, _ = wait(waiting, timeout=PATIENCE, return_when=FIRST_COMPLETED)
                 for future in ready:
                     yield waiting.pop(future), future.result()

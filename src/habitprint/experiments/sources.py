@@ -37,7 +37,7 @@ DataKind = Literal["twin", "real", "yours", "none"]  # made up; the paper's; eve
 
 @dataclass(frozen=True)
 class Data:
-    """Hold events, how they are split, and what else is known of their places.
+    """Events, how they are split, and what else is known of their places.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class DataSource:
 
 @dataclass(frozen=True, kw_only=True)
 class Folders:
-    """Hold where the paper's data is, as far as it is given."""
+    """The folders of the paper's data, as far as they are given."""
 
     d4d: Path | None = None
     web_history: Path | None = None
@@ -136,8 +136,7 @@ def _calls_twin(n_users: int, seed: int) -> DataSource:
         regions = twin.antennas.rename({"sub_prefecture": "region"})
         return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
 
-    words = calls_twin_words(n_users, seed)
-    return DataSource("calls", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make)
+    return _twin("calls", calls_twin_words(n_users, seed), datasets.CallsModel(), make)
 
 
 def _regions_twin(n_users: int, seed: int) -> DataSource:
@@ -149,9 +148,7 @@ def _regions_twin(n_users: int, seed: int) -> DataSource:
         return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
 
     words = f"{calls_twin_words(n_users, seed)}: another sample, by sub-prefecture"
-    return DataSource(
-        "sub-prefectures", words, kind="twin", fingerprint=f"{words} {datasets.CallsModel()!r}", open=make
-    )
+    return _twin("sub-prefectures", words, datasets.CallsModel(), make)
 
 
 def _web_twin(seed: int) -> DataSource:
@@ -159,8 +156,11 @@ def _web_twin(seed: int) -> DataSource:
         twin = datasets.web_twin(WEB_USERS, seed=seed)
         return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
 
-    words = web_twin_words(WEB_USERS, seed)
-    return DataSource("web", words, kind="twin", fingerprint=f"{words} {datasets.WebModel()!r}", open=make)
+    return _twin("web", web_twin_words(WEB_USERS, seed), datasets.WebModel(), make)
+
+
+def _twin(name: DataName, words: str, model: object, make: Callable[[], Data]) -> DataSource:
+    return DataSource(name, words, kind="twin", fingerprint=f"{words} {model!r}", open=make)
 
 
 def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Literal, Protocol, get_args
 
 from habitprint.errors import InputError, require_option, require_whole
@@ -26,25 +25,14 @@ Bound = Literal["", "more than", "up to"]
 Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
 
 
-class Layout(Enum):
-    """Name how results become a table or a picture."""
-
-    POINTS = auto()
-    METRICS = auto()
-    OVERLAP = auto()
-    AGGREGATION = auto()
-    RUNTIME = auto()
-    LINES = auto()
-    SUBSET = auto()
-    PROTECTION = auto()
-    POPULARITY = auto()
-    MAP = auto()
-    ACTIVE_WEEKS = auto()
+Tabled = Literal["points", "metrics", "overlap", "aggregation", "runtime"]
+Drawn = Literal["lines", "subset", "protection", "popularity", "map", "active-weeks"]
+Layout = Literal[Tabled, Drawn]  # how results become a table or a picture
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Hold whether a claim holds, and the numbers that say so, in words.
+    """The verdict on a claim, and the numbers that say so, in words.
 
     It leans if the difference is as claimed but within the noise, and is undecided if it is within the noise otherwise.
     """
@@ -75,7 +63,7 @@ class Claim(Protocol):
 
 @dataclass(frozen=True)
 class Published:
-    """Hold one number of the paper: a rate, or seconds, and what it belongs to.
+    """One number of the paper: a rate, or seconds, and what it belongs to.
 
     Parameters
     ----------
@@ -226,7 +214,7 @@ class Experiment:
     title: str
     parts: tuple[Part, ...]
     about: str = ""
-    layout: Layout = Layout.POINTS
+    layout: Layout = "points"
     claims: tuple[Claim, ...] = ()
     x: str = ""
     is_log: bool = False

@@ -99,7 +99,7 @@ CLUSTER_ACCURACY = RateKind(lambda found: found.cluster_rate, lambda result: res
 
 @dataclass(frozen=True, eq=False)
 class ByUser:
-    """Hold a number for each of some users, who stand in ascending order of their numbers."""
+    """A number for each of some users, who stand in ascending order of their numbers."""
 
     users: Indices
     values: Floats
@@ -133,7 +133,7 @@ def contrast(*terms: tuple[float, ByUser]) -> Floats:
 
 @dataclass(frozen=True)
 class Lead:
-    """Hold by how much one thing exceeds another, on the same users, and whether that is more than chance explains.
+    """The lead of one thing over another on the same users, and whether it is more than chance explains.
 
     Judged by Fisher's randomization test for pairs (R. A. Fisher, The Design of Experiments, 1935, section 21): if it
     made no difference which of the two a user met, each user's difference would be as likely to have the other sign.
@@ -210,7 +210,7 @@ def verdict_of(claimed: Sequence[Lead], unclaimed: Sequence[Lead] = ()) -> Judge
 
 @dataclass(frozen=True)
 class Difference:
-    """Hold a rate in two sets of runs, and the lead of the first on the same users."""
+    """A rate in two sets of runs, and the lead of the first on the same users."""
 
     first: float
     second: float
@@ -271,7 +271,7 @@ def _label(varies: Quantity, value: float) -> str:
 
 @dataclass(frozen=True)
 class Summary:
-    """Hold one row of a table, or one point of a curve: means over repeats, and the paper's numbers.
+    """One row of a table, or one point of a curve: means over repeats, and the paper's numbers.
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
 """Tables of results: for machines one row for each point, for people with the paper's numbers beside ours."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
+import msgspec
 import polars as pl
 
 from habitprint.experiments.jobs import (
@@ -48,7 +49,7 @@ TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
 
 @dataclass(frozen=True)
 class Evidence:
-    """Hold what was computed for an experiment.
+    """The results of an experiment, and where its data comes from.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rendered:
-    """Hold a table for machines, and its lines in Markdown for people."""
+    """A table for machines, and its lines in Markdown for people."""
 
     table: pl.DataFrame
     markdown: list[str]
@@ -159,40 +160,31 @@ def summary_table(summaries: Iterable[Summary]) -> pl.DataFrame:
 
 
 def _row(one: Summary) -> dict[str, Plain]:
-    spot, first, accuracy, protected = one.spot, one.first, one.accuracy, one.first.protected
-    paper = one.paper_precision or one.paper
+    spot, first, paper = one.spot, one.first, one.paper_precision or one.paper
     return {
-        "part": spot.part,
-        "data": spot.data,
-        "source": spot.source,
-        "varies": spot.varies,
-        "value": spot.value,
-        "label": spot.label,
+        **_fields(spot, "part", "data", "source", "varies", "value", "label"),
         "weight": spot.task.weight,
         "method": spot.task.method.name,
         "repeats": one.repeats,
-        "n_users": first.n_users,
-        "n_known": first.n_known,
-        "n_places": first.n_places,
-        "n_common": first.found.n_common,
-        "size": first.found.size,
-        "n_groups": None if protected is None else protected.n_groups,
-        "n_alike": None if protected is None else protected.n_alike,
-        "accuracy": None if accuracy is None else accuracy.value,
-        "low": None if accuracy is None else accuracy.low,
-        "high": None if accuracy is None else accuracy.high,
-        "expected_correct": one.expected_correct,
-        "precision": one.precision,
-        "cluster_accuracy": one.cluster_accuracy,
-        "accuracy_random": None if accuracy is None else accuracy.by_chance,
-        **{f"{name}_with_state": None if one.with_state is None else getattr(one.with_state, name) for name in STATED},
-        "information_loss": one.information_loss,
-        "groups_share": one.groups_share,
+        **_fields(first, "n_users", "n_known", "n_places"),
+        **_fields(first.found, "n_common", "size"),
+        **_fields(first.protected, "n_groups", "n_alike"),
+        "accuracy": None if one.accuracy is None else one.accuracy.value,
+        **_fields(one.accuracy, "low", "high"),
+        **_fields(one, "expected_correct", "precision", "cluster_accuracy"),
+        "accuracy_random": None if one.accuracy is None else one.accuracy.by_chance,
+        **{f"{name}_with_state": number for name, number in _fields(one.with_state, *STATED).items()},
+        **_fields(one, "information_loss", "groups_share"),
         "paper": None if one.paper is None else one.paper.number,
         "paper_precision": None if one.paper_precision is None else one.paper_precision.number,
         "paper_bound": "" if paper is None else paper.bound,
         "paper_note": "" if paper is None else paper.note,
     }
+
+
+def _fields(value: object, *names: str) -> dict[str, Plain]:
+    """Return some fields of a value by their names; None for each where there is no value."""
+    return {name: None if value is None else getattr(value, name) for name in names}
 
 
 def described_table(found: Description, job: Job, sources: Mapping[DataName, DataSource]) -> pl.DataFrame:
@@ -316,7 +308,7 @@ def runtime(evidence: Evidence) -> Rendered:
         lines.append([DATA_NAMES[job.data], source, *sizes, *map(_seconds, (*ours, *paper))])
         what = {"part": name, "data": job.data, "source": source, "weight": attack.weight, "method": JOINT.name}
         told = {f"paper_{measure}": number for measure, number in zip(TIMES, paper, strict=True)}
-        rows.append({**what, "repeats": 1, **asdict(found), **told})
+        rows.append({**what, "repeats": 1, **msgspec.structs.asdict(found), **told})
     table = pl.DataFrame(rows, schema_overrides={f"paper_{measure}": pl.Float64 for measure in TIMES})
     return Rendered(table, [*markdown_table(header, lines), "", MACHINE])
 

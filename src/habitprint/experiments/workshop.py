@@ -17,21 +17,18 @@ from habitprint.evaluation import evaluate
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
-    ActiveWeeks,
-    AntennaMap,
     AttackResult,
     ChainMethod,
     DataName,
     DataTask,
+    Description,
     Done,
     Job,
     LeftOut,
     Outcomes,
-    Popularity,
     ProtectionEffect,
     Result,
     Setting,
-    SquareMap,
     TimeResult,
     TimeTask,
 )
@@ -49,7 +46,6 @@ from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.tables import collect
-from habitprint.ties import share_classes
 from habitprint.truth import SAME_ID, common_users
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
@@ -67,36 +63,32 @@ def _once(method: Callable[["Workshop", *Ts], T]) -> Callable[["Workshop", *Ts],
     """Make what a method returns once for each of its arguments, whichever thread asks first."""
 
     def made(self: "Workshop", /, *args: *Ts) -> T:
-        return self.once((method.__name__, *args), lambda: method(self, *args))
+        key = (method.__name__, *args)
+        with self.lock:
+            lock = self.locks.setdefault(key, Lock())
+        with lock:
+            if key not in self.made:
+                self.made[key] = method(self, *args)
+            return cast("T", self.made[key])
 
     return made
 
 
 class Workshop:
-    """Make what several jobs need once, whichever thread asks first.
+    """What several jobs need: made once, whichever thread asks first.
 
     Examples
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> workshop.once("answer", lambda: 42), workshop.once("answer", lambda: 43)
-    (42, 42)
+    >>> workshop.data("web") is workshop.data("web")
+    True
     """
 
     def __init__(self, sources: Mapping[DataName, DataSource]) -> None:
         self.sources = sources
-        self._locks: dict[Hashable, Lock] = {}
-        self._made: dict[Hashable, Any] = {}
-        self._lock = Lock()
-
-    def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what `make` returned for this key the first time."""
-        with self._lock:
-            lock = self._locks.setdefault(key, Lock())
-        with lock:
-            if key not in self._made:
-                self._made[key] = make()
-            return cast("T", self._made[key])
+        self.lock, self.locks = Lock(), dict[Hashable, Lock]()
+        self.made: dict[Hashable, Any] = {}
 
     @_once
     def data(self, name: DataName) -> Data:
@@ -123,15 +115,10 @@ class Workshop:
         cohort = split(events, OnDays(first, first, of=data.period)).released.users
         return split(events, OnDays(first, last_day, of=data.period), users=cohort)
 
-    def histograms(self, name: DataName, last_day: DayName | None, side: float | None) -> tuple[Histograms, Histograms]:
-        """Return both periods, with all users who are active in both."""
-        released, known = self.split(name, last_day, side)
-        return released, known
-
     @_once
     def popular(self, name: DataName, side: float | None) -> pl.DataFrame:
         """Return the places, most visited first: ``place, visits``; by all users in both periods."""
-        tables = [side_.to_table().select("place", "count") for side_ in self.histograms(name, None, side)]
+        tables = [side_.to_table().select("place", "count") for side_ in self.split(name, None, side)]
         visits = pl.concat(tables).group_by("place").agg(visits=pl.col("count").sum())
         return visits.sort("visits", "place", descending=[True, False])
 
@@ -139,7 +126,7 @@ class Workshop:
     def chains(self, name: DataName, side: float) -> tuple[Chains, Chains]:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
         data = self.data(name)
-        users = self.histograms(name, None, side)[0].users
+        users = self.split(name, None, side).released.users
         is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
         points = data.events.leave_out(~is_inside, OUTSIDE)
         parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
@@ -162,7 +149,7 @@ def _grid(data: Data, side: float) -> Grid:
 
 @dataclass(frozen=True)
 class PreparedSides:
-    """Hold the two sides of an attack, and what protection did to the released one, if there was one."""
+    """The two sides of an attack, and the effect of the protection of the released one, if there was one."""
 
     released: Histograms
     known: Histograms
@@ -190,7 +177,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     (True, 20)
     """
     setting = job.setting
-    released, known = workshop.histograms(job.data, setting.last_day, setting.side)
+    released, known = workshop.split(job.data, setting.last_day, setting.side)
     released, known = _narrow(released, known, setting, job.data, workshop)
     if job.is_drawn:
         released, known = _draw(released, known, job, seed)
@@ -204,7 +191,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
             fix=f'use a smaller k, or "{ALL}"',
         )
     release = microaggregate(released, k, method="successive", units=None, progress=progress)  # the paper's exact means
-    loss, classes = measure_losses(released, release).information_loss, share_classes(released)
+    loss, classes = measure_losses(released, release).information_loss, released.share_classes
     assert loss is not None, "micro-aggregation keeps equal users equal"  # noqa: S101
     protected = ProtectionEffect(
         information_loss=loss,
@@ -307,7 +294,7 @@ def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress
         max_memory=max_memory,
         progress=progress,
     )
-    right, of_row = user_chances(matching, released, known, common), share_classes(released)
+    right, of_row = user_chances(matching, released, known, common), released.share_classes
     return AttackResult(
         n_users=released.n_users,
         n_known=known.n_users,
@@ -344,59 +331,54 @@ def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int
     )
 
 
-class _Stopwatch:
-    """Add up the time of each stage, from the reports of progress."""
-
-    def __init__(self, progress: Progress) -> None:
-        self.seconds: dict[str, float] = defaultdict(float)
-        self._last = time.perf_counter()
-        self._progress = progress
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        now = time.perf_counter()
-        self.seconds[stage] += now - self._last
-        self._last = now
-        self._progress(stage, done, total, note)
-
-
 def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
-    start = time.perf_counter()
-    watch = _Stopwatch(progress)
+    """Add up the time of each stage, from the reports of progress."""
+    seconds: dict[str, float] = defaultdict(float)
+    start = last = time.perf_counter()
+
+    def watch(stage: str, done: int, total: int, note: str = "") -> None:
+        nonlocal last
+        now = time.perf_counter()
+        seconds[stage] += now - last
+        last = now
+        progress(stage, done, total, note)
+
     match(sides.released, sides.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
-    weights, proof = watch.seconds["gains"], watch.seconds["proof"]
     return TimeResult(
         n_users=sides.released.n_users,
         n_known=sides.known.n_users,
         n_places=sides.n_places,
-        seconds_weights=weights,
-        seconds_matching=total - weights - proof,
-        seconds_proof=proof,
+        seconds_weights=seconds["gains"],
+        seconds_matching=total - seconds["gains"] - seconds["proof"],
+        seconds_proof=seconds["proof"],
     )
 
 
-def _describe_popularity(job: Job, workshop: Workshop) -> Popularity:
+def _describe_popularity(job: Job, workshop: Workshop) -> Description:
+    """Return the first and the last rank of the places with as many visits: enough to draw them all."""
     popular = workshop.popular(job.data, job.setting.side)
     ranked = popular.with_row_index("rank", offset=1)
-    # Of equally popular sites the first and the last are enough to draw them all.
     ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
-    released, known = workshop.histograms(job.data, None, job.setting.side)
+    released, known = workshop.split(job.data, None, job.setting.side)
     both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
-    return Popularity(
-        rows=tuple(ends.select(Popularity.columns).rows()),
+    return Description(
+        columns=tuple(ends.columns),
+        rows=tuple(ends.rows()),
         n_users=released.n_users,
         n_places=popular.height,
-        n_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
+        n_places_of_one_user=both.group_by("place").len().filter(pl.col("len") == 1).height,
     )
 
 
-def _describe_antennas(job: Job, workshop: Workshop) -> AntennaMap:
+def _describe_antennas(job: Job, workshop: Workshop) -> Description:
     antennas = workshop.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
-    return AntennaMap(rows=tuple(antennas.select(AntennaMap.columns).sort("place").rows()))
+    table = antennas.select("place", "lat", "lon", "region").sort("place")
+    return Description(columns=tuple(table.columns), rows=tuple(table.rows()), n_places=table.height)
 
 
-def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
+def _describe_squares(job: Job, workshop: Workshop) -> Description:
     data, side = workshop.data(job.data), job.setting.side
     assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
     grid = Grid(side, data.box)
@@ -413,10 +395,11 @@ def _describe_squares(job: Job, workshop: Workshop) -> SquareMap:
     west = data.box.west + column[starts] * step_lon
     south = data.box.south + row[starts] * step_lat
     runs = np.column_stack([west, west + lengths * step_lon, south, south + step_lat]).round(6)
-    return SquareMap(rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
+    columns = ("west", "east", "south", "north")
+    return Description(columns=columns, rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
 
 
-def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
+def _describe_active_weeks(job: Job, workshop: Workshop) -> Description:
     data = workshop.data(job.data)
     assert data.box is not None, "squares are laid over positions"  # noqa: S101
     within = Grid(SQUARE, data.box).place(data.events)
@@ -424,7 +407,7 @@ def _describe_active_weeks(job: Job, workshop: Workshop) -> ActiveWeeks:
     (active,) = collect([within.usable.select("user", week).unique().sort("user", "week")], data.events.source)
     start = day_of_week_zero(WEEKS_FROM)
     rows = ((user, (start + timedelta(weeks=number)).isoformat()) for user, number in active.rows())
-    return ActiveWeeks(rows=tuple(rows))
+    return Description(columns=("user", "week"), rows=tuple(rows))
 
 
 DESCRIPTIONS: Mapping[DataTask, Callable[[Job, Workshop], Result]] = {

@@ -91,16 +91,6 @@ class ChainMatching:
         """Return the number of guesses."""
         return int(np.count_nonzero(self.is_guess))
 
-    @property
-    def n_released_without_state(self) -> int:
-        """Return the number of released users without any state."""
-        return int(np.count_nonzero(~self.released_has_state))
-
-    @property
-    def n_known_without_state(self) -> int:
-        """Return the number of known users without any state."""
-        return int(np.count_nonzero(~self.known_has_state))
-
     def chances(self, common: CommonUsers) -> Floats:
         """Return the probability that the pair of each common user is right, over choices among equally near ones."""
         chances: Floats = self.is_nearest[common.released, common.known] / self.n_nearest[common.released]

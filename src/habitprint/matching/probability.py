@@ -25,7 +25,6 @@ from habitprint.matching.margins import pair_margins
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.progress import Progress, silent
-from habitprint.ties import share_classes
 from habitprint.weighing import Sides, Weight, pair_gains
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
@@ -135,7 +134,7 @@ def pair_scores(
     chosen = weight or matching.weight
     sides, mine, theirs = Sides.of(released, known, chosen), equal_users(released, chosen), equal_users(known, chosen)
     gains = pair_gains(sides, rows, columns)
-    of_row, of_column = share_classes(released), share_classes(known)
+    of_row, of_column = released.share_classes, known.share_classes
     n_alike = np.maximum(np.bincount(of_row)[of_row[rows]], np.bincount(of_column)[of_column[columns]])
     return PairScores(
         _log_odds(gains, n_alike, _log_sums(mine, theirs, sides.evidence)[rows]),

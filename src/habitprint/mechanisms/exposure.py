@@ -9,7 +9,6 @@ from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Release
-from habitprint.ties import identical_rows
 from habitprint.words import at_most, counted
 
 ROUNDING = 1e-12  # of a mean of shares
@@ -96,7 +95,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     histograms = source.histograms if isinstance(source, Release) else source
     totals, n_read_off = np.round(histograms.totals, 9), 0  # shares add up to one but for rounding
     # What a group publishes in units has the denominator of the group, which is nobody's.
-    if np.ptp(totals) == 0 and identical_rows(histograms).min() == 1:
+    if np.ptp(totals) == 0 and histograms.identical_rows.min() == 1:
         totals = apparent_totals(histograms)
         n_read_off = int(np.count_nonzero(totals > 0))
     _, sizes = np.unique(totals, return_counts=True)
@@ -218,4 +217,4 @@ def proven_share(source: Release | Histograms) -> ProvenShare:
     >>> proven_share(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
     ProvenShare(mean=0.2, largest=0.2)
     """
-    return ProvenShare.of(identical_rows(source.histograms if isinstance(source, Release) else source))
+    return ProvenShare.of((source.histograms if isinstance(source, Release) else source).identical_rows)

@@ -547,7 +547,8 @@ def _step_from_json(value: object, beside: Path) -> Step:
     kind = STEPS.get(name)
     if kind is None:
         raise _unreadable(beside, f"this version knows no step {name!r}")
-    # What a later version added has a value that earlier files mean.
+    # Earlier files tell of a second phase too; what a later version added has a value that earlier files mean.
+    given = {fact: found for fact, found in given.items() if fact != "second_phase"}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
     if not needed <= set(given) <= {field.name for field in fields(kind)}:
         raise _unreadable(beside, f"the facts of the step {name!r} are others")

@@ -13,7 +13,6 @@ from habitprint.errors import InputError, first_few, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.showing import abbreviated
-from habitprint.ties import identical_rows
 from habitprint.words import counted
 
 Unit = Literal["user", "event"]
@@ -109,7 +108,7 @@ class KAnonymity(Guarantee):
 
     def check(self, histograms: Histograms) -> Check:
         """Count the rows that are identical, to the last bit."""
-        smallest = int(identical_rows(histograms).min())
+        smallest = int(histograms.identical_rows.min())
         words = f"the smallest group of identical rows has {smallest:,} of {counted(histograms.n_users, 'user')}"
         return Check(self, smallest >= self.k, words)
 
@@ -305,7 +304,7 @@ class EqualContributions(Guarantee):
 
     def check(self, histograms: Histograms) -> Check:
         """Count the units of every value, and of every row."""
-        out_of = self.units * identical_rows(histograms).astype(np.float64)
+        out_of = self.units * histograms.identical_rows.astype(np.float64)
         units = histograms.counts.data * np.repeat(out_of, np.diff(histograms.counts.indptr))
         n_wrong = int(np.count_nonzero(np.abs(units - np.rint(units)) > UNIT_ROUNDING))
         n_over = int(np.count_nonzero(histograms.totals > 1 + ROUNDING))

@@ -7,7 +7,6 @@ from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Release, holds_shares
 from habitprint.mechanisms.top_places import REST
-from habitprint.ties import identical_rows
 
 MERGED = frozenset({REST, "all others", "all other", "other places"})  # what places that were made one are called
 FEW_PLACES = 3  # rows with fewer are often identical by chance
@@ -30,7 +29,7 @@ def looks_protected(histograms: Histograms) -> tuple[Finding, ...]:
     """
     counts, n_users = histograms.counts, histograms.n_users
     n_places = np.diff(counts.indptr)
-    has_company = identical_rows(histograms)[n_places >= FEW_PLACES] > 1
+    has_company = histograms.identical_rows[n_places >= FEW_PLACES] > 1
     n_identical, n_rows = int(has_company.sum()), len(has_company)
     found = []
     if n_rows >= FEW and n_identical >= MANY * n_rows:
@@ -62,4 +61,4 @@ def is_grouped(release: Release) -> bool:
     """
     if any(isinstance(step.facts, Grouped) for step in release.steps):
         return True
-    return holds_shares(release.histograms) and bool(identical_rows(release.histograms).min() > 1)
+    return holds_shares(release.histograms) and bool(release.histograms.identical_rows.min() > 1)

@@ -58,13 +58,7 @@ class _Choices:
 
 
 def fit_weight(
-    released: Histograms,
-    known: Histograms,
-    common: CommonUsers,
-    *,
-    name: str = LEARNED,
-    basis: tuple[Term, ...] = BASIS,
-    seed: int = 0,
+    released: Histograms, known: Histograms, common: CommonUsers, *, name: str = LEARNED, seed: int = 0
 ) -> Weight:
     """Learn from pairs that are known to be the same person how much each kind of evidence counts.
 
@@ -76,8 +70,6 @@ def fit_weight(
         The pairs to learn from, by rows of both tables.
     name
         How the weight is called.
-    basis
-        The terms that may count; their factors are found.
     seed
         Decides whom to learn from if there are many, and which rivals stand for the rest.
 
@@ -100,7 +92,7 @@ def fit_weight(
     if len(pairs) == 0:
         return replace(find_weight("jensen-shannon"), name=name, ceiling=0.0, floor=-math.inf)
     rows, columns = common.released[pairs], common.known[pairs]
-    sides = Sides.of(*align(released, known), Weight("basis", basis))
+    sides = Sides.of(*align(released, known), Weight("basis", BASIS))
     choices = [_gather(sides, rows, columns, random, is_back=is_back) for is_back in (False, True)]
     size = np.mean([each.true.mean(axis=0) for each in choices], axis=0)  # of each term, for a true partner
     scale = np.where(size > 0, size, 1.0)
@@ -108,7 +100,7 @@ def fit_weight(
     counts = theta * (size > 0) > NEGLIGIBLE * theta.sum()
     terms = tuple(
         replace(term, factor=factor)
-        for term, factor, is_kept in zip(basis, (theta / scale).tolist(), counts, strict=True)
+        for term, factor, is_kept in zip(BASIS, (theta / scale).tolist(), counts, strict=True)
         if is_kept
     )
     return Weight(name, terms or find_weight("jensen-shannon").terms)

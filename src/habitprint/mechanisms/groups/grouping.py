@@ -95,50 +95,6 @@ def successive_groups(rows: SparseMatrix, k: int, loss: Loss, progress: Progress
     return join_nearest(rows, state.labels, loss)
 
 
-def second_phase(rows: SparseMatrix, labels: Indices, loss: Loss, progress: Progress = silent) -> Indices:
-    """Dissolve groups, those of the largest loss first, where that lowers the total (after Chang et al. 2007).
-
-    Each member of a dissolved group goes to the other group with the nearest mean; the means move when all have gone.
-
-    Returns
-    -------
-    Indices
-        The new numbers, in the order of the old ones.
-
-    Examples
-    --------
-    >>> rows = sparse.csr_array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0], [0.1, 0.9], [0.05, 0.95], [0.95, 0.05]])
-    >>> second_phase(rows, np.array([0, 0, 1, 1, 2, 2]), "l1").tolist()
-    [0, 0, 1, 1, 1, 0]
-    """
-    labels, n_groups, records = labels.copy(), int(labels.max()) + 1, _records(rows, 1, loss)
-
-    def lost(labels: Indices, group: int) -> float:
-        members = np.flatnonzero(labels == group)
-        return float(distances(members, records, _sum_of(rows[members]) / len(members)).sum())
-
-    losses = np.array([lost(labels, group) for group in range(n_groups)])
-    is_there = np.ones(n_groups, np.bool_)
-    means = _records(group_means(rows, labels, n_groups), 1, loss)
-    for done, group in enumerate(np.argsort(-tie_keys(losses), kind="stable")):
-        progress("second phase", done, n_groups)
-        is_there[group] = False
-        others = np.flatnonzero(is_there)
-        if len(others) == 0:
-            break
-        members, moved = np.flatnonzero(labels == group), labels.copy()
-        for member in members:
-            moved[member] = others[np.argmin(tie_keys(distances(others, means, _dense(rows, member))))]
-        receivers = np.unique(moved[members])
-        after = np.array([lost(moved, receiver) for receiver in receivers])
-        if after.sum() < (losses[group] + losses[receivers].sum()) - 1e-12 * losses[is_there].sum():
-            labels, losses[receivers] = moved, after
-            means = _records(group_means(rows, labels, n_groups), 1, loss)
-        else:
-            is_there[group] = True
-    return np.asarray(np.unique(labels, return_inverse=True)[1])
-
-
 def group_means(rows: SparseMatrix, labels: Indices, n_groups: int) -> SparseMatrix:
     """Return the mean of the rows of each group; of a group without members, zeros.
 

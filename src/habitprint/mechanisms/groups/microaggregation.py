@@ -12,7 +12,7 @@ from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.distances import Loss
-from habitprint.mechanisms.groups.grouping import group_means, mdav, second_phase, successive_groups
+from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
 from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
@@ -43,7 +43,6 @@ class Grouped(Facts):
     k: int
     loss: Loss
     method: Literal["auto", Method]  # "auto" in releases of earlier versions
-    second_phase: bool
     mean_k: float | None = None
     units: int | None = None
     seed: int | None = None
@@ -71,9 +70,6 @@ class Microaggregate(OneStep):
         ``"best"``, which loses least and takes least time for many users; or, to compare with others' results,
         ``"successive"`` group selection (Panagiotakis & Tziritas 2013, the paper's choice) or ``"mdav"``
         (Domingo-Ferrer & Torra 2005).
-    second_phase
-        Whether to dissolve groups in the end where that lowers the loss (after Chang, Li & Huang 2007); ``"best"`` does
-        something like it by itself.
     mean_k
         How many users a group has on average, at least: groups of like people grow, others stay at k or little more.
         Then nobody is expected to point at the right row of more than 1 / `mean_k` of the people, at a lower loss than
@@ -105,7 +101,6 @@ class Microaggregate(OneStep):
     k: int
     loss: Loss = "l1"
     method: Method = "best"
-    second_phase: bool = False
     mean_k: float | None = None
     units: int | None = UNITS
     least_members: int = 1
@@ -142,8 +137,6 @@ class Microaggregate(OneStep):
                 )
         shares = histograms.shares
         labels = self._group(shares, progress)
-        if self.second_phase:
-            labels = second_phase(shares, labels, self.loss, progress)
         sizes = np.bincount(labels)
         rows, n_discarded = self._publish(shares, labels), 0
         if self.least_members > 1:
@@ -154,16 +147,7 @@ class Microaggregate(OneStep):
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
         step = Step(
-            Grouped(
-                self.k,
-                self.loss,
-                self.method,
-                self.second_phase,
-                self.mean_k,
-                self.units,
-                self.seed,
-                self.least_members,
-            ),
+            Grouped(self.k, self.loss, self.method, self.mean_k, self.units, self.seed, self.least_members),
             f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
             f"{self._on_average}, for a small {self.loss} loss; {self._published_as}",
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
@@ -221,13 +205,10 @@ class Microaggregate(OneStep):
         return "" if self.mean_k is None else f" and at least {self.mean_k:g} on average"
 
     def _found(self, sizes: Indices) -> str:
-        more = ", with a second phase" if self.second_phase else ""
         smallest, largest = int(sizes.min()), int(sizes.max())
         each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
         n_users = counted(int(sizes.sum()), "user")
-        return (
-            f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {IN_WORDS[self.method]}{more}"
-        )
+        return f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {IN_WORDS[self.method]}"
 
 
 def _supported(means: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
@@ -253,7 +234,6 @@ def microaggregate(
     loss: Loss = "l1",
     method: Method = "best",
     *,
-    second_phase: bool = False,
     mean_k: float | None = None,
     units: int | None = UNITS,
     least_members: int = 1,
@@ -269,4 +249,4 @@ def microaggregate(
     >>> release.steps[0].findings["n_groups"], release.guarantees
     (6, (KAnonymity(k=10), EqualContributions(units=50)))
     """
-    return Microaggregate(k, loss, method, second_phase, mean_k, units, least_members, seed)(source, progress=progress)
+    return Microaggregate(k, loss, method, mean_k, units, least_members, seed)(source, progress=progress)
