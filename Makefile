@@ -1,6 +1,9 @@
-# make demo   sets everything up and shows the main job on built-in data
-# make test   sets everything up and runs every test
-# make check  lint, types and the fast tests
+# make demo   installs what it needs and shows the main job on built-in data: a story, and an audit with its report
+# make setup  installs all that developers need: habitprint, compiled, with its tests and linters
+# make test   sets everything up and runs the tests: at most ten minutes on two cores
+# make check  lint, types and the fast tests: at most 90 seconds
+# make nightly  runs what takes longer: every case of long laws, kills, hostile inputs, notebooks, the site
+# make golden  writes anew what tests and examples read: the stored audit
 # make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
 # make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
@@ -16,12 +19,14 @@ BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check
 INSTALLED := $(VENV)/.installed
 READY  := $(VENV)/.ready
+TOOLS  := $(VENV)/.tools
+DEMO   := habitprint-demo
 PARALLEL := --numprocesses 2 --dist loadgroup
 KERNELS := $(wildcard src/habitprint/*.py) \
   $(shell find $(addprefix src/habitprint/,weighing matching mechanisms markov) -name '*.py')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
+.PHONY: help setup demo test check nightly golden fuzz lint format browser java gallery bench docs dist picture notebooks decision clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -34,28 +39,47 @@ $(BIN)/python:
 	  $(PYTHON) -m venv $(VENV); }
 
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
+	@echo "installing habitprint into $(VENV)"
 	$(PIP) install --quiet --constraint constraints.txt pip
-	$(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt \
-	  --editable . --group test --group lint
+	$(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable .
+	@touch $@
+
+$(TOOLS): $(INSTALLED)
+	@echo "installing what tests and linters need"
+	$(PIP) install --quiet --constraint constraints.txt --group test --group lint
 	@touch $@
 
 # Compile the kernels once, so that no first command waits for the compiler; and again when one of the files that they
 # are made of has changed, which numba does not always notice.
 $(READY): $(INSTALLED) $(KERNELS)
 	@find src -name '*.nb[ic]' -delete
+	@echo "compiling the kernels: once, for half a minute"
 	$(BIN)/python -m habitprint.compile
 	@touch $@
 
-setup: $(READY)
+setup: $(READY) $(TOOLS)
 
+# The folder is the demo's own: what an earlier one wrote there is replaced, and nothing else.
 demo: $(READY)
 	$(BIN)/habitprint demo
+	@mkdir -p $(DEMO)
+	$(BIN)/habitprint datasets make cdr --users 1000 --out $(DEMO)/calls.parquet --force
+	$(BIN)/habitprint audit $(DEMO)/calls.parquet --weeks 2012-04-09 --out $(DEMO)/audit --force
+	@echo "open $(DEMO)/audit/report.html"
 
-test: $(READY) lint browser java
-	$(BIN)/python -m pytest $(PARALLEL)
+test: setup lint browser java
+	$(BIN)/python -m pytest $(PARALLEL) -m "not nightly"
 
-check: $(READY) lint
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" --hypothesis-profile quick
+check: setup lint
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" --hypothesis-profile quick
+
+nightly: export FUZZ_INPUTS ?= 500
+nightly: export FUZZ_KILLS ?= 20
+nightly: setup browser java
+	$(BIN)/python -m pytest $(PARALLEL) -m nightly
+
+golden: $(READY)
+	$(BIN)/python scripts/golden.py
 
 # The seed is printed, so that what it finds can be found again: make fuzz FUZZ_SEED=…
 FUZZ_SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
@@ -63,19 +87,19 @@ fuzz: export FUZZ_SEED := $(FUZZ_SEED)
 fuzz: export FUZZ_INPUTS ?= 10000
 fuzz: export FUZZ_KILLS ?= 200
 fuzz: export FUZZ_TALLY := $(VENV)/fuzz-tally
-fuzz: $(READY)
+fuzz: setup
 	@rm -f $(FUZZ_TALLY)
 	@echo "seed $(FUZZ_SEED): $(FUZZ_INPUTS) inputs, $(FUZZ_KILLS) kills"
 	$(BIN)/python -m pytest $(PARALLEL) -m hypothesis --hypothesis-profile fuzz
 	$(BIN)/python -m pytest $(PARALLEL) tests/fuzz tests/faults
 	@$(BIN)/python tests/fuzz/tally.py $(FUZZ_TALLY)
 
-lint: $(READY)
+lint: setup
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 
-format: $(READY)
+format: setup
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
@@ -87,17 +111,17 @@ browser:
 java:
 	@scripts/install-java || true
 
-gallery: $(READY)
+gallery: setup
 	$(BIN)/python scripts/gallery.py gallery
 
-bench: $(READY)
+bench: setup
 	$(PIP) install --quiet --constraint constraints.txt --group bench
 	$(BIN)/python benchmarks/run.py
 
 gallery/calls/report.html:
 	$(MAKE) gallery
 
-docs: $(READY) gallery/calls/report.html
+docs: setup gallery/calls/report.html
 	$(PIP) install --quiet --constraint constraints.txt --group docs
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs site
 	@echo "open site/index.html"
@@ -111,10 +135,10 @@ dist: $(INSTALLED)
 picture: $(READY)
 	$(BIN)/python scripts/picture.py
 
-notebooks: $(READY)
+notebooks: setup
 	$(BIN)/python scripts/notebooks.py
 
-decision: $(READY)
+decision: setup
 	$(BIN)/python scripts/decision.py
 
 clean:
