@@ -12,6 +12,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 import habitprint as hp
+from audits import read_canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,14 +47,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 class OneSpark(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Give all that needs Spark to one worker, which starts with it; everything else to whoever is free.
+    """Give all that needs Spark to one worker, files that begin with an audit as a whole, all else to whoever is free.
 
     The mark `xdist_group` would say the same, but its groups are lost with pytest 9.2 (pytest-xdist 3.8, issue 1386).
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        folder = PurePosixPath(nodeid.split("::", maxsplit=1)[0]).parent.name
-        return folder if folder == "spark" else nodeid
+        file = nodeid.split("::", maxsplit=1)[0]
+        folder = PurePosixPath(file).parent.name
+        if folder == "spark":
+            return folder
+        return file if folder in OF_AUDITS else nodeid
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSpark | None:
@@ -65,6 +69,21 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> OneSpar
 def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep nothing in the cache folder of whoever runs the tests."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+
+
+@pytest.fixture(scope="session")
+def folder_of_audits(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """Return a folder that all workers share, for the audits that are made once a run."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own if worker_id == "master" else own.parent) / "audits"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def found(folder_of_audits: Path) -> hp.Audit:
+    """Return the facts of an audit of two tables, which misses its target and has advice."""
+    return read_canonical("town", folder_of_audits)
 
 
 @pytest.fixture

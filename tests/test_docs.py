@@ -58,7 +58,7 @@ def told_sessions(page: Path) -> list[tuple[list[str], str]]:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_command_of_the_decision_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,7 +55,7 @@ def test_every_notebook_shows_a_picture_and_a_table(path: Path) -> None:
     assert any("<table" in page for page in pages)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs(name: str) -> None:
     for module in ("nbclient", "ipykernel"):

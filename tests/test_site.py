@@ -10,7 +10,7 @@ from playwright.sync_api import Browser
 import habitprint as hp
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 
 @pytest.fixture(scope="module")

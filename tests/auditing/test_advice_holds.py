@@ -67,8 +67,15 @@ DATA: dict[str, Callable[[], Pair]] = {
 }
 
 
-@pytest.mark.parametrize("target", [0.02, 0.05, 0.2])
-@pytest.mark.parametrize("name", DATA)
+TARGETS = (0.02, 0.05, 0.2)
+CASES = [
+    pytest.param(name, target, marks=() if at % 3 == number % 3 else pytest.mark.nightly)
+    for number, name in enumerate(DATA)
+    for at, target in enumerate(TARGETS)
+]  # each kind of data with one target, and by night with all
+
+
+@pytest.mark.parametrize(("name", "target"), CASES)
 def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path: Path) -> None:
     released, known = DATA[name]()
     found = hp.audit((released, known), target=target, noise=False)

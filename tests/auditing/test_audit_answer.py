@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town, canonical
 from habitprint.auditing import people, search
 from habitprint.auditing.attacks import Attacked, attack_in_every_way
 from habitprint.auditing.candidates import (
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def found() -> hp.Audit:
-    return hp.audit(hp.datasets.town(150, 25, seed=4), target=0.1, noise=False)
+    return canonical("town")
 
 
 def attacked(released: hp.Histograms, known: hp.Histograms) -> Attacked:
@@ -80,9 +81,7 @@ def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other
 @pytest.mark.parametrize("decide", ["proven", "measured"])
 def test_answer_first_row_and_choice_say_the_same(decide: Literal["proven", "measured"]) -> None:
     for target, surest in ((0.1, None), (1.0, 0.3), (1.0, 1.0)):
-        found = hp.audit(
-            hp.datasets.town(60, 8, seed=4), target=target, surest_target=surest, decide=decide, noise=False
-        )
+        found = audit_of_town(12, 5, seed=4, target=target, surest_target=surest, decide=decide)
         passes = found.verdict.passes
         assert passes == found.protections.trials[0].passes
         assert passes == (found.protections.chosen == 0)
@@ -91,7 +90,7 @@ def test_answer_first_row_and_choice_say_the_same(decide: Literal["proven", "mea
 
 
 def test_where_nothing_is_needed_nothing_is_recommended() -> None:
-    found = hp.audit(hp.datasets.town(40, 10), target=1.0, noise=False)
+    found = audit_of_town(40, 10, target=1.0)
     assert found.verdict.answer.startswith("As far as was measured, the table meets the target of 100% as it is")
     assert found.protections.chosen == 0
     assert found.protections.trials[0].n_attacks == len(found.attacks) - 1  # but blind chance
@@ -213,9 +212,7 @@ def test_a_population_that_cannot_be_is_refused(population: object) -> None:
 
 
 def test_a_table_that_was_protected_has_no_forecast() -> None:
-    released, known = hp.datasets.town(40, 10)
-    safer = hp.microaggregate(released, k=5)
-    assert hp.audit((safer, known), noise=False, population=1000).forecast is None
+    assert canonical("release").forecast is None
 
 
 def test_who_is_no_longer_released_is_not_counted_and_who_is_not_known_any_more_is() -> None:
@@ -370,8 +367,7 @@ def keys_of(value: object) -> set[str]:
 def test_every_field_of_the_schema_is_documented(found: hp.Audit) -> None:
     page = Path(__file__).parents[2] / "docs" / "audit.md"
     documented = set(re.findall(r"`(\w+)(?:\[\])?`", page.read_text()))
-    of_events = hp.audit(hp.events_from_frame(hp.datasets.calls_twin(40).events), noise=False)
-    keys = keys_of(found.to_json()) | keys_of(of_events.to_json())
+    keys = keys_of(found.to_json()) | keys_of(canonical("calls").to_json())
     assert {"n_rows", "protects_people", "by_chance"} <= keys
     assert keys - {"schema"} <= documented
 
@@ -380,7 +376,7 @@ def test_what_an_audit_finds_does_not_depend_on_what_it_does_at_the_same_time(mo
     found = []
     for n_cores in (1, 4):
         monkeypatch.setattr("os.cpu_count", lambda n_cores=n_cores: n_cores)
-        audit = hp.audit(hp.datasets.town(60, 20), target=0.3, noise=False)
+        audit = hp.audit(hp.datasets.town(20, 6), target=0.3, noise=False)
         found.append((audit.to_json(), audit.users))
     (one, users_of_one), (other, users_of_other) = found
     assert one == other

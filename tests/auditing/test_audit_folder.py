@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
+from audits import canonical
 from habitprint.auditing.audit import Internal
 from habitprint.files import check_folder
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def found() -> hp.Audit:
-    return hp.audit(hp.datasets.town(30, 8), target=0.2, noise=False)
+    return canonical("small town")
 
 
 def with_advice(found: hp.Audit, advice: hp.Advice | None) -> hp.Audit:

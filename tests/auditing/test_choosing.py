@@ -9,6 +9,7 @@ from typing import get_args
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town, canonical
 from habitprint.auditing import search
 from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import Candidate, group_needed, list_candidates, micro_aggregation
@@ -75,7 +76,7 @@ def calls() -> hp.Histograms:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [a_town, calls])
+@pytest.mark.parametrize("make", [a_town, pytest.param(calls, marks=pytest.mark.nightly)])
 def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[], hp.Histograms]) -> None:
     """So what a size costs is known from below before it is tried; by no more than is allowed for are they below."""
     habits = make()
@@ -110,7 +111,7 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [60, 75, 110])
+@pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.nightly) for n in (75, 110))])
 def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
     base = attack_in_every_way(TwoTables(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
@@ -209,7 +210,7 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
 
 
 def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> None:
-    found = hp.audit(hp.datasets.town(40, 8), target=0.2, noise=False)
+    found = canonical("small town")
     assert found.advice is not None
     cost = cost_words(found.advice.losses)
     for keep in PURPOSES[:-1]:
@@ -222,7 +223,7 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", PURPOSES)
 def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
-    found = hp.audit(hp.datasets.town(40, 8), target=0.2, keep=keep, noise=False)
+    found = audit_of_town(12, 5, target=0.2, keep=keep)
     assert found.settings.keep == found.protections.keep == keep
     assert found.advice is not None
     assert found.advice.keep == keep
@@ -238,7 +239,7 @@ def test_a_purpose_that_nobody_knows_is_refused() -> None:
 
 @pytest.mark.slow
 def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_fewer_none_is() -> None:
-    few = hp.audit(hp.datasets.town(24, 6), target=0.04, noise=False)
+    few = audit_of_town(24, 6, target=0.04)
     assert few.protections.advised is None
     assert {remedy.kind for remedy in few.remedies} == {
         "fewer places",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from habitprint.auditing.attacks import Attack
 from habitprint.auditing.compare import Aspect
 from habitprint.periods import Span
@@ -23,7 +24,7 @@ Change = Callable[[hp.Audit], hp.Audit]
 
 @pytest.fixture(scope="module")
 def found() -> hp.Audit:
-    return hp.audit(hp.datasets.town(12, 5), noise=False, target=0.2, name="town")
+    return audit_of_town(12, 5, target=0.2, name="town")
 
 
 def with_share(found: hp.Audit, right: float, n: int = 100) -> hp.Audit:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attack, attack
 from habitprint.auditing.data import Whole, prepare_tables
@@ -148,7 +149,7 @@ def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.
 
 def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
     found = hp.audit(Nearby(N), target=0.1, noise=False).to_json()
-    here = hp.audit(TOWN, target=0.1, noise=False).to_json()
+    here = audit_of_town(N, 25, seed=4, target=0.1).to_json()
     assert found["on_all"] is not None
     assert here["on_all"] is None
     assert found | {"on_all": None} == here
@@ -183,7 +184,7 @@ def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_atta
     assert "habits of 160 people, with names" in record
     assert "They know everybody: all 160 people who are in both tables. So it is in the attack on all people" in page
     assert "--overlap" not in page  # it would be refused
-    here = to_markdown(build_record(hp.audit(TOWN, target=1.0, noise=False)))
+    here = to_markdown(build_record(audit_of_town(N, 25, seed=4, target=0.1)))
     assert "sample" not in here
 
 

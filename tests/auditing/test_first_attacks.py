@@ -42,7 +42,9 @@ def shown(found: Protections) -> list[Trial]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize(("seed", "target"), [(4, 0.15), (5, 0.2), (6, 0.1)])
+@pytest.mark.parametrize(
+    ("seed", "target"), [(4, 0.15), *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((5, 0.2), (6, 0.1)))]
+)
 def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
     monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
 ) -> None:
@@ -62,7 +64,7 @@ def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: int) -> None:
     tables = TwoTables(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
     whole, part = attack_in_every_way(tables), attack_in_every_way(tables.sample(120, seed))

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from habitprint.auditing.attacks import attack
 from habitprint.auditing.search import Goal
 from habitprint.auditing.sureness import FEWEST_SUREST, find_sureness
@@ -61,7 +62,7 @@ def test_the_page_shows_how_surely_people_are_found_and_whether_that_is_true(aud
 
 @pytest.mark.slow
 def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
-    found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    found = audit_of_town(12, 5)
     assert found.people.sureness is None
     assert found.users["probability"].dtype == pl.Float64
     assert found.users["probability"].null_count() == 12

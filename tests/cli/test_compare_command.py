@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from command_line import run
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return two audits on disk, of which the second has found nobody."""
-    found = hp.audit(hp.datasets.town(12, 5), noise=False, target=0.2)
+    found = audit_of_town(12, 5, target=0.2)
     none = replace(found, attacks=(replace(found.attacks[0], rate=hp.Rate.of(0, 12, 1 / 12)),))
     made = tmp_path_factory.mktemp("audits")
     for name, audit in (("before", found), ("after", none)):

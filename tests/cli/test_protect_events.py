@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from command_line import run
 from habitprint.auditing.data import EventsAsked, Scope
 from habitprint.cli.event_options import (
@@ -38,7 +39,7 @@ def twin() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def any_advice() -> hp.Advice:
-    found = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).advice
+    found = audit_of_town(12, 5, target=0.2).advice
     assert found is not None
     return found
 

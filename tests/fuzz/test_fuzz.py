@@ -1,6 +1,6 @@
 """Whatever a file holds, a command ends with a right result or says what, why and how to fix it: nothing else happens.
 
-`make test` looks at the same inputs each time, `make fuzz` at thousands of fresh ones: FUZZ_SEED and FUZZ_INPUTS.
+`make test` looks at the same inputs each time, `make nightly` at more of them, `make fuzz` at thousands of fresh ones: FUZZ_SEED and FUZZ_INPUTS.
 """
 
 import os
@@ -14,10 +14,17 @@ from laws import faults_of
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 N_INPUTS = int(os.environ.get("FUZZ_INPUTS", "500"))
 BATCH = 50
+BY_DAY = 2  # batches; all of them are run by night
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("first", range(0, N_INPUTS, BATCH))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=pytest.mark.nightly if first >= BY_DAY * BATCH else ())
+        for first in range(0, N_INPUTS, BATCH)
+    ],
+)
 def test_no_input_surprises(first: int) -> None:
     bad: list[str] = []
     for number in range(first, min(first + BATCH, N_INPUTS)):

@@ -29,11 +29,6 @@ NAMES_OF_KINDS = {
 
 
 @pytest.fixture(scope="session")
-def found() -> hp.Audit:
-    return hp.audit(hp.datasets.town(100, 20), noise=False, target=0.1)
-
-
-@pytest.fixture(scope="session")
 def harmless(found: hp.Audit) -> str:
     return hp.render_report(found)
 

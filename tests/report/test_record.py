@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 import habitprint as hp
+from audits import audit_of_town
 from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.record import build_record, to_markdown
@@ -55,7 +56,7 @@ def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_
     ("target", "who"), [(None, "the tool’s default, not a legal threshold"), (0.05, "set by whoever ran the audit")]
 )
 def test_it_says_who_set_the_target(target: float | None, who: str) -> None:
-    found = hp.audit(hp.datasets.town(30, 8), target=target, noise=False)
+    found = audit_of_town(12, 5, target=target)
     assert found.settings.target == 0.05
     for text in records(found):
         assert f"At most 5% of the people identified: {who}" in text

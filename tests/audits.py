@@ -1,0 +1,50 @@
+"""Audits that many tests begin with: each is made once, and shared, since its values are frozen."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import habitprint as hp
+
+Canonical = Literal["town", "small town", "calls", "release"]
+
+
+@cache
+def audit_of_town(n_users: int, n_places: int, *, seed: int = 0, **options: Any) -> hp.Audit:
+    """Return the audit of two tables of a town, with who is at risk: made once by each worker."""
+    return hp.audit(hp.datasets.town(n_users, n_places, seed=seed), noise=False, **options)
+
+
+@cache
+def canonical(name: Canonical) -> hp.Audit:
+    """Return one of four audits, with who is at risk: made once by each worker."""
+    if name == "calls":
+        return hp.audit(hp.events_from_frame(hp.datasets.calls_twin(40).events), noise=False)
+    if name == "release":
+        released, known = hp.datasets.town(40, 10)
+        return hp.audit((hp.microaggregate(released, k=5), known), noise=False, population=1000)
+    if name == "town":
+        return audit_of_town(150, 25, seed=4, target=0.1)
+    return audit_of_town(30, 8, target=0.2)
+
+
+def read_canonical(name: Canonical, folder: Path) -> hp.Audit:
+    """Return the facts of one of them, which name nobody: made once a run, by whoever comes first."""
+    file = folder / f"{name}.json"
+    with _alone(folder / "lock"):
+        if not file.exists():
+            file.write_text(canonical(name).to_text(), encoding="utf-8")
+    return hp.read_audit(file)
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+NAMES: tuple[Canonical, ...] = get_args(Canonical)
