@@ -53,7 +53,7 @@ def draw_picture(value: Any, picture: str) -> "alt.TopLevelMixin":
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> draw_picture(found, "answer").to_dict()["width"]
     520
     """

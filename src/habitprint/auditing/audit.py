@@ -276,7 +276,7 @@ class Audit(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+        >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
         >>> type(found.plot("attacks")).__name__
         'LayerChart'
         """
@@ -381,7 +381,7 @@ class Audit(Shown):
         Examples
         --------
         >>> import habitprint as hp
-        >>> facts = hp.audit(hp.datasets.town(12, 5), noise=False).to_json()
+        >>> facts = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).to_json()
         >>> hp.Audit.from_json(facts).to_json() == facts
         True
         """

@@ -106,7 +106,7 @@ class Compared:
     Examples
     --------
     >>> import habitprint as hp
-    >>> Compared.of(hp.audit(hp.datasets.town(12, 5), noise=False), "town").verdict
+    >>> Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town").verdict
     'misses the target of 5%'
     """
 
@@ -237,7 +237,7 @@ class Comparison(Drawn):
     --------
     >>> from dataclasses import replace
     >>> import habitprint as hp
-    >>> strict = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> lenient = replace(strict, settings=replace(strict.settings, target=0.2))
     >>> found = hp.compare([strict, lenient], names=["strict", "lenient"])
     >>> found.others[0].difference.words
@@ -258,7 +258,8 @@ class Comparison(Drawn):
         Examples
         --------
         >>> import habitprint as hp
-        >>> found = hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14))
+        >>> fewer = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+        >>> found = hp.compare([fewer, hp.audit(hp.datasets.town(14, 5), noise=False)])
         >>> found.to_frame()["passes"].to_list()
         [False, False]
         """

@@ -97,7 +97,7 @@ class People(Drawn):
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.audit(hp.datasets.town(12, 5), noise=False).people.to_frame()["order"].unique().sort().to_list()
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).people.to_frame()["order"].unique().sort().to_list()
         ['margin', 'size']
         """
         names: dict[str, list[object]] = {

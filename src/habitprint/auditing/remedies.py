@@ -37,9 +37,9 @@ class Remedy:
     Examples
     --------
     >>> import habitprint as hp
-    >>> remedies = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False).remedies
+    >>> remedies = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).remedies
     >>> [(remedy.kind, remedy.number) for remedy in remedies]
-    [('fewer places', None), ('shorter span', None), ('more people', 50), ('aggregates only', 0)]
+    [('fewer places', None), ('shorter span', None), ('more people', 20.0), ('aggregates only', 0.0)]
     """
 
     kind: RemedyKind
@@ -77,9 +77,9 @@ def find_remedies(
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.02, noise=False)
-    >>> print(found.remedies[2].words[:92])
-    The target of 2% needs groups of 50: at least 50 people in the table, 38 more than there are
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> print(found.remedies[2].words[:91])
+    The target of 5% needs groups of 20: at least 20 people in the table, 8 more than there are
     >>> hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).remedies
     ()
     """

@@ -364,7 +364,7 @@ class Protections(Drawn):
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.audit(hp.datasets.town(12, 5), noise=False).protections.to_frame()["protection"][0]
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.to_frame()["protection"][0]
         'as it is'
         """
         trials = self.trials
@@ -428,7 +428,7 @@ class Protections(Drawn):
         Examples
         --------
         >>> import habitprint as hp
-        >>> hp.audit(hp.datasets.town(12, 5), noise=False).protections.frontier[0]
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.frontier[0]
         0
         """
         measured = [

@@ -12,12 +12,13 @@ from habitprint.datasets.d4d import (
 )
 from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
 from habitprint.datasets.illustration import illustration
-from habitprint.datasets.town import town
+from habitprint.datasets.town import AUDIT_OF_TOWN, town
 from habitprint.datasets.tracks import read_tracks
 from habitprint.datasets.web_history import web_history
 from habitprint.datasets.web_twin import WebModel, WebTwin, web_twin
 
 __all__ = [
+    "AUDIT_OF_TOWN",
     "BEIJING",
     "CallsModel",
     "CallsTwin",

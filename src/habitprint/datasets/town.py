@@ -1,11 +1,14 @@
 """A small made-up town: people with a home, some haunts, and two weeks of being seen."""
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 
 from habitprint.errors import InputError, is_whole, require_seed
 from habitprint.histograms import Histograms
 
+AUDIT_OF_TOWN = Path(__file__).with_name("audit_of_town.json")  # of ``town(12, 5)``: `habitprint.read_audit` reads it
 N_HAUNTS = 5  # places that a person goes back to
 EXPLORATION = 0.1  # share of visits to any place of the town
 MEAN_VISITS = 25.0  # per person and week; log-normal with this spread of the logarithm

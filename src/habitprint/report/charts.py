@@ -278,7 +278,7 @@ def frontier_picture(protections: Protections, target: float | None, description
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> frontier_picture(found.protections, 0.05, "risk against loss")["description"]
     'risk against loss'
     """

@@ -35,7 +35,8 @@ def write_comparison(found: Comparison, path: str | os.PathLike[str], *, overwri
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14))
+    >>> fewer = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> found = hp.compare([fewer, hp.audit(hp.datasets.town(14, 5), noise=False)])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_comparison(found, Path(folder) / "compared.html")
     ...     (Path(folder) / "compared.html").read_text().startswith("<!doctype html>")
@@ -51,7 +52,8 @@ def build_comparison(found: Comparison) -> Page:
     Examples
     --------
     >>> import habitprint as hp
-    >>> page = build_comparison(hp.compare(hp.audit(hp.datasets.town(n, 5), noise=False) for n in (12, 14)))
+    >>> fewer = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
+    >>> page = build_comparison(hp.compare([fewer, hp.audit(hp.datasets.town(14, 5), noise=False)]))
     >>> page.answer
     'None of the 2 tables meets its target.'
     """

@@ -362,7 +362,7 @@ def draw(value: object) -> alt.TopLevelMixin:
     Examples
     --------
     >>> import habitprint as hp
-    >>> type(draw(hp.audit(hp.datasets.town(12, 5), noise=False).protections)).__name__
+    >>> type(draw(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections)).__name__
     'LayerChart'
     """
     raise InputError(
@@ -426,7 +426,7 @@ def draw_named(value: Audit, name: str) -> alt.TopLevelMixin:
     Examples
     --------
     >>> import habitprint as hp
-    >>> type(draw_named(hp.audit(hp.datasets.town(12, 5), noise=False), "attacks")).__name__
+    >>> type(draw_named(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "attacks")).__name__
     'LayerChart'
     """
     drawn = _pictures(build_page(value))

@@ -59,7 +59,7 @@ def map_section(audit: Audit) -> list[Section]:
     Examples
     --------
     >>> import habitprint as hp
-    >>> map_section(hp.audit(hp.datasets.town(12, 5), noise=False))
+    >>> map_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
     []
     """
     drawn = audit.place_map

@@ -58,7 +58,7 @@ def protections_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False)
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> protections_section(found).blocks[0].text == found.verdict.about_protections
     True
     """

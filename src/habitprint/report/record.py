@@ -42,7 +42,7 @@ def build_record(audit: Audit) -> Record:
     Examples
     --------
     >>> import habitprint as hp
-    >>> record = build_record(hp.audit(hp.datasets.town(12, 5), noise=False))
+    >>> record = build_record(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
     >>> record.blocks[1].items[2].meaning
     'At most 5% of the people identified: the tool’s default, not a legal threshold.'
     """

@@ -50,7 +50,7 @@ def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool 
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_report(found, Path(folder) / "report.html")
     ...     (Path(folder) / "report.html").read_text().startswith("<!doctype html>")
@@ -70,7 +70,7 @@ def render_report(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> hp.render_report(hp.Audit.from_json(found.to_json())) == hp.render_report(found)
     True
     """
@@ -83,7 +83,7 @@ def build_page(audit: Audit) -> Page:
     Examples
     --------
     >>> import habitprint as hp
-    >>> build_page(hp.audit(hp.datasets.town(12, 5), noise=False)).question
+    >>> build_page(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).question
     'Does this meet the target?'
     """
     return Page(
@@ -219,7 +219,7 @@ def render_record(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> "<script" in render_record(hp.audit(hp.datasets.town(12, 5), noise=False))
+    >>> "<script" in render_record(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
     False
     """
     return _render("record.html", (), record=build_record(audit))

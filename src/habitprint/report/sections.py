@@ -106,7 +106,7 @@ def data_section(data: DataFacts) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> data = hp.audit(hp.datasets.town(12, 5), noise=False).data
+    >>> data = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data
     >>> [block.kind for block in data_section(data).blocks]
     ['text', 'terms', 'table', 'heading', 'bullets']
     """
@@ -182,7 +182,7 @@ def attacks_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> section = attacks_section(hp.audit(hp.datasets.town(12, 5), noise=False))
+    >>> section = attacks_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
     >>> section.blocks[0].text[:51]
     'The strongest attack is “All at once, rarity-half”:'
     """
@@ -330,7 +330,7 @@ def time_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> time_section(hp.audit(hp.datasets.town(12, 5), noise=False)).blocks[0].text[:30]
+    >>> time_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).blocks[0].text[:30]
     'Two tables were given, without'
     """
     linkage, other = audit.linkage, audit.other_time
@@ -387,9 +387,9 @@ def settings_section(audit: Audit) -> Section:
     Examples
     --------
     >>> import habitprint as hp
-    >>> section = settings_section(hp.audit(hp.datasets.town(12, 5), seed=7, noise=False))
+    >>> section = settings_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
     >>> next(term.meaning for term in section.blocks[1].items if term.name == "seed")
-    '7'
+    '0'
     """
     settings = [
         (field.name.replace("_", " "), _shown(getattr(audit.settings, field.name))) for field in fields(Settings)
