@@ -2,7 +2,7 @@
 # make setup  installs all that developers need: habitprint, compiled, with its tests and linters
 # make test   sets everything up and runs the tests: at most ten minutes on two cores
 # make check  lint, types and the fast tests: at most 90 seconds
-# make nightly  runs what takes longer: every case of long laws, kills, hostile inputs, notebooks, the site
+# make nightly  runs what takes longer: every case of long laws, more examples, kills, hostile inputs, notebooks, the site
 # make golden  writes anew what tests and examples read: the stored audit
 # make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
 # make gallery  audits real shopping data and a twin of call records: two reports in gallery/
@@ -73,10 +73,8 @@ test: setup lint browser java
 check: setup lint
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" --hypothesis-profile quick
 
-nightly: export FUZZ_INPUTS ?= 500
-nightly: export FUZZ_KILLS ?= 20
 nightly: setup browser java
-	$(BIN)/python -m pytest $(PARALLEL) -m nightly
+	$(BIN)/python -m pytest $(PARALLEL) -m "nightly or hypothesis" --hypothesis-profile nightly
 
 golden: $(READY)
 	$(BIN)/python scripts/golden.py

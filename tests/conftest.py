@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # No test depends on how fast the machine is, or on the day; `make fuzz` asks the same laws about examples of its own.
-settings.register_profile("habitprint", deadline=None, derandomize=True)
+settings.register_profile("habitprint", deadline=None, derandomize=True, max_examples=30)
+settings.register_profile("nightly", deadline=None, derandomize=True, max_examples=100)
 settings.register_profile("fuzz", deadline=None, max_examples=500, print_blob=True)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=10)  # of `make check`
 settings.load_profile("habitprint")

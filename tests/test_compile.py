@@ -24,7 +24,7 @@ def decorated_kernels() -> set[str]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_kernel_is_compiled_at_set_up(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "habitprint.compile"], check=True, env=environment)

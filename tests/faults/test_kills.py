@@ -44,7 +44,10 @@ def faults_of(name: str, folder: Path, ended: Ended, inputs: dict[str, bytes]) -
     return faults
 
 
-@pytest.mark.parametrize("number", range(N_KILLS))
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(number, marks=pytest.mark.nightly if number >= len(COMMANDS) else ()) for number in range(N_KILLS)],
+)
 def test_a_command_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, number: int) -> None:
     name, how, when = moment(number)
     make_inputs(tmp_path)
@@ -68,7 +71,9 @@ def test_at_no_moment_between_two_moves_is_a_table_without_its_key(tmp_path: Pat
     assert not (tmp_path / "safer.csv").exists()
 
 
-@pytest.mark.parametrize("n_moves", range(1, 9))
+@pytest.mark.parametrize(
+    "n_moves", [1, 4, 8, *(pytest.param(number, marks=pytest.mark.nightly) for number in (2, 3, 5, 6, 7))]
+)
 def test_at_no_moment_does_an_old_table_stand_beside_a_new_key_and_the_next_run_tidies_up(
     tmp_path: Path, n_moves: int
 ) -> None:

@@ -1,6 +1,7 @@
 """Whatever a file holds, a command ends with a right result or says what, why and how to fix it: nothing else happens.
 
-`make test` looks at the same inputs each time, `make nightly` at more of them, `make fuzz` at thousands of fresh ones: FUZZ_SEED and FUZZ_INPUTS.
+`make test` looks at the same inputs each time, `make nightly` at more of them, `make fuzz` at thousands of fresh ones:
+FUZZ_SEED and FUZZ_INPUTS.
 """
 
 import os

@@ -12,6 +12,7 @@ from test_docs import ROOT, told_sessions
 GUIDE = ROOT / "docs" / "guides" / "on-spark.md"
 
 
+@pytest.mark.nightly
 def test_the_commands_print_what_the_guide_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

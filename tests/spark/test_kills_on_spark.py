@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import killing
+import pytest
 from pyspark.sql import SparkSession
 
 
+@pytest.mark.nightly
 def test_executors_killed_while_scoring_and_while_pricing_change_no_bit(spark: SparkSession, tmp_path: Path) -> None:
     own = {**os.environ, "SPARK_WORKER_DIR": str(tmp_path)}
     command = [sys.executable, killing.__file__]

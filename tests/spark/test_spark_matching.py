@@ -59,7 +59,16 @@ def assert_same_answer(
     assert here.weights == pytest.approx(of_pairs, abs=1e-12)
 
 
-@pytest.mark.parametrize(("name", "weight"), CHOSEN.items())
+BY_DAY = {"jensen-shannon", "dot", "rarity"}  # the others by night
+
+
+@pytest.mark.parametrize(
+    ("name", "weight"),
+    [
+        pytest.param(name, weight, marks=() if weight in BY_DAY else pytest.mark.nightly)
+        for name, weight in CHOSEN.items()
+    ],
+)
 def test_the_total_is_that_of_one_machine_and_its_verify_accepts_the_proof(
     spark: SparkSession, name: str, weight: WeightName
 ) -> None:

@@ -143,7 +143,23 @@ def rows_of(frame: DataFrame) -> pl.DataFrame:
     return table.sort("user", "place")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+BY_NIGHT = {
+    "a folder of them, and a zone",
+    "clocks without a zone",
+    "a cohort, by text",
+    "two ranges",
+    "some days of the busiest weeks",
+    "places by hours",
+    "text",
+    "text, another encoding",
+    "text without a header",
+}  # others by day are of the same kind
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, id=case.name, marks=pytest.mark.nightly if case.name in BY_NIGHT else ()) for case in CASES],
+)
 def test_the_same_is_counted_as_on_one_machine(case: Case, spark: SparkSession, tmp_path: Path) -> None:
     source = case.make(tmp_path, spark)
     expected = on_one_machine(case, source)
