@@ -41,7 +41,7 @@ $(BIN)/python:
 $(INSTALLED): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "installing habitprint into $(VENV)"
 	$(PIP) install --quiet --constraint constraints.txt pip
-	$(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt --editable .
+	$(PIP) install --quiet --constraint constraints.txt --build-constraint constraints.txt --no-compile --editable .
 	@touch $@
 
 $(TOOLS): $(INSTALLED)

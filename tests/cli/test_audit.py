@@ -16,18 +16,22 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def calls(tmp_path: Path) -> Path:
-    events = hp.datasets.calls_twin(120).events
+    events = hp.datasets.calls_twin(40).events
     file = tmp_path / "calls.parquet"
     events.rename({"user": "caller", "time": "start", "place": "antenna"}).write_parquet(file)
     return file
 
 
-@pytest.fixture
-def weeks(tmp_path: Path) -> tuple[Path, Path]:
-    files = tmp_path / "week1.csv", tmp_path / "week2.csv"
-    for file, habits in zip(files, hp.datasets.town(60, 12), strict=True):
+def write_weeks(folder: Path, n_users: int, n_places: int) -> tuple[Path, Path]:
+    files = folder / "week1.csv", folder / "week2.csv"
+    for file, habits in zip(files, hp.datasets.town(n_users, n_places), strict=True):
         habits.to_table().write_csv(file)
     return files
+
+
+@pytest.fixture
+def weeks(tmp_path: Path) -> tuple[Path, Path]:
+    return write_weeks(tmp_path, 12, 5)
 
 
 COLUMNS = ("--user", "caller", "--time", "start", "--place", "antenna")
@@ -37,7 +41,9 @@ def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ("--no-noise", "--keep", "totals", "--target")
-    assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "audit", *options, "5%") == 0
+    (tmp_path / "many").mkdir()
+    many = write_weeks(tmp_path / "many", 60, 12)
+    assert run(monkeypatch, "audit", *many, "--out", tmp_path / "audit", *options, "5%") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "totals error" in text
     advice = hp.read_advice(tmp_path / "audit")
@@ -47,7 +53,7 @@ def test_what_the_release_is_for_decides_and_what_would_be_enough_is_said(
     assert run(monkeypatch, "audit", *weeks, "--out", tmp_path / "none", *options, "1%") == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "What would be enough:" in text
-    assert "more people: The target of 1% needs groups of 100: at least 100 people in the table, 40 more" in text
+    assert "more people: The target of 1% needs groups of 100: at least 100 people in the table, 88 more" in text
 
 
 def test_events_become_a_folder_with_a_report(
@@ -130,26 +136,34 @@ def test_two_tables_of_histograms_and_a_gate_that_fails(
     assert facts["verdict"]["fails_gate"] is True
     assert facts["settings"]["overlap"] == 0.5
     assert facts["settings"]["source"] == "week1.csv and week2.csv"
-    assert facts["data"]["known"]["n_users"] == 30
+    assert facts["data"]["known"]["n_users"] == 6
     assert facts["verdict"]["can_pass_at_all"] is False
 
 
-def test_files_are_called_by_the_given_name_and_no_folder_is_told(
-    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_an_existing_folder_is_replaced_when_asked_files_are_called_by_the_given_name_and_no_folder_is_told(
+    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "audit"
-    assert run(monkeypatch, "audit", *weeks, "--out", out, "--no-noise", "--name", "Calls 2012") == 0
+    out.mkdir()
+    (out / "report.json").write_text("mine")
+    named = ("--no-noise", "--name", "Calls 2012")
+    assert run(monkeypatch, "audit", *weeks, "--out", out, *named) == 2  # before the work
+    assert "--force" in capsys.readouterr().err
+    assert (out / "report.json").read_text() == "mine"
+    assert run(monkeypatch, "audit", *weeks, "--out", out, *named, "--force") == 0
     for name in ("report.html", "report.json", "record.html", "record.md"):
         text = (out / name).read_text()
         assert "Calls 2012" in text
         assert "week1" not in text
         assert str(tmp_path) not in text
-    settings = json.loads((out / "report.json").read_text())["settings"]
+    facts = json.loads((out / "report.json").read_text())
+    assert facts["schema"] == "habitprint-audit/4"
+    settings = facts["settings"]
     assert [file["name"] for file in settings["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
     assert settings["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
     assert settings["target_given"] is False
     assert settings["command"] == (
-        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --name 'Calls 2012'"
+        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --force --name 'Calls 2012'"
     )
 
 
@@ -163,19 +177,6 @@ def test_a_mapping_that_does_not_know_every_place_is_called_by_its_file(
     message = capsys.readouterr().err
     assert "one.csv does not say what becomes of place" in message
     assert "add these places to one.csv" in message
-
-
-def test_an_existing_folder_is_refused_before_the_work_and_replaced_when_asked(
-    weeks: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "audit"
-    out.mkdir()
-    (out / "report.json").write_text("mine")
-    assert run(monkeypatch, "audit", *weeks, "--out", out) == 2
-    assert "--force" in capsys.readouterr().err
-    assert (out / "report.json").read_text() == "mine"
-    assert run(monkeypatch, "audit", *weeks, "--out", out, "--force", "--no-noise") == 0
-    assert json.loads((out / "report.json").read_text())["schema"] == "habitprint-audit/4"
 
 
 def test_positions_become_squares_and_larger_squares_are_tried(
