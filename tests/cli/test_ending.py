@@ -162,7 +162,9 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("moment", [0, 0.05, 0.4, 0.8, 1.2])
+@pytest.mark.parametrize(
+    "moment", [0, 0.4, *(pytest.param(moment, marks=pytest.mark.nightly) for moment in (0.05, 0.8, 1.2))]
+)
 def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, moment: float) -> None:
     files = []
     for name, side in zip(("released", "known"), hp.datasets.town(4000, 250), strict=True):
@@ -186,8 +188,9 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, 
         assert pl.read_csv(path).height == 4000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("words", [["--help"], ["match", "--help"], ["path", "--help"], ["demo", "-h"], ["--version"]])
-def test_help_and_version_are_there(words: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", "habitprint", *words], capture_output=True, text=True, check=True)
-    assert "habitprint" in done.stdout
+def test_help_and_version_are_there(
+    words: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, *words) == 0
+    assert "habitprint" in capsys.readouterr().out

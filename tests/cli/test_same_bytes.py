@@ -34,7 +34,7 @@ for words in (
     "inspect e.csv --json",
     "protect a.csv --k 4 --exact-means --keep-ids --out safer.csv",
     "protect a.csv --merge-rare 3 --suppress-below 2 --keep-ids --out merged.parquet",
-    "audit a.csv b.csv --no-noise --out audit",
+    "audit a.csv b.csv --target 20% --no-noise --out audit",
     "audit e.csv --weeks 2012-04-09 --no-noise --out audit-of-events",
     "reproduce mine.toml --out paper",
 ):
@@ -56,7 +56,7 @@ VARIANTS = {
 def made_by(folder: Path, hash_seed: str, threads: str, shuffled_by: int | None) -> dict[str, bytes]:
     """Return all that the commands write and print, by name."""
     folder.mkdir()
-    tables = {f"{name}.csv": side.to_table() for name, side in zip("ab", hp.datasets.town(30, 9, seed=1), strict=True)}
+    tables = {f"{name}.csv": side.to_table() for name, side in zip("ab", hp.datasets.town(12, 5, seed=1), strict=True)}
     for name, table in tables.items():
         hp.tables.write_table(table, folder / name)
     events = [
