@@ -163,7 +163,7 @@ def test_an_existing_folder_is_replaced_when_asked_files_are_called_by_the_given
     assert settings["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
     assert settings["target_given"] is False
     assert settings["command"] == (
-        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --force --name 'Calls 2012'"
+        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --name 'Calls 2012' --force"
     )
 
 

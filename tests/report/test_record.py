@@ -154,10 +154,11 @@ def test_headline_page_and_record_name_the_adversary_and_the_stronger_one_beside
     assert f"an adversary who knows {found.data.scope.known.words}" in told.whose
     assert (f"identifies more, {right}% of 100 people" in told.whose) == (right == 99)
     assert told.headline == f"{found.verdict.answer} {told.whose}"
-    for text in (text_of(told), *records(told)):
+    page = text_of(told)
+    for text in (page, *records(told)):
         assert told.whose in text
-    assert ("Measured, all other time known" in text_of(told)) == (right == 99)
-    assert "Measured, one period known" in text_of(told)
+    assert ("Measured, all other time known" in page) == (right == 99)
+    assert "Measured, one period known" in page
     assert found.headline == found.verdict.answer
     assert "one period known" not in text_of(found)
 

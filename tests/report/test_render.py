@@ -245,12 +245,12 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
 @pytest.mark.slow
 def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     none = audit_of_town(12, 5, target=0.02)
-    record = Outline(render_record(none)).text
+    page, record = text_of(none), Outline(render_record(none)).text
     assert len(none.remedies) == 4
     for remedy in none.remedies:
-        assert remedy.words in text_of(none)
+        assert remedy.words in page
         assert remedy.words in record
-    assert "The best for each purpose" not in text_of(none)
+    assert "The best for each purpose" not in page
 
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:
