@@ -91,7 +91,7 @@ CASES: dict[str, tuple[bool, Callable[[], Result]]] = {
     ),
     "MDAV and second phase, 50,000 customers, k = 10": (
         False,
-        lambda: protected(hp.Microaggregate(10, method="mdav", second_phase=True), twin(50_000)),
+        lambda: protected(hp.Microaggregate(10, method="mdav"), twin(50_000)),
     ),
     "successive group selection, 50,000 customers, k = 10": (
         False,

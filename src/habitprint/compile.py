@@ -125,7 +125,7 @@ def compile_others() -> float:
     start = time.perf_counter()
     released, _ = illustration()
     for method in ("best", "successive", "mdav"):
-        microaggregate(released, k=2, method=method, second_phase=method == "mdav")
+        microaggregate(released, k=2, method=method)
     microaggregate(released, k=1, mean_k=2)
     chain_kernel.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
     chain_kernel.find_clusters(np.zeros((2, 3)), 1.0, 2)

@@ -14,7 +14,20 @@ from habitprint.errors import InputError, first_few
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import Coarsen, Mechanism, MergeRarePlaces, Recipe
+from habitprint.mechanisms import (
+    AddNoise,
+    Coarsen,
+    KeepTopPlaces,
+    Mechanism,
+    MergeRarePlaces,
+    Microaggregate,
+    Recipe,
+    ReleaseShares,
+    RoundTo,
+    SuppressBelow,
+    chain,
+    with_seed,
+)
 
 MOST_STEPS = 6  # of the same kind
 FEWEST_PLACES = 2
@@ -68,7 +81,7 @@ class Coarser:
     number: int = 1
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> MergeRarePlaces | Coarsen:
         """Return what does it."""
         return MergeRarePlaces(int(self.x) - 1) if self.mapping is None else Coarsen(self.mapping)
 
@@ -86,13 +99,11 @@ class Candidate:
     label
         Both in a few words.
     recipe
-        What is done, as a value.
+        What is done.
     between
         Makes the same protection at another whole strength; None where there is none between.
-    mapping
-        To coarser places, if that is a part of it.
     number
-        Which of several mappings that is.
+        Which of several mappings to coarser places is a part of it.
     base
         For groups: the protection that they are added to; None where they stand alone.
     """
@@ -102,14 +113,13 @@ class Candidate:
     label: str = field(compare=False)
     recipe: Recipe = field(compare=False)
     between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
-    mapping: PlaceMapping | None = field(default=None, compare=False)
     number: int = 1
     base: "Candidate | None" = None
 
     @property
     def mechanism(self) -> Mechanism:
         """Return what does it in a trial, which can be repeated and is never published."""
-        return self.recipe.mechanism(self.mapping, seed=TRIAL_SEED)
+        return chain(*with_seed(self.recipe, TRIAL_SEED))
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:
@@ -136,13 +146,8 @@ class Candidate:
         """Return whether it costs less among more users: groups of like people, who are found more easily there."""
         return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
-    @property
-    def is_random(self) -> bool:
-        """Return whether it makes another release each time."""
-        return self.kind == "noise"
 
-
-AS_IT_IS = Candidate("none", None, "as it is", Recipe())
+AS_IT_IS = Candidate("none", None, "as it is", ())
 
 
 def list_candidates(
@@ -225,10 +230,11 @@ def micro_aggregation(k: int) -> Candidate:
 
     Examples
     --------
-    >>> micro_aggregation(10).recipe.options
+    >>> import habitprint as hp
+    >>> hp.to_flags(micro_aggregation(10).recipe)
     '--k 10'
     """
-    return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
+    return Candidate("micro-aggregation", k, f"groups of {k}", (Microaggregate(k),), micro_aggregation)
 
 
 def shared_places(k: int) -> Candidate:
@@ -236,11 +242,12 @@ def shared_places(k: int) -> Candidate:
 
     Examples
     --------
-    >>> shared_places(10).recipe.options
+    >>> import habitprint as hp
+    >>> hp.to_flags(shared_places(10).recipe)
     '--k 10 --least-members 2'
     """
     label = f"groups of {k}, places of 2 members"
-    return Candidate("groups of shared places", k, label, Recipe(k=k, least_members=2), shared_places)
+    return Candidate("groups of shared places", k, label, (Microaggregate(k, least_members=2),), shared_places)
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
@@ -270,12 +277,13 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
 
     Examples
     --------
-    >>> uneven_groups(20, 5).recipe.options, uneven_groups(20, 12).label
+    >>> import habitprint as hp
+    >>> hp.to_flags(uneven_groups(20, 5).recipe), uneven_groups(20, 12).label
     ('--k 10 --mean-k 20', 'groups of 12, 20 on average')
     """
     k = min(max(_least_of(mean), smallest), mean)
     label = f"groups of {k}, {mean} on average"
-    recipe = Recipe(k=k, mean_k=mean)
+    recipe = (Microaggregate(k, mean_k=mean),)
     return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
 
 
@@ -291,7 +299,7 @@ def top_places(n: int) -> Candidate:
     >>> top_places(50).label
     'the 50 most popular places only'
     """
-    return Candidate("top places", n, f"the {n:,} most popular places only", Recipe(top_places=n), top_places)
+    return Candidate("top places", n, f"the {n:,} most popular places only", (KeepTopPlaces(n),), top_places)
 
 
 def suppression(threshold: int) -> Candidate:
@@ -299,11 +307,12 @@ def suppression(threshold: int) -> Candidate:
 
     Examples
     --------
-    >>> suppression(3).recipe.options
+    >>> import habitprint as hp
+    >>> hp.to_flags(suppression(3).recipe)
     '--suppress-below 3'
     """
     label = f"no count below {threshold:,}"
-    return Candidate("suppression", threshold, label, Recipe(suppress_below=threshold), suppression)
+    return Candidate("suppression", threshold, label, (SuppressBelow(threshold),), suppression)
 
 
 def rounding(base: int) -> Candidate:
@@ -315,7 +324,7 @@ def rounding(base: int) -> Candidate:
     'counts rounded to multiples of 5'
     """
     label = f"counts rounded to multiples of {base:,}"
-    return Candidate("rounding", base, label, Recipe(round_to=base), rounding)
+    return Candidate("rounding", base, label, (RoundTo(base),), rounding)
 
 
 def rare_merged(n: int) -> Candidate:
@@ -327,12 +336,11 @@ def rare_merged(n: int) -> Candidate:
     '2 places, all others as one'
     """
     label = f"{n:,} places, all others as one"
-    return Candidate("rare places merged", n, label, Recipe(merge_rare=n), rare_merged)
+    return Candidate("rare places merged", n, label, (MergeRarePlaces(n),), rare_merged)
 
 
 def _coarse(step: Coarser) -> Candidate:
-    recipe = Recipe(is_mapped=True)
-    return Candidate(step.kind, step.x, step.label, recipe, mapping=step.mapping, number=step.number)
+    return Candidate(step.kind, step.x, step.label, (step.mechanism,), number=step.number)
 
 
 def _as_shares(candidate: Candidate) -> Candidate:
@@ -340,7 +348,7 @@ def _as_shares(candidate: Candidate) -> Candidate:
     between = candidate.between
     return replace(
         candidate,
-        recipe=replace(candidate.recipe, shares=True),
+        recipe=(*candidate.recipe, ReleaseShares()),
         between=None if between is None else lambda other: _as_shares(between(other)),
     )
 
@@ -350,9 +358,8 @@ def _then_groups(first: Candidate, groups: Candidate) -> Candidate:
     return replace(
         groups,
         label=f"{first.label}, then {groups.label}",
-        recipe=replace(first.recipe, k=groups.recipe.k, mean_k=groups.recipe.mean_k),
+        recipe=(*first.recipe, *groups.recipe),
         between=None if between is None else lambda other: _then_groups(first, between(other)),
-        mapping=first.mapping,
         base=first,
     )
 
@@ -376,7 +383,7 @@ def _noises(released: Histograms) -> list[Candidate]:
     if why_no_noise(released) is not None:
         return []
     return [
-        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", Recipe(epsilon=epsilon, delta=DELTA))
+        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", (AddNoise(epsilon, "event", DELTA),))
         for epsilon in EPSILONS
     ]
 
