@@ -104,7 +104,7 @@ def values() -> dict[str, object]:
         "input": hp.InputFile("x.csv", "0" * 64, 5),
         "exposure": hp.totals_exposure(released),
         "proven": hp.proven_share(released),
-        "recipe": hp.Recipe(top_places=3, k=5),
+        "recipe": hp.Microaggregate(5),
         "preparation": hp.Preparation(),
         "mapping": mapping,
         "box": hp.Box(39, 116, 40, 117),

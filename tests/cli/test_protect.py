@@ -63,10 +63,10 @@ def test_steps_are_applied_in_the_documented_order(
     pl.DataFrame({"place": places, "to": [f"d{int(place[-2:]) // 2}" for place in places]}).write_csv(mapping)
     places_first = ["--top-places", "8", "--merge-rare", "9"]
     counts = ["--round-to", "2", "--suppress-below", "2", "--limit-contribution", "20", *places_first]
-    words = ["--shares", *counts, "--k", "3", "--method", "mdav", "--second-phase"]
+    words = ["--shares", *counts, "--k", "3", "--method", "mdav"]
     assert run(monkeypatch, "protect", habits, *words, "--coarsen", str(mapping), "--json") == 0
     summary = json.loads(capsys.readouterr().out)
-    assert [step["name"] for step in summary["steps"]] == [
+    assert [step["mechanism"]["name"] for step in summary["steps"]] == [
         "coarsen",
         "merge-rare-places",
         "keep-top-places",
@@ -112,7 +112,10 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert run(monkeypatch, "protect", habits, *words) == 0
     summary = json.loads(capsys.readouterr().out)
     promise = summary["guarantees"][-1]
-    assert [step["name"] for step in summary["steps"]] == ["add-noise", "pseudonymise"]  # noise limits by itself
+    assert [step["mechanism"]["name"] for step in summary["steps"]] == [
+        "add-noise",
+        "pseudonymise",
+    ]  # noise limits by itself
     assert summary["steps"][0]["findings"]["n_draws"] == 60 * 20  # also places where nobody is left by the limit
     assert (promise["unit"], promise["limit"], promise["holds"]) == ("user", 10, None)
 
@@ -148,7 +151,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--unknown-places", "leave-out", "--k", "3"], "--unknown-places without --coarsen"),
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
-        (["--second-phase", "--round-to", "2"], "--second-phase without --k"),
+        (["--mean-k", "4", "--round-to", "2"], "--mean-k without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
         (["--keep-ids"], "no protection was asked for"),

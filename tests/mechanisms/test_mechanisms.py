@@ -12,6 +12,7 @@ import habitprint as hp
 from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.top_places import REST
+from habitprint.progress import silent
 from habitprint.ties import identical_rows
 from instances import shuffled, tables
 
@@ -25,7 +26,7 @@ MECHANISMS = [
     hp.LimitContribution(total=2.5, per_place=2),
     hp.Microaggregate(1, seed=0),
     hp.Microaggregate(2, method="mdav", seed=0),
-    hp.Microaggregate(2, loss="l2", second_phase=True, units=None),
+    hp.Microaggregate(2, loss="l2", units=None),
     hp.Coarsen({place: place // 2 for place in range(5)}),
     hp.MergeRarePlaces(2),
     hp.MergeRarePlaces(1, by="users"),
@@ -86,24 +87,18 @@ def test_the_step_says_how_groups_were_found() -> None:
     released, _ = hp.datasets.town(30, 12)
     assert "the tightest groups first" in hp.microaggregate(released, k=3).steps[0].found
     assert "successive group selection" in hp.microaggregate(released, 3, method="successive").steps[0].found
-    assert (
-        "by MDAV, with a second phase"
-        in hp.microaggregate(released, 3, method="mdav", second_phase=True).steps[0].found
-    )
+    assert "by MDAV" in hp.microaggregate(released, 3, method="mdav").steps[0].found
 
 
 def test_neighbours_are_found_once_for_several_k_and_only_for_the_same_users() -> None:
     released, known = hp.datasets.town(60, 12)
     neighbours = find_neighbours(released.shares, "l1", 2)
     for k in (2, 5, 20, 40):
-        shared = hp.Microaggregate(k, seed=k, neighbours=neighbours)(released)
+        shared = hp.Microaggregate(k, seed=k).among(neighbours, hp.Release(released), silent)
         assert shared.histograms.to_table().equals(hp.microaggregate(released, k, seed=k).histograms.to_table())
-    for mechanism, source in (
-        (hp.Microaggregate(5, neighbours=neighbours), known),
-        (hp.Microaggregate(5, "l2", neighbours=neighbours), released),
-    ):
+    for mechanism, source in ((hp.Microaggregate(5), known), (hp.Microaggregate(5, "l2"), released)):
         with pytest.raises(hp.InputError, match="the neighbours are not of these users"):
-            mechanism(source)
+            mechanism.among(neighbours, hp.Release(source), silent)
 
 
 @given(

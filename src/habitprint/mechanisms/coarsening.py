@@ -75,7 +75,8 @@ class Coarsen(Mechanism, frozen=True):
 
     def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
         """Return the mapping, where it is known."""
-        return super().copied(places) if self.mapping is None else MovePlaces(self.mapping)
+        super().copied(places)  # which refuses a list
+        return None if self.mapping is None else MovePlaces(self.mapping)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Add up the counts of places that go to the same place."""
