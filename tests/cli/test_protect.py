@@ -351,10 +351,10 @@ def test_an_edited_sidecar_exits_with_2(
     assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out)) == 0
     text = sidecar(out).read_text()
     for k in ("NaN", "0", "2.5", "[1]", "1e999"):
-        sidecar(out).write_text(text.replace('"k": 5,\n   "words"', f'"k": {k},\n   "words"'))
+        sidecar(out).write_text(text.replace('"k": 5\n', f'"k": {k}\n'))  # of the guarantee; the step has more
         assert sidecar(out).read_text() != text
         assert run(monkeypatch, "check", str(out)) == 2
-        assert "is not a guarantee" in capsys.readouterr().err
+        assert "cannot read" in capsys.readouterr().err
 
 
 def test_a_release_that_fails_its_own_check_leaves_neither_itself_nor_a_key(

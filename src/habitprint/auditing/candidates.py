@@ -4,6 +4,7 @@ import importlib.util
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from habitprint.mechanisms import (
     chain,
     with_seed,
 )
+from habitprint.mechanisms.recipe import AnyMechanism
 
 MOST_STEPS = 6  # of the same kind
 FEWEST_PLACES = 2
@@ -68,8 +70,8 @@ class Coarser:
         What is done, and how far, in a few words.
     x
         The side of the squares, or the number of places.
-    mapping
-        Which place goes where; None where rare places become one, which depends on the table.
+    mechanism
+        What does it.
     number
         Which of several mappings it is.
     """
@@ -77,13 +79,8 @@ class Coarser:
     kind: CoarserKind
     label: str
     x: float
-    mapping: PlaceMapping | None
+    mechanism: MergeRarePlaces | Coarsen
     number: int = 1
-
-    @property
-    def mechanism(self) -> MergeRarePlaces | Coarsen:
-        """Return what does it."""
-        return MergeRarePlaces(int(self.x) - 1) if self.mapping is None else Coarsen(self.mapping)
 
 
 @dataclass(frozen=True)
@@ -225,29 +222,20 @@ def group_needed(target: float) -> int:
     return math.ceil(1 / target - ROUNDING)
 
 
-def micro_aggregation(k: int) -> Candidate:
-    """Return groups of k.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> hp.to_flags(micro_aggregation(10).recipe)
-    '--k 10'
-    """
-    return Candidate("micro-aggregation", k, f"groups of {k}", (Microaggregate(k),), micro_aggregation)
+def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], strength: int) -> Candidate:
+    """Return a protection of one mechanism at a strength, from which others lie a whole number apart."""
+    return Candidate(kind, strength, label.format(strength), (make(strength),), partial(_of, kind, label, make))
 
 
-def shared_places(k: int) -> Candidate:
-    """Return groups of k that publish only places of two members or more: no value is that of one person.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> hp.to_flags(shared_places(10).recipe)
-    '--k 10 --least-members 2'
-    """
-    label = f"groups of {k}, places of 2 members"
-    return Candidate("groups of shared places", k, label, (Microaggregate(k, least_members=2),), shared_places)
+micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", Microaggregate)
+# No value that such groups publish is that of one person.
+shared_places = partial(
+    _of, "groups of shared places", "groups of {}, places of 2 members", partial(Microaggregate, least_members=2)
+)
+top_places = partial(_of, "top places", "the {:,} most popular places only", KeepTopPlaces)
+suppression = partial(_of, "suppression", "no count below {:,}", SuppressBelow)
+rounding = partial(_of, "rounding", "counts rounded to multiples of {:,}", RoundTo)
+rare_merged = partial(_of, "rare places merged", "{:,} places, all others as one", MergeRarePlaces)
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
@@ -289,54 +277,6 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
 
 def _least_of(mean: int) -> int:
     return math.ceil(mean / 2)
-
-
-def top_places(n: int) -> Candidate:
-    """Return the n most popular places only.
-
-    Examples
-    --------
-    >>> top_places(50).label
-    'the 50 most popular places only'
-    """
-    return Candidate("top places", n, f"the {n:,} most popular places only", (KeepTopPlaces(n),), top_places)
-
-
-def suppression(threshold: int) -> Candidate:
-    """Return no count below a threshold.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> hp.to_flags(suppression(3).recipe)
-    '--suppress-below 3'
-    """
-    label = f"no count below {threshold:,}"
-    return Candidate("suppression", threshold, label, (SuppressBelow(threshold),), suppression)
-
-
-def rounding(base: int) -> Candidate:
-    """Return counts rounded to multiples of a base.
-
-    Examples
-    --------
-    >>> rounding(5).label
-    'counts rounded to multiples of 5'
-    """
-    label = f"counts rounded to multiples of {base:,}"
-    return Candidate("rounding", base, label, (RoundTo(base),), rounding)
-
-
-def rare_merged(n: int) -> Candidate:
-    """Return the n most popular places, and all others as one.
-
-    Examples
-    --------
-    >>> rare_merged(2).label
-    '2 places, all others as one'
-    """
-    label = f"{n:,} places, all others as one"
-    return Candidate("rare places merged", n, label, (MergeRarePlaces(n),), rare_merged)
 
 
 def _coarse(step: Coarser) -> Candidate:
@@ -444,7 +384,7 @@ def merging_rare(n: int) -> Coarser:
     >>> merging_rare(2).mechanism(Histograms.from_strings({1: "aab", 2: "bcd"})).histograms.places.to_list()
     ['a', 'all other places', 'b']
     """
-    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, None)
+    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, MergeRarePlaces(n))
 
 
 def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
@@ -459,7 +399,7 @@ def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
         to = (row // factor) * coarse.n_columns + column // factor
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()
-        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, mapping))
+        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, Coarsen(mapping)))
         factor *= 2
     return steps
 
@@ -487,4 +427,4 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
         )
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
-    return Coarser("places put together", f"{n:,} coarser places{which}", n, mapping, number)
+    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping), number)

@@ -33,14 +33,8 @@ class RoundTo(Mechanism, frozen=True):
     base: int | float
 
     def __post_init__(self) -> None:
-        require_number(
-            "base",
-            self.base,
-            why="counts are rounded to the nearest multiple of a positive number",
-            fix="use a positive number, such as 5",
-            above=0,
-            below=math.inf,
-        )
+        why, fix = "counts are rounded to the nearest multiple of a positive number", "use a positive number, such as 5"
+        require_number("base", self.base, why=why, fix=fix, above=0, below=math.inf)
 
     @property
     def words(self) -> str:
@@ -97,14 +91,8 @@ class SuppressBelow(Mechanism, frozen=True):
     threshold: int | float
 
     def __post_init__(self) -> None:
-        require_number(
-            "threshold",
-            self.threshold,
-            why="counts below it are left out, and no count is below zero",
-            fix="use a positive number, such as 3",
-            above=0,
-            below=math.inf,
-        )
+        why, fix = "counts below it are left out, and no count is below zero", "use a positive number, such as 3"
+        require_number("threshold", self.threshold, why=why, fix=fix, above=0, below=math.inf)
 
     @property
     def words(self) -> str:

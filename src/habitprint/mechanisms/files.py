@@ -72,8 +72,8 @@ class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file beside a release that is its owner's alone; see `OwnerRecord`."""
 
-    schema: str
     internal: str
+    schema: str
     release: str
     sha256: str
     keys: tuple[str, ...]
@@ -253,8 +253,8 @@ def write_checked(
         words = (*(step.words for step in told.steps), *(promise.words for promise in told.guarantees))
         public = Sidecar(SIDECAR, sha256, steps, told.guarantees, words)  # type: ignore[arg-type]
         private = OwnerFile(
-            OWNER,
             INTERNAL,
+            OWNER,
             made.name,
             sha256,
             (*(key.name for key in keys), *earlier_keys),

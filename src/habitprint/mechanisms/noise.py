@@ -69,14 +69,9 @@ class AddNoise(Mechanism, frozen=True):
 
     def __post_init__(self) -> None:
         require_option("unit", self.unit, get_args(Unit))
-        require_number(
-            "epsilon",
-            self.epsilon,
-            why="it bounds how much the release may tell; nothing at all cannot be told",
-            fix="use a positive number: 0.1 is strict, 1 usual, 10 weak",
-            above=0,
-            below=math.inf,
-        )
+        why = "it bounds how much the release may tell; nothing at all cannot be told"
+        fix = "use a positive number: 0.1 is strict, 1 usual, 10 weak"
+        require_number("epsilon", self.epsilon, why=why, fix=fix, above=0, below=math.inf)
         if isinstance(self.delta, bool) or self.delta != 0:
             why = "it is the probability that the promise fails"
             fix = "use 0, or a number far below one over the number of users, such as 1e-9"
