@@ -69,6 +69,12 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
             )
         msgspec.structs.force_setattr(self, "table", table.sort("place"))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlaceMapping) and self.table.equals(other.table)
+
+    def __hash__(self) -> int:
+        return hash(self.table.height)
+
     def __repr__(self) -> str:
         return f"PlaceMapping({self.table.height} places to {self.table['to'].n_unique()})"
 

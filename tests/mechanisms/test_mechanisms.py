@@ -12,7 +12,6 @@ import habitprint as hp
 from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.mechanisms.groups.neighbours import find_neighbours
 from habitprint.mechanisms.top_places import REST
-from habitprint.progress import silent
 from habitprint.ties import identical_rows
 from instances import shuffled, tables
 
@@ -94,11 +93,11 @@ def test_neighbours_are_found_once_for_several_k_and_only_for_the_same_users() -
     released, known = hp.datasets.town(60, 12)
     neighbours = find_neighbours(released.shares, "l1", 2)
     for k in (2, 5, 20, 40):
-        shared = hp.Microaggregate(k, seed=k).among(neighbours, hp.Release(released), silent)
+        shared = hp.Microaggregate(k, seed=k).among(neighbours, released)
         assert shared.histograms.to_table().equals(hp.microaggregate(released, k, seed=k).histograms.to_table())
     for mechanism, source in ((hp.Microaggregate(5), known), (hp.Microaggregate(5, "l2"), released)):
         with pytest.raises(hp.InputError, match="the neighbours are not of these users"):
-            mechanism.among(neighbours, hp.Release(source), silent)
+            mechanism.among(neighbours, source)
 
 
 @given(

@@ -933,7 +933,7 @@ class _Search:
             start = ungrouped, find_neighbours(shares, "l1", min(k, shares.shape[0]), progress)
             self._ungrouped[tables, candidate.base] = start
         ungrouped, neighbours = start
-        return groups.among(neighbours, ungrouped, progress)
+        return groups.among(neighbours, ungrouped, progress=progress)
 
     def _attack_further(self, candidate: Candidate) -> None:
         """Make all attacks on what may be the answer that were not made yet."""

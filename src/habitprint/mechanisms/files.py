@@ -17,7 +17,7 @@ from habitprint.inputs import read_text, reading, require_file
 from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, Guarantee
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
-from habitprint.mechanisms.pseudonyms import N_BYTES
+from habitprint.mechanisms.pseudonyms import N_BYTES, Pseudonymise
 from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
 from habitprint.mechanisms.release import Release, Step, check_guarantees
 from habitprint.sources import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
@@ -34,7 +34,7 @@ TOGETHER = "keep the two files together as habitprint protect wrote them"
 class WrittenStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A step as files hold it; findings are in the owner's alone."""
 
-    mechanism: AnyMechanism
+    mechanism: AnyMechanism | Pseudonymise
     places: tuple[str | int, ...] | None = None
     findings: dict[str, int] = {}
     found: str = ""

@@ -12,7 +12,6 @@ from habitprint.mechanisms.coarsening import Coarsen
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.noise import AddNoise
-from habitprint.mechanisms.pseudonyms import Pseudonymise
 from habitprint.mechanisms.release import Mechanism
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces
@@ -28,7 +27,6 @@ AnyMechanism = (
     | RoundTo
     | Microaggregate
     | ReleaseShares
-    | Pseudonymise
 )
 Recipe = tuple[AnyMechanism, ...]
 Record = TypeVar("Record")

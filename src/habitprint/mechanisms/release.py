@@ -60,9 +60,6 @@ class Step:
     findings: Mapping[str, int] = field(default_factory=dict)
     found: str = ""
 
-    def __post_init__(self) -> None:
-        self.mechanism.copied(self.places)  # which refuses places that make no sense
-
     def __repr__(self) -> str:
         return abbreviated(self)
 

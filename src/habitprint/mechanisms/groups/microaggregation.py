@@ -15,7 +15,7 @@ from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Mechanism, Outcome, Release, add_step, keep_users, were_discarded
+from habitprint.mechanisms.release import Mechanism, Outcome, Release, add_step, as_release, keep_users, were_discarded
 from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
@@ -140,8 +140,11 @@ class Microaggregate(Mechanism, frozen=True):
             + (f"; {were_discarded(n_discarded, len(labels), 'had nothing left')}" if n_discarded else ""),
         )
 
-    def among(self, neighbours: Neighbours, before: Release, progress: Progress) -> Release:
-        """Return the release of users whose neighbours were found before, once for several k."""
+    def among(
+        self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
+    ) -> Release:
+        """Return the release, for ``"best"`` and users whose neighbours were found before, once for several k."""
+        before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.apply(before, progress, neighbours))
 
