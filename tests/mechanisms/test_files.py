@@ -136,6 +136,31 @@ def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: s
         hp.read_release(file)
 
 
+@pytest.mark.parametrize(
+    ("step", "is_given"),
+    [
+        ({"name": "add-noise", "epsilon": 1, "unit": "event", "delta": 0.1}, True),
+        ({"name": "add-noise", "epsilon": 2, "unit": "event", "delta": 0.1}, False),
+        ({"name": "add-noise", "epsilon": 1, "unit": "event", "delta": 0.001}, False),
+        ({"name": "add-noise", "epsilon": 1, "delta": 0.1, "limit": 3}, False),
+        ({"name": "round-to", "base": 2}, False),
+    ],
+    ids=str,
+)
+def test_a_promise_about_noise_is_believed_only_with_a_step_that_gives_it(
+    tmp_path: Path, step: dict[str, object], is_given: bool
+) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    promise = {"name": "differential-privacy", "epsilon": 1.0, "delta": 0.05, "unit": "event", "limit": None}
+    sidecar(file).write_text(json.dumps(json.loads(told_of(step)) | {"guarantees": [promise]}))
+    if is_given:
+        assert read_sidecar(file).guarantees == (hp.DifferentialPrivacy(1.0, 0.05, "event", None),)
+    else:
+        with pytest.raises(hp.InputError, match="no step gives what it promises"):
+            read_sidecar(file)
+
+
 def coarsen(place: object, to: object) -> dict[str, object]:
     return {"name": "coarsen", "mapping": {"table": {"place": place, "to": to}}}
 

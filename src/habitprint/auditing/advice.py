@@ -21,7 +21,7 @@ INTERNAL = "Internal: it may name places that the release hides. Do not publish 
 
 @dataclass(frozen=True)
 class Advice(Shown):
-    """Hold what to do to the table that will be published, and why that is enough.
+    """A protection for the table that will be published, and why it is enough.
 
     Parameters
     ----------

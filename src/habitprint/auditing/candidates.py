@@ -62,7 +62,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, eq=False)
 class Coarser:
-    """Hold one way to put places together.
+    """One way to put places together.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Coarser:
 
 @dataclass(frozen=True)
 class Candidate:
-    """Hold a protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
+    """A protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go 
 
 @dataclass(frozen=True)
 class ProtectionOptions(Options, panel=PROTECTIONS):
-    """Hold what is done to a table before it is released, in the order of the numbers."""
+    """Options for the protection of a table, applied in the order of the numbers."""
 
     coarsen: Annotated[
         Path | None, typer.Option(help="1. Put places together: a table with the columns place, to.")
@@ -160,7 +160,7 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
 
 @dataclass(frozen=True)
 class Protected:
-    """Hold what was protected, what came of it, what that costs, and where it was written, if it was.
+    """What was protected, what came of it, what that costs, and where it was written, if it was.
 
     `advice` is what was followed; `attacked` the strongest attack with what somebody knows, and `measured` what else
     was measured with it; None if none was given.

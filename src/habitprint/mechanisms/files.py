@@ -66,7 +66,11 @@ class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         noises = [step.mechanism for step in self.steps if isinstance(step.mechanism, AddNoise)]
         for promise in self.guarantees:
             if isinstance(promise, DifferentialPrivacy) and not any(noise.gives(promise) for noise in noises):
-                raise ValueError(f"no step gives what it promises: {promise.words}")
+                raise InputError(
+                    f"no step gives what it promises: {promise.words}",
+                    why="a promise about noise rests on how it was drawn",
+                    fix="keep the steps of the release with it",
+                )
 
 
 class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -88,7 +92,7 @@ Written = TypeVar("Written", Sidecar, OwnerFile)
 
 @dataclass(frozen=True)
 class Told:
-    """Hold what the file beside a release tells about it.
+    """What the file beside a release tells about it.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 @dataclass(frozen=True)
 class Check:
-    """Hold whether a guarantee holds on some histograms, and how that was found out.
+    """Whether a guarantee holds on some histograms, and how that was found out.
 
     `holds` is None where the data cannot tell: a promise about how noise was drawn, say.
 

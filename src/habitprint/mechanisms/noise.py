@@ -247,7 +247,7 @@ def add_noise(
 
 @dataclass(frozen=True)
 class Noise:
-    """Hold a measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
+    """A measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
 
     The measurement is of a whole table (`on_zeros`), or of the counts above zero alone.
     """

@@ -93,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Copy:
-    """Hold one way to copy a step on a table of one's own: in words, and what does it."""
+    """One way to copy a step on a table of one's own: in words, and what does it."""
 
     words: str
     make: Callable[[Histograms], Histograms]
@@ -118,7 +118,7 @@ class PublicPart(ABC):
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Hold one form in which an adversary may compare his table with a release: in words, and the table.
+    """One form in which an attacker may compare their table with a release: in words, and the table.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class View:
 
 @dataclass(frozen=True)
 class Release(Shown):
-    """Hold protected histograms, the steps that made them, and what they guarantee.
+    """Protected histograms, the steps that made them, and what they guarantee.
 
     Parameters
     ----------
