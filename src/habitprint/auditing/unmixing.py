@@ -108,7 +108,9 @@ class Groups:
 def _is_rescaled(steps: Sequence[Step]) -> bool:
     """Return whether a step after the groups took something from their rows, which are then scaled to shares anew."""
     after = list(dropwhile(lambda step: not isinstance(step.mechanism, Microaggregate), steps))[1:]
-    return not all(step.mechanism.gives_fresh_ids or isinstance(step.mechanism, RoundTo | Microaggregate) for step in after)
+    return not all(
+        step.mechanism.gives_fresh_ids or isinstance(step.mechanism, RoundTo | Microaggregate) for step in after
+    )
 
 
 def _units(steps: Sequence[Step]) -> tuple[int | None, int]:
