@@ -180,7 +180,7 @@ def test_a_guarantee_that_means_nothing_is_refused_where_it_is_made(
         {"name": "k-anonymity", "k": 1},
         {"name": "smallest-count", "threshold": float("inf")},
         {"name": "smallest-count", "threshold": float("nan")},
-        {"name": "multiples-of", "base": 10**400},
+        {"name": "multiples", "base": 10**400},
         {"name": "limited-contribution", "total": None, "per_place": None},
         {"name": "limited-contribution", "total": -1, "per_place": 3},
         {"name": "only-places", "places": [["a"]]},

@@ -143,7 +143,7 @@ class SmallestCount(Guarantee, frozen=True):
         return Check(self, bool(smallest >= self.threshold), f"the smallest count is {smallest:g}")
 
 
-class MultiplesOf(Guarantee, frozen=True):
+class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
     """Promise that every count is a multiple of a base.
 
     Examples
