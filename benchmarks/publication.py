@@ -13,7 +13,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import habitprint as hp
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.mechanisms.groups.grouping import group_means
-from habitprint.mechanisms.groups.microaggregation import Grouped
 from habitprint.mechanisms.release import Step
 from habitprint.mechanisms.units import draw_with, round_to_units
 
@@ -165,8 +164,8 @@ def main() -> None:
                 rows = publish(released.shares, labels)[labels]
                 has_any = np.diff(rows.indptr) > 0
                 kept = hp.Histograms(rows[has_any], released.users.filter(has_any), released.places)
-                facts = Grouped(k, "l1", "best", units=units, seed=SEED)
-                steps = [Step(facts, ""), *([Step(hp.RoundTo(0.001), "")] if rule == "three decimals" else [])]
+                groups = Step(hp.Microaggregate(k, units=units, seed=SEED))
+                steps = [groups, *([Step(hp.RoundTo(0.001))] if rule == "three decimals" else [])]
                 found = hp.measure_risks(released, hp.Release(kept, tuple(steps)), known).reconstruction
                 losses = hp.measure_losses(released, kept, later=known)
                 told = "–" if found is None else f"{found.rate.value:.1%} | {found.pieced.value:.1%}"

@@ -59,6 +59,7 @@ def values() -> dict[str, object]:
     mechanisms = [
         hp.AddNoise(1.0, unit="event"), hp.KeepTopPlaces(3), hp.MergeRarePlaces(3), hp.Microaggregate(3), hp.RoundTo(5),
         hp.SuppressBelow(2), hp.LimitContribution(total=9.0), hp.ReleaseShares(), hp.Coarsen(mapping),
+        hp.Pseudonymise(),
     ]  # fmt: skip
     periods = [
         hp.AllOtherTime(("2012-04-09", "2012-04-15")), hp.BusiestWeeks(), hp.ConsecutiveWeeks("2012-04-09"),
@@ -104,7 +105,6 @@ def values() -> dict[str, object]:
         "input": hp.InputFile("x.csv", "0" * 64, 5),
         "exposure": hp.totals_exposure(released),
         "proven": hp.proven_share(released),
-        "recipe": hp.Recipe(top_places=3, k=5),
         "preparation": hp.Preparation(),
         "mapping": mapping,
         "box": hp.Box(39, 116, 40, 117),

@@ -3,10 +3,11 @@
 import os
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, overload
 
+import msgspec
 import polars as pl
 
 from habitprint.errors import InputError, first_few, require_option
@@ -27,9 +28,8 @@ class UnknownPlaceWarning(UserWarning):
     """Say that counts at places that are not in the mapping were left out, as asked."""
 
 
-@dataclass(frozen=True, eq=False)
-class PlaceMapping:
-    """Hold which place becomes which: each place has one that it goes to, and several may go to the same.
+class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
+    """Which place becomes which: each place has one that it goes to, and several may go to the same.
 
     Parameters
     ----------
@@ -67,7 +67,13 @@ class PlaceMapping:
                 why="a count belongs to one place",
                 fix="keep one row for each place",
             )
-        object.__setattr__(self, "table", table.sort("place"))
+        msgspec.structs.force_setattr(self, "table", table.sort("place"))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlaceMapping) and self.table.equals(other.table)
+
+    def __hash__(self) -> int:
+        return hash(self.table.height)
 
     def __repr__(self) -> str:
         return f"PlaceMapping({self.table.height} places to {self.table['to'].n_unique()})"
@@ -222,7 +228,8 @@ def read_place_mapping(path: str | os.PathLike[str], *, place: str = "place", to
     table = read_table(path)
     try:
         with reading(path, why="its columns hold something else", fix="ids are text or integers", faults=OF_POLARS):
-            return replace(PlaceMapping.from_table(table, place=place, to=to), source=Path(path).name)
+            mapping = PlaceMapping.from_table(table, place=place, to=to)
+            return PlaceMapping(mapping.table, Path(path).name)
     except InputError as error:
         raise InputError(f"{os.fspath(path)}: {error.what}", why=error.why, fix=error.fix) from error
 

@@ -1,9 +1,10 @@
 """How values show themselves: in one short line, and in a notebook as a card, a frame or a picture."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
 import polars as pl
 
 if TYPE_CHECKING:
@@ -94,8 +95,12 @@ def abbreviated(value: object) -> str:
     >>> abbreviated(Trip("to work", tuple(range(100))))
     "Trip(name='to work', stops=(0, 1, 2, … 100 in all))"
     """
-    assert is_dataclass(value)  # noqa: S101  (our own records only)
-    shown = (f"{field.name}={_short(getattr(value, field.name))}" for field in fields(value) if field.repr)
+    if isinstance(value, msgspec.Struct):
+        names: Iterable[str] = value.__struct_fields__
+    else:
+        assert is_dataclass(value)  # noqa: S101  (our own records only)
+        names = (field.name for field in fields(value) if field.repr)
+    shown = (f"{name}={_short(getattr(value, name))}" for name in names)
     return cut(f"{type(value).__name__}({', '.join(shown)})", LONGEST_LINE)
 
 

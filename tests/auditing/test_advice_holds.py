@@ -9,6 +9,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.auditing.candidates import TRIAL_SEED
+from habitprint.mechanisms import with_seed
 
 pytestmark = pytest.mark.slow
 Pair = tuple[hp.Histograms, hp.Histograms]
@@ -83,7 +84,7 @@ def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path
         assert found.advice is None
         return
     assert found.advice is not None
-    release, key = hp.pseudonymise(found.advice.recipe.mechanism(seed=TRIAL_SEED)(released))
+    release, key = hp.pseudonymise(hp.chain(*with_seed(found.advice.recipe, TRIAL_SEED))(released))
     hp.write_release(release, tmp_path / "safer.parquet", key=key)
     published = hp.read_release(tmp_path / "safer.parquet")
     steps = hp.read_owner_record(tmp_path / "safer.parquet").steps

@@ -66,7 +66,7 @@ def test_steps_are_applied_in_the_documented_order(
     words = ["--shares", *counts, "--k", "3", "--method", "mdav"]
     assert run(monkeypatch, "protect", habits, *words, "--coarsen", str(mapping), "--json") == 0
     summary = json.loads(capsys.readouterr().out)
-    assert [step["name"] for step in summary["steps"]] == [
+    assert [step["mechanism"]["name"] for step in summary["steps"]] == [
         "coarsen",
         "merge-rare-places",
         "keep-top-places",
@@ -112,7 +112,10 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert run(monkeypatch, "protect", habits, *words) == 0
     summary = json.loads(capsys.readouterr().out)
     promise = summary["guarantees"][-1]
-    assert [step["name"] for step in summary["steps"]] == ["add-noise", "pseudonymise"]  # noise limits by itself
+    assert [step["mechanism"]["name"] for step in summary["steps"]] == [
+        "add-noise",
+        "pseudonymise",
+    ]  # noise limits by itself
     assert summary["steps"][0]["findings"]["n_draws"] == 60 * 20  # also places where nobody is left by the limit
     assert (promise["unit"], promise["limit"], promise["holds"]) == ("user", 10, None)
 
@@ -149,6 +152,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
         (["--second-phase", "--k", "3"], "--second-phase was removed"),
+        (["--mean-k", "4", "--round-to", "2"], "--mean-k without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
         (["--keep-ids"], "no protection was asked for"),
@@ -348,10 +352,10 @@ def test_an_edited_sidecar_exits_with_2(
     assert run(monkeypatch, "protect", habits, "--k", "5", "--out", str(out)) == 0
     text = sidecar(out).read_text()
     for k in ("NaN", "0", "2.5", "[1]", "1e999"):
-        sidecar(out).write_text(text.replace('"k": 5,\n   "words"', f'"k": {k},\n   "words"'))
+        sidecar(out).write_text(text.replace('"k": 5\n', f'"k": {k}\n'))  # of the guarantee; the step has more
         assert sidecar(out).read_text() != text
         assert run(monkeypatch, "check", str(out)) == 2
-        assert "is not a guarantee" in capsys.readouterr().err
+        assert "cannot read" in capsys.readouterr().err
 
 
 def test_a_release_that_fails_its_own_check_leaves_neither_itself_nor_a_key(

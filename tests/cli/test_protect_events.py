@@ -23,7 +23,6 @@ from habitprint.cli.event_options import (
     RowOptions,
 )
 from habitprint.cli.options import FileOptions
-from habitprint.mechanisms import Recipe
 from habitprint.periods import Span
 
 WEEKS = date(2012, 4, 9), date(2012, 4, 15), date(2012, 4, 16), date(2012, 4, 22)
@@ -50,7 +49,7 @@ def advise(any_advice: hp.Advice, tmp_path: Path) -> Advise:
 
     def write(asked: EventsAsked | None, scope: Scope = SCOPE, decide: str = "proven", k: int = 5) -> Path:
         file = tmp_path / "advice.json"
-        told = replace(any_advice, recipe=Recipe(k=k, units=None), events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
+        told = replace(any_advice, recipe=(hp.Microaggregate(k, units=None),), events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
         file.write_text(told.to_text())
         return file
 

@@ -3,23 +3,22 @@
 import json
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, get_args
 
 import polars as pl
 import pytest
 
 import habitprint as hp
 from habitprint import files
-from habitprint.mechanisms.files import STEPS, read_sidecar, sidecar
-from habitprint.mechanisms.groups.microaggregation import Grouped
-from habitprint.mechanisms.release import Facts
+from habitprint.mechanisms.files import read_sidecar, sidecar
+from habitprint.mechanisms.recipe import AnyMechanism
 from habitprint.mechanisms.top_places import KeepPlaces
 
 
-def told_of(name: str, facts: dict[str, Any]) -> str:
+def told_of(mechanism: object, **more: object) -> str:
     """Return a sidecar with one step."""
-    step = {"name": name, "words": "", "facts": facts, "copied": None}
-    return json.dumps({"sha256": "", "steps": [step], "guarantees": []})
+    step = {"mechanism": mechanism, **more}
+    return json.dumps({"schema": "habitprint-release/2", "sha256": "", "steps": [step], "guarantees": []})
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
@@ -33,12 +32,14 @@ def test_a_release_comes_back_from_disk_with_all_that_it_knows(tmp_path: Path, e
     assert again.guarantees == release.published().guarantees
     assert all(check.holds for check in hp.check_guarantees(again))
     assert [step.words for step in again.steps] == [step.words for step in release.steps]
-    assert [step.facts for step in again.steps] == [step.facts for step in release.steps]
+    published = [step.mechanism.published for step in release.steps]
+    assert [step.mechanism.published for step in again.steps] == published
+    assert [step.mechanism for step in read_sidecar(file).steps] == published
     assert again.histograms.to_table().equals(release.histograms.to_table())
     record = hp.read_owner_record(file)
     for step, written in zip(release.steps, record.steps, strict=True):
-        assert (written.facts, written.words, written.found) == (step.facts, step.words, step.found)
-        assert written.findings == step.findings
+        assert written.mechanism.published == step.mechanism.published
+        assert (written.findings, written.found) == (step.findings, step.found)
     theirs = hp.Release(again.histograms, record.steps).public(known)
     assert theirs.to_table().equals(release.public(known).to_table())
 
@@ -60,18 +61,10 @@ def test_every_kind_of_step_comes_back_from_disk_as_what_it_is(tmp_path: Path) -
             hp.ReleaseShares(),
         )(released)
     )
-    assert {type(step.facts) for step in release.steps} == set(STEPS.values()) == set(Facts.__subclasses__())
+    assert {type(step.mechanism) for step in release.steps} == {*get_args(AnyMechanism), hp.Pseudonymise}
     hp.write_release(release, tmp_path / "safer.parquet")
-    again = hp.read_release(tmp_path / "safer.parquet")
-    assert [step.facts for step in again.steps] == [step.facts for step in release.steps]
-
-
-def test_a_release_of_before_that_tells_of_a_second_phase_is_read(tmp_path: Path) -> None:
-    file = tmp_path / "safer.csv"
-    hp.write_release(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5), file)
-    facts = {"k": 5, "loss": "l1", "method": "mdav", "second_phase": True}
-    sidecar(file).write_text(told_of("microaggregate", facts))
-    assert read_sidecar(file).steps[0].facts == Grouped(5, "l1", "mdav")
+    again = read_sidecar(tmp_path / "safer.parquet")
+    assert [step.mechanism for step in again.steps] == [step.mechanism.published for step in release.steps]
 
 
 def test_noise_may_follow_a_release_from_disk_as_it_may_follow_the_release_itself(tmp_path: Path) -> None:
@@ -109,16 +102,27 @@ def test_nothing_is_overwritten_without_being_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("{", "it is not JSON"),
-        ("[]", "no lists of steps and guarantees"),
-        ("[" * 100_000, "it is not JSON"),
-        ('{"steps": [], "guarantees": []}', "no SHA-256"),
-        ('{"steps": [3], "guarantees": [], "sha256": ""}', "a step has a name"),
-        (told_of("dance", {}), "knows no step 'dance'"),
-        (told_of("round-to", {}), "facts of the step 'round-to' are others"),
-        (told_of("round-to", {"base": 2, "more": 1}), "facts of the step 'round-to' are others"),
-        (told_of("round-to", {"base": [2]}), "facts of the step 'round-to' make no sense: Expected `float`"),
-        (told_of("round-to", {"base": -2}), "facts of the step 'round-to' make no sense: base -2"),
+        ("{", "truncated"),
+        ("[]", "Expected `object`, got `array`"),
+        ("[" * 100_000, "recursion|Expected `object`"),
+        ('{"steps": [], "guarantees": [], "sha256": ""}', "its schema is None, and this version reads"),
+        ('{"schema": "habitprint-release/2", "steps": [], "guarantees": []}', "missing required field `sha256`"),
+        (
+            '{"schema": "habitprint-release/2", "sha256": "\\ud800", "steps": [], "guarantees": []}',
+            "malformed|truncated|invalid",
+        ),
+        (told_of(3), "Expected `object`, got `int`"),
+        (told_of({"name": "dance"}), "Invalid value 'dance'"),
+        (told_of({"name": "round-to"}), "missing required field `base`"),
+        (told_of({"name": "round-to", "base": 2, "more": 1}), "unknown field `more`"),
+        (told_of({"name": "round-to", "base": 2}, more=1), "unknown field `more`"),
+        (told_of({"name": "round-to", "base": [2]}), r"Expected `int \| float`, got `array`"),
+        (told_of({"name": "round-to", "base": -2}), "base -2 is not a number above 0"),
+        (told_of({"name": "round-to", "base": 10**400}), "base inf is not a number"),
+        (told_of({"name": "round-to", "base": float("nan")}), "malformed"),
+        (told_of({"name": "microaggregate", "k": "five"}), "Expected `int`, got `str`"),
+        (told_of({"name": "round-to", "base": 2}, findings={"n": 2.5}), "Expected `int`, got `float`"),
+        (told_of({"name": "coarsen", "mapping": "/etc/passwd"}), r"Expected `object \| null`, got `str`"),
     ],
 )
 def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: str) -> None:
@@ -133,32 +137,67 @@ def test_an_unreadable_sidecar_is_refused(tmp_path: Path, content: str, words: s
 
 
 @pytest.mark.parametrize(
-    "copied",
+    ("step", "is_given"),
     [
-        "coarsen",
-        {"name": "os.remove"},
-        {"name": ["coarsen"]},
-        {"name": "coarsen", "place": "a", "to": "b"},
-        {"name": "coarsen", "place": ["a", "a"], "to": ["b", "c"]},
-        {"name": "coarsen", "place": ["a"], "to": []},
-        {"name": "coarsen", "place": [1.5], "to": ["b"]},
-        {"name": "keep-places", "places": "abc"},
-        {"name": "keep-places", "places": []},
-        {"name": "keep-places", "places": ["a", "a"]},
-        {"name": "keep-places", "places": ["a", 1]},
-        {"name": "keep-places-and-rest", "places": ["a", "a"], "rest": "all other places"},
-        {"name": "keep-places-and-rest", "places": [1], "rest": "all other places"},
-        {"name": "keep-places-and-rest", "places": ["a"], "rest": "b"},
-        {"name": "keep-places-and-rest", "places": ["a"]},
+        ({"name": "add-noise", "epsilon": 1, "unit": "event", "delta": 0.1}, True),
+        ({"name": "add-noise", "epsilon": 2, "unit": "event", "delta": 0.1}, False),
+        ({"name": "add-noise", "epsilon": 1, "unit": "event", "delta": 0.001}, False),
+        ({"name": "add-noise", "epsilon": 1, "delta": 0.1, "limit": 3}, False),
+        ({"name": "round-to", "base": 2}, False),
     ],
     ids=str,
 )
-def test_what_cannot_be_copied_from_a_sidecar_is_refused(tmp_path: Path, copied: object) -> None:
+def test_a_promise_about_noise_is_believed_only_with_a_step_that_gives_it(
+    tmp_path: Path, step: dict[str, object], is_given: bool
+) -> None:
     file = tmp_path / "safer.csv"
     hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
-    step = {"name": "round-to", "words": "", "facts": {"base": 2}, "copied": copied}
-    sidecar(file).write_text(json.dumps({"sha256": "", "steps": [step], "guarantees": []}))
-    with pytest.raises(hp.InputError, match="what can be copied of the step 'round-to'"):
+    promise = {"name": "differential-privacy", "epsilon": 1.0, "delta": 0.05, "unit": "event", "limit": None}
+    sidecar(file).write_text(json.dumps(json.loads(told_of(step)) | {"guarantees": [promise]}))
+    if is_given:
+        assert read_sidecar(file).guarantees == (hp.DifferentialPrivacy(1.0, 0.05, "event", None),)
+    else:
+        with pytest.raises(hp.InputError, match="no step gives what it promises"):
+            read_sidecar(file)
+
+
+def coarsen(place: object, to: object) -> dict[str, object]:
+    return {"name": "coarsen", "mapping": {"table": {"place": place, "to": to}}}
+
+
+KEEP, MERGE = {"name": "keep-top-places", "n": 2}, {"name": "merge-rare-places", "n": 2}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "places"),
+    [
+        (coarsen("a", "b"), None),
+        (coarsen(["a", "a"], ["b", "c"]), None),
+        (coarsen(["a"], []), None),
+        (coarsen([1.5], ["b"]), None),
+        (coarsen(["a", 1], ["b", "c"]), None),
+        (coarsen([2**80], ["b"]), None),
+        (coarsen([], []), None),
+        (coarsen(["a"], ["b"]) | {"mapping": {"table": {"place": ["a"], "to": ["b"], "more": ["c"]}}}, None),
+        (coarsen(["a"], ["b"]) | {"mapping": {"table": {"place": ["a"]}}}, None),
+        (coarsen(["a"], ["b"]) | {"mapping": {"table": {"place": ["a"], "to": ["b"]}, "more": 1}}, None),
+        (coarsen(["a"], ["b"]), ["b"]),
+        ({"name": "round-to", "base": 2}, ["a"]),
+        (KEEP, "abc"),
+        (KEEP, []),
+        (KEEP, ["a", "a"]),
+        (KEEP, ["a", 1]),
+        (KEEP, [True]),
+        (MERGE, ["a", "a"]),
+        (MERGE, [1]),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_copied_from_a_sidecar_is_refused(tmp_path: Path, mechanism: object, places: object) -> None:
+    file = tmp_path / "safer.csv"
+    hp.write_release(hp.suppress_below(hp.datasets.town(60, 20)[0], 2), file)
+    sidecar(file).write_text(told_of(mechanism, places=places))
+    with pytest.raises(hp.InputError, match=r"cannot read .*safer\.csv\.json"):
         hp.read_release(file)
 
 
@@ -261,14 +300,3 @@ def test_a_release_that_breaks_its_promise_is_not_left_behind(tmp_path: Path) ->
         hp.write_release(release, tmp_path / "safer.csv", overwrite=True)
     assert [file.name for file in tmp_path.iterdir()] == ["safer.csv"]
     assert (tmp_path / "safer.csv").read_text() == "mine"
-
-
-def test_facts_of_another_type_are_refused(tmp_path: Path) -> None:
-    file = tmp_path / "safer.csv"
-    hp.write_release(hp.microaggregate(hp.datasets.town(30, 8)[0], k=5), file)
-    beside = tmp_path / "safer.csv.json"
-    told = json.loads(beside.read_text())
-    told["steps"][0]["facts"]["k"] = "five"
-    beside.write_text(json.dumps(told))
-    with pytest.raises(hp.InputError, match="make no sense: Expected `int`, got `str`"):
-        hp.read_release(file)

@@ -92,14 +92,11 @@ def test_neighbours_are_found_once_for_several_k_and_only_for_the_same_users() -
     released, known = hp.datasets.town(60, 12)
     neighbours = find_neighbours(released.shares, "l1", 2)
     for k in (2, 5, 20, 40):
-        shared = hp.Microaggregate(k, seed=k, neighbours=neighbours)(released)
+        shared = hp.Microaggregate(k, seed=k).among(neighbours, released)
         assert shared.histograms.to_table().equals(hp.microaggregate(released, k, seed=k).histograms.to_table())
-    for mechanism, source in (
-        (hp.Microaggregate(5, neighbours=neighbours), known),
-        (hp.Microaggregate(5, "l2", neighbours=neighbours), released),
-    ):
+    for mechanism, source in ((hp.Microaggregate(5), known), (hp.Microaggregate(5, "l2"), released)):
         with pytest.raises(hp.InputError, match="the neighbours are not of these users"):
-            mechanism(source)
+            mechanism.among(neighbours, source)
 
 
 @given(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.files import move_into_place
-from habitprint.mechanisms.files import owner_file, sidecar
+from habitprint.mechanisms.files import WrittenStep, owner_file, sidecar
+from habitprint.mechanisms.recipe import to_text
 
 # Rows that differ in what most protections hide: many originals become the same table.
 ROWS = ["aaab", "aaac", "aaacd", "aaabb", "aaaddd", "b", None]
@@ -56,11 +57,8 @@ ORIGINALS = [habits(*rows) for rows in product(ROWS, ROWS) if any(rows)]
 def told(release: hp.Release) -> str:
     """Return all that a release tells beside its table, as it would be written."""
     shown = release.published()
-    steps = [
-        [step.name, step.words, step.facts.to_json(), step.copied and step.copied.to_json(), dict(step.findings)]
-        for step in shown.steps
-    ]
-    return json.dumps([steps, [[promise.to_json(), promise.words] for promise in shown.guarantees]])
+    words = [*(step.words for step in shown.steps), *(promise.words for promise in shown.guarantees)]
+    return to_text([words, [WrittenStep.of(step) for step in shown.steps], shown.guarantees])
 
 
 @pytest.mark.slow
@@ -164,10 +162,12 @@ def test_all_files_appear_together_or_none_does(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"steps": 3}, "no lists of steps and inputs"),
-        ({"inputs": [{"name": "week1.csv"}]}, "are not what it tells"),
-        ({"losses": {"information_loss": 1}}, "are not what it tells"),
-        ({"sha256": None}, "no SHA-256"),
+        ({"schema": "habitprint-owner/1"}, "its schema is 'habitprint-owner/1'"),
+        ({"steps": 3}, r"Expected `array`, got `int` - at `\$.steps`"),
+        ({"inputs": [{"name": "week1.csv"}]}, "missing required field `sha256`"),
+        ({"losses": {"information_loss": 1}}, "missing required field `totals_error`"),
+        ({"sha256": None}, r"Expected `str`, got `null` - at `\$.sha256`"),
+        ({"more": 1}, "unknown field `more`"),
     ],
 )
 def test_an_unreadable_owner_s_file_is_refused(tmp_path: Path, change: dict[str, object], words: str) -> None:

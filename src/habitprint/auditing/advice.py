@@ -1,13 +1,8 @@
 """The protection that an audit advises, with its evidence: a file that ``habitprint protect --advice`` applies."""
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
-
-import msgspec
-import polars as pl
 
 from habitprint.auditing.candidates import Candidate
 from habitprint.auditing.data import EventsAsked, Scope
@@ -15,20 +10,18 @@ from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
-from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import Mechanism, ProvenShare, Recipe
-from habitprint.mechanisms.owner import Losses
+from habitprint.mechanisms import Losses, Mechanism, ProvenShare, Recipe, chain, with_seed
+from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate
 from habitprint.showing import Shown, abbreviated
-from habitprint.words import printable_json
 
-FILE = "advice.json"
+FILE, SCHEMA = "advice.json", "habitprint-advice/2"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
 
 @dataclass(frozen=True)
 class Advice(Shown):
-    """Hold what to do to the table that will be published, and why that is enough.
+    """A protection for the table that will be published, and why it is enough.
 
     Parameters
     ----------
@@ -36,8 +29,8 @@ class Advice(Shown):
         That it is internal.
     schema
         Of the file.
-    label, recipe, mapping
-        What to do: in words; as a value; and which place goes where, if places are put together.
+    label, recipe
+        What to do: in words, and as mechanisms in their order.
     target, decide
         What it reaches, and by what: proven, or only measured.
     proven, measured
@@ -53,15 +46,14 @@ class Advice(Shown):
     --------
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
-    >>> advice.decide, advice.recipe.k, advice.keep
+    >>> advice.decide, advice.recipe[0].k, advice.keep
     ('proven', 5, 'patterns')
     """
 
     note: str
-    schema: Literal["habitprint-advice/1"]
+    schema: str
     label: str
     recipe: Recipe
-    mapping: tuple[tuple[str, str], ...]
     target: float
     decide: Decide
     proven: ProvenShare
@@ -79,14 +71,11 @@ class Advice(Shown):
         cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventsAsked | None = None
     ) -> "Advice":
         """Return the advice to protect a table like this."""
-        table = pl.DataFrame({"place": [], "to": []}) if candidate.mapping is None else candidate.mapping.table
-        pairs: Sequence[tuple[str, str]] = table.select(pl.col("place", "to").cast(pl.String)).rows()
         return cls(
             INTERNAL,
-            "habitprint-advice/1",
+            SCHEMA,
             candidate.label,
             candidate.recipe,
-            tuple(pairs),
             goal.target,
             "proven" if trial.proven.is_within(goal.target) else "measured",
             trial.proven,
@@ -99,15 +88,12 @@ class Advice(Shown):
 
     @property
     def mechanism(self) -> Mechanism:
-        """Return what does it."""
-        if not self.recipe.is_mapped:
-            return self.recipe.mechanism()
-        places, to = zip(*self.mapping, strict=True)
-        return self.recipe.mechanism(PlaceMapping(pl.DataFrame({"place": places, "to": to})))
+        """Return what does it, with rounding that nobody can repeat."""
+        return chain(*with_seed(self.recipe, None))
 
     def to_text(self) -> str:
         """Return it as the text of a file."""
-        return printable_json(msgspec.json.format(msgspec.json.encode(self), indent=1).decode()) + "\n"
+        return to_text(self)
 
 
 def read_advice(path: str | os.PathLike[str]) -> Advice:
@@ -132,8 +118,8 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
         fix="give the folder of the audit; read its report to see whether it advises anything",
     )
     try:
-        return msgspec.json.decode(text, type=Advice)
-    except (msgspec.MsgspecError, RecursionError) as error:
+        return from_text(text, Advice, SCHEMA)
+    except ValueError as error:
         raise InputError(
             f"{file} is not the advice of an audit: {error}",
             why="it is applied as it was written",

@@ -4,6 +4,7 @@ import importlib.util
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal, TypeVar
 
 import numpy as np
@@ -14,7 +15,21 @@ from habitprint.errors import InputError, first_few
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms import Coarsen, Mechanism, MergeRarePlaces, Recipe
+from habitprint.mechanisms import (
+    AddNoise,
+    Coarsen,
+    KeepTopPlaces,
+    Mechanism,
+    MergeRarePlaces,
+    Microaggregate,
+    Recipe,
+    ReleaseShares,
+    RoundTo,
+    SuppressBelow,
+    chain,
+    with_seed,
+)
+from habitprint.mechanisms.recipe import AnyMechanism
 
 MOST_STEPS = 6  # of the same kind
 FEWEST_PLACES = 2
@@ -47,7 +62,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, eq=False)
 class Coarser:
-    """Hold one way to put places together.
+    """One way to put places together.
 
     Parameters
     ----------
@@ -55,8 +70,8 @@ class Coarser:
         What is done, and how far, in a few words.
     x
         The side of the squares, or the number of places.
-    mapping
-        Which place goes where; None where rare places become one, which depends on the table.
+    mechanism
+        What does it.
     number
         Which of several mappings it is.
     """
@@ -64,18 +79,13 @@ class Coarser:
     kind: CoarserKind
     label: str
     x: float
-    mapping: PlaceMapping | None
+    mechanism: MergeRarePlaces | Coarsen
     number: int = 1
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """Return what does it."""
-        return MergeRarePlaces(int(self.x) - 1) if self.mapping is None else Coarsen(self.mapping)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Hold a protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
+    """A protection that may be tried. Two are equal if they are of one kind and strength, added to the same.
 
     Parameters
     ----------
@@ -86,13 +96,11 @@ class Candidate:
     label
         Both in a few words.
     recipe
-        What is done, as a value.
+        What is done.
     between
         Makes the same protection at another whole strength; None where there is none between.
-    mapping
-        To coarser places, if that is a part of it.
     number
-        Which of several mappings that is.
+        Which of several mappings to coarser places is a part of it.
     base
         For groups: the protection that they are added to; None where they stand alone.
     """
@@ -102,14 +110,13 @@ class Candidate:
     label: str = field(compare=False)
     recipe: Recipe = field(compare=False)
     between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
-    mapping: PlaceMapping | None = field(default=None, compare=False)
     number: int = 1
     base: "Candidate | None" = None
 
     @property
     def mechanism(self) -> Mechanism:
         """Return what does it in a trial, which can be repeated and is never published."""
-        return self.recipe.mechanism(self.mapping, seed=TRIAL_SEED)
+        return chain(*with_seed(self.recipe, TRIAL_SEED))
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:
@@ -137,7 +144,7 @@ class Candidate:
         return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
 
-AS_IT_IS = Candidate("none", None, "as it is", Recipe())
+AS_IT_IS = Candidate("none", None, "as it is", ())
 
 
 def list_candidates(
@@ -215,27 +222,20 @@ def group_needed(target: float) -> int:
     return math.ceil(1 / target - ROUNDING)
 
 
-def micro_aggregation(k: int) -> Candidate:
-    """Return groups of k.
-
-    Examples
-    --------
-    >>> micro_aggregation(10).recipe.options
-    '--k 10'
-    """
-    return Candidate("micro-aggregation", k, f"groups of {k}", Recipe(k=k), micro_aggregation)
+def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], strength: int) -> Candidate:
+    """Return a protection of one mechanism at a strength, from which others lie a whole number apart."""
+    return Candidate(kind, strength, label.format(strength), (make(strength),), partial(_of, kind, label, make))
 
 
-def shared_places(k: int) -> Candidate:
-    """Return groups of k that publish only places of two members or more: no value is that of one person.
-
-    Examples
-    --------
-    >>> shared_places(10).recipe.options
-    '--k 10 --least-members 2'
-    """
-    label = f"groups of {k}, places of 2 members"
-    return Candidate("groups of shared places", k, label, Recipe(k=k, least_members=2), shared_places)
+micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", Microaggregate)
+# No value that such groups publish is that of one person.
+shared_places = partial(
+    _of, "groups of shared places", "groups of {}, places of 2 members", partial(Microaggregate, least_members=2)
+)
+top_places = partial(_of, "top places", "the {:,} most popular places only", KeepTopPlaces)
+suppression = partial(_of, "suppression", "no count below {:,}", SuppressBelow)
+rounding = partial(_of, "rounding", "counts rounded to multiples of {:,}", RoundTo)
+rare_merged = partial(_of, "rare places merged", "{:,} places, all others as one", MergeRarePlaces)
 
 
 def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
@@ -265,12 +265,13 @@ def uneven_groups(mean: int, smallest: int) -> Candidate:
 
     Examples
     --------
-    >>> uneven_groups(20, 5).recipe.options, uneven_groups(20, 12).label
+    >>> import habitprint as hp
+    >>> hp.to_flags(uneven_groups(20, 5).recipe), uneven_groups(20, 12).label
     ('--k 10 --mean-k 20', 'groups of 12, 20 on average')
     """
     k = min(max(_least_of(mean), smallest), mean)
     label = f"groups of {k}, {mean} on average"
-    recipe = Recipe(k=k, mean_k=mean)
+    recipe = (Microaggregate(k, mean_k=mean),)
     return Candidate("uneven groups", mean, label, recipe, lambda other: uneven_groups(other, smallest))
 
 
@@ -278,56 +279,8 @@ def _least_of(mean: int) -> int:
     return math.ceil(mean / 2)
 
 
-def top_places(n: int) -> Candidate:
-    """Return the n most popular places only.
-
-    Examples
-    --------
-    >>> top_places(50).label
-    'the 50 most popular places only'
-    """
-    return Candidate("top places", n, f"the {n:,} most popular places only", Recipe(top_places=n), top_places)
-
-
-def suppression(threshold: int) -> Candidate:
-    """Return no count below a threshold.
-
-    Examples
-    --------
-    >>> suppression(3).recipe.options
-    '--suppress-below 3'
-    """
-    label = f"no count below {threshold:,}"
-    return Candidate("suppression", threshold, label, Recipe(suppress_below=threshold), suppression)
-
-
-def rounding(base: int) -> Candidate:
-    """Return counts rounded to multiples of a base.
-
-    Examples
-    --------
-    >>> rounding(5).label
-    'counts rounded to multiples of 5'
-    """
-    label = f"counts rounded to multiples of {base:,}"
-    return Candidate("rounding", base, label, Recipe(round_to=base), rounding)
-
-
-def rare_merged(n: int) -> Candidate:
-    """Return the n most popular places, and all others as one.
-
-    Examples
-    --------
-    >>> rare_merged(2).label
-    '2 places, all others as one'
-    """
-    label = f"{n:,} places, all others as one"
-    return Candidate("rare places merged", n, label, Recipe(merge_rare=n), rare_merged)
-
-
 def _coarse(step: Coarser) -> Candidate:
-    recipe = Recipe(is_mapped=True)
-    return Candidate(step.kind, step.x, step.label, recipe, mapping=step.mapping, number=step.number)
+    return Candidate(step.kind, step.x, step.label, (step.mechanism,), number=step.number)
 
 
 def _as_shares(candidate: Candidate) -> Candidate:
@@ -335,7 +288,7 @@ def _as_shares(candidate: Candidate) -> Candidate:
     between = candidate.between
     return replace(
         candidate,
-        recipe=replace(candidate.recipe, shares=True),
+        recipe=(*candidate.recipe, ReleaseShares()),
         between=None if between is None else lambda other: _as_shares(between(other)),
     )
 
@@ -345,9 +298,8 @@ def _then_groups(first: Candidate, groups: Candidate) -> Candidate:
     return replace(
         groups,
         label=f"{first.label}, then {groups.label}",
-        recipe=replace(first.recipe, k=groups.recipe.k, mean_k=groups.recipe.mean_k),
+        recipe=(*first.recipe, *groups.recipe),
         between=None if between is None else lambda other: _then_groups(first, between(other)),
-        mapping=first.mapping,
         base=first,
     )
 
@@ -371,7 +323,7 @@ def _noises(released: Histograms) -> list[Candidate]:
     if why_no_noise(released) is not None:
         return []
     return [
-        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", Recipe(epsilon=epsilon, delta=DELTA))
+        Candidate("noise", epsilon, f"noise, ε = {epsilon:g} for each event", (AddNoise(epsilon, "event", DELTA),))
         for epsilon in EPSILONS
     ]
 
@@ -432,7 +384,7 @@ def merging_rare(n: int) -> Coarser:
     >>> merging_rare(2).mechanism(Histograms.from_strings({1: "aab", 2: "bcd"})).histograms.places.to_list()
     ['a', 'all other places', 'b']
     """
-    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, None)
+    return Coarser("rare places merged", f"{n:,} places, all others as one", n + 1, MergeRarePlaces(n))
 
 
 def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
@@ -447,7 +399,7 @@ def _larger_squares(released: Histograms, grid: Grid) -> list[Coarser]:
         to = (row // factor) * coarse.n_columns + column // factor
         mapping = PlaceMapping(pl.DataFrame({"place": released.places, "to": to}))
         n_places = mapping.table["to"].n_unique()
-        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, mapping))
+        steps.append(Coarser("larger squares", f"squares of {coarse.side:g} m", coarse.side, Coarsen(mapping)))
         factor *= 2
     return steps
 
@@ -475,4 +427,4 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
         )
     n = mapping.apply(released).n_places
     which = "" if n_mappings == 1 else f" (mapping {number})"  # two of them may have as many
-    return Coarser("places put together", f"{n:,} coarser places{which}", n, mapping, number)
+    return Coarser("places put together", f"{n:,} coarser places{which}", n, Coarsen(mapping), number)

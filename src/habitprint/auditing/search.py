@@ -37,7 +37,7 @@ from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApar
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
 from habitprint.matching import Matching
-from habitprint.mechanisms import Guarantee, ProvenShare, Release
+from habitprint.mechanisms import Guarantee, Microaggregate, ProvenShare, Release, to_flags, with_seed
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.owner import Losses
 from habitprint.mechanisms.traces import is_grouped
@@ -602,7 +602,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         label=candidate.label,
         words=tuple(step.words for step in added.steps),
         promises=tuple(map(Promise.of, release.guarantees)),
-        options=candidate.recipe.options,
+        options=to_flags(candidate.recipe),
         proven=proven,
         attacks=strongest_ways(attacked.facts),
         n_attacks=len(attacked.facts),
@@ -922,16 +922,19 @@ class _Search:
         before = Release(tables.released, tables.steps)
         if not candidate.is_cheaper_among_more:
             return candidate.mechanism(before, progress=progress)
+        *first, groups = with_seed(candidate.recipe, TRIAL_SEED)
+        assert isinstance(groups, Microaggregate)  # noqa: S101  (which comes last)
         start = self._ungrouped.get((tables, candidate.base))
         if start is None:
-            recipe = candidate.recipe
-            ungrouped = recipe.without_groups.mechanism(candidate.mapping)(before, progress=progress)
-            k = max(recipe.k or 1, group_needed(self.goal.target))
+            ungrouped = before
+            for mechanism in first:
+                ungrouped = mechanism(ungrouped, progress=progress)
+            k = max(groups.k, group_needed(self.goal.target))
             shares = ungrouped.histograms.in_order().shares
             start = ungrouped, find_neighbours(shares, "l1", min(k, shares.shape[0]), progress)
             self._ungrouped[tables, candidate.base] = start
         ungrouped, neighbours = start
-        return candidate.recipe.groups(neighbours, seed=TRIAL_SEED)(ungrouped, progress=progress)
+        return groups.among(neighbours, ungrouped, progress=progress)
 
     def _attack_further(self, candidate: Candidate) -> None:
         """Make all attacks on what may be the answer that were not made yet."""

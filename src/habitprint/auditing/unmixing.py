@@ -36,7 +36,7 @@ from habitprint.matching import Matching
 from habitprint.matching.match import Asked, find_matching
 from habitprint.mechanisms import Release, RoundTo, Step
 from habitprint.mechanisms.exposure import apparent_totals
-from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
@@ -106,13 +106,15 @@ class Groups:
 
 def _is_rescaled(steps: Sequence[Step]) -> bool:
     """Return whether a step after the groups took something from their rows, which are then scaled to shares anew."""
-    after = list(dropwhile(lambda step: not isinstance(step.facts, Grouped), steps))[1:]
-    return not all(step.facts.gives_fresh_ids or isinstance(step.facts, RoundTo | Grouped) for step in after)
+    after = list(dropwhile(lambda step: not isinstance(step.mechanism, Microaggregate), steps))[1:]
+    return not all(
+        step.mechanism.gives_fresh_ids or isinstance(step.mechanism, RoundTo | Microaggregate) for step in after
+    )
 
 
 def _units(steps: Sequence[Step]) -> tuple[int | None, int]:
     """Return how many units each member contributes, None for exact shares, and how many members a place must have."""
-    made = [step.facts for step in steps if isinstance(step.facts, Grouped)]
+    made = [step.mechanism for step in steps if isinstance(step.mechanism, Microaggregate)]
     return (made[-1].units, made[-1].least_members) if made else (None, 1)
 
 
@@ -133,13 +135,13 @@ def _scales(rows: Histograms, sizes: Indices, steps: Sequence[Step]) -> Floats:
 def _published_step(sums: SparseMatrix, steps: Sequence[Step], sizes: Indices) -> Floats:
     """Return how far a sum may be off, for each group: by units, or by rounding that came after."""
     units, has_shares = _units(steps)[0], False
-    if not any(isinstance(step.facts, Grouped) for step in steps):
+    if not any(isinstance(step.mechanism, Microaggregate) for step in steps):
         units = _apparent_units(sums)
     step = np.full(len(sizes), EXACT if units is None else 1 / units + EXACT)
     for each in steps:
-        has_shares = has_shares or each.facts.makes_shares
-        if isinstance(each.facts, RoundTo) and has_shares:  # not of counts, before they became shares
-            step = step + each.facts.base * sizes / 2
+        has_shares = has_shares or each.mechanism.makes_shares
+        if isinstance(each.mechanism, RoundTo) and has_shares:  # not of counts, before they became shares
+            step = step + each.mechanism.base * sizes / 2
     return np.asarray(np.minimum(step, 1.0), np.float64)
 
 

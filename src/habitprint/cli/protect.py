@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
 import polars as pl
 import typer
@@ -43,31 +44,24 @@ from habitprint.histograms import Histograms
 from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
-    AddNoise,
     Check,
-    Coarsen,
     InputFile,
-    KeepTopPlaces,
-    LimitContribution,
     Losses,
     Mechanism,
-    MergeRarePlaces,
     Microaggregate,
     ProvenShare,
+    Recipe,
     Release,
-    ReleaseShares,
-    RoundTo,
-    Step,
-    SuppressBelow,
     chain,
     check_guarantees,
+    from_flags,
     proven_share,
     pseudonymise,
     totals_exposure,
 )
 from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
 from habitprint.mechanisms.groups.distances import Loss
-from habitprint.mechanisms.groups.microaggregation import Grouped, Method
+from habitprint.mechanisms.groups.microaggregation import Method
 from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.traces import is_grouped, looks_protected
 from habitprint.mechanisms.units import UNITS
@@ -82,17 +76,11 @@ from habitprint.words import at_most, counted, number, percent
 
 UserIds = Literal["fresh", "original", "earlier"]
 FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go with what an audit advises
-# Options that say how another one is done, after that one.
-DETAILS = (
-    ("--coarsen", {"--unknown-places"}),
-    ("--epsilon", {"--unit", "--delta"}),
-    ("--k", {"--loss", "--method", "--mean-k", "--units", "--least-members", "--exact-means"}),
-)
 
 
 @dataclass(frozen=True)
 class ProtectionOptions(Options, panel=PROTECTIONS):
-    """Hold what is done to a table before it is released, in the order of the numbers."""
+    """Options for the protection of a table, applied in the order of the numbers."""
 
     coarsen: Annotated[
         Path | None, typer.Option(help="1. Put places together: a table with the columns place, to.")
@@ -159,57 +147,20 @@ class ProtectionOptions(Options, panel=PROTECTIONS):
     ] = None
 
     @property
-    def mechanisms(self) -> tuple[Mechanism, ...]:
+    def recipe(self) -> Recipe:
         """Return what is applied, in its order; fresh ids come last and by themselves.
 
         Examples
         --------
-        >>> ProtectionOptions(suppress_below=2.0, round_to=5.0).mechanisms
+        >>> ProtectionOptions(suppress_below=2.0, round_to=5.0).recipe
         (SuppressBelow(threshold=2), RoundTo(base=5))
         """
-        given = {option.name for option in self.given}
-        for needed, details in DETAILS:
-            # Whoever gives an option that would do nothing believes that it does.
-            if needed not in given and details & given:
-                raise InputError(
-                    f"{' and '.join(sorted(details & given))} without {needed}",
-                    why=f"they say how {needed} is done, so alone they protect nothing",
-                    fix=f"add {needed}, or leave them out",
-                )
-        if {"--units", "--exact-means"} <= given:
-            raise InputError(
-                "--units and --exact-means",
-                why="exact means are not in units: one of the two would do nothing",
-                fix="leave one of them out",
-            )
-        limit, epsilon = self.limit_contribution, self.epsilon
-        steps: tuple[Mechanism | None, ...] = (
-            None if self.coarsen is None else Coarsen(self.coarsen, self.unknown_places),
-            None if self.merge_rare is None else MergeRarePlaces(self.merge_rare),
-            None if self.top_places is None else KeepTopPlaces(self.top_places),
-            # Noise for each user limits by itself.
-            None if limit is None or epsilon is not None else LimitContribution(total=limit),
-            None if epsilon is None else AddNoise(epsilon, self.unit, self.delta, limit),
-            None if self.suppress_below is None else SuppressBelow(_whole_if_it_is(self.suppress_below)),
-            None if self.round_to is None else RoundTo(_whole_if_it_is(self.round_to)),
-            None
-            if self.k is None
-            else Microaggregate(
-                self.k,
-                self.loss,
-                self.method,
-                self.mean_k,
-                None if self.exact_means else self.units,
-                self.least_members,
-            ),
-            ReleaseShares() if self.shares else None,
-        )
-        return tuple(step for step in steps if step is not None)
+        return from_flags({given.name: given.value for given in self.given})
 
 
 @dataclass(frozen=True)
 class Protected:
-    """Hold what was protected, what came of it, what that costs, and where it was written, if it was.
+    """What was protected, what came of it, what that costs, and where it was written, if it was.
 
     `advice` is what was followed; `attacked` the strongest attack with what somebody knows, and `measured` what else
     was measured with it; None if none was given.
@@ -242,8 +193,8 @@ class Protected:
     @property
     def has_exact_means(self) -> bool:
         """Return whether groups publish exact means, which can be taken apart."""
-        grouped = [step.facts for step in self.release.steps if isinstance(step.facts, Grouped)]
-        return any(facts.units is None for facts in grouped)
+        done = [step.mechanism for step in self.release.steps]
+        return any(isinstance(each, Microaggregate) and each.units is None for each in done)
 
     @property
     def risks(self) -> Risks:
@@ -560,14 +511,10 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
     return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
 
 
-def _whole_if_it_is(value: float) -> float:
-    return int(value) if value.is_integer() else value
-
-
-def _asked_for(options: ProtectionOptions, out: Path | None) -> tuple[Mechanism, ...]:
+def _asked_for(options: ProtectionOptions, out: Path | None) -> Recipe:
     """Return what was asked for, and refuse what makes no sense, before the long work."""
-    mechanisms = options.mechanisms
-    if not mechanisms and options.key is None:
+    recipe = options.recipe
+    if not recipe and options.key is None:
         raise InputError(
             "no protection was asked for",
             why="the release would be the original",
@@ -585,7 +532,7 @@ def _asked_for(options: ProtectionOptions, out: Path | None) -> tuple[Mechanism,
             why="users have either fresh ids, to which there is a key, or their own",
             fix="leave one of them out",
         )
-    return mechanisms
+    return recipe
 
 
 def _check_files(key: Path | None, out: Path | None, *inputs: Path | None, force: bool) -> None:
@@ -677,7 +624,15 @@ def _to_json(done: Protected) -> dict[str, Any]:
         "user_ids": done.ids,
         "goes_on_from": None if start.earlier is None else {"n_steps": len(start.release.steps)},
         "findings": [] if start.earlier else [asdict(each) for each in looks_protected(start.release.histograms)],
-        "steps": [_step_to_json(step) for step in done.release.steps],
+        "steps": [
+            {
+                "mechanism": msgspec.to_builtins(step.mechanism.published),
+                "words": step.words,
+                "found": step.found,
+                "findings": dict(step.findings),
+            }
+            for step in done.release.steps
+        ],
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
         "proven": None if done.proven is None else asdict(done.proven),
@@ -696,16 +651,6 @@ def _to_json(done: Protected) -> dict[str, Any]:
     }
 
 
-def _step_to_json(step: Step) -> dict[str, Any]:
-    return {
-        "name": step.name,
-        "words": step.words,
-        "facts": step.facts.to_json(),
-        "found": step.found,
-        "findings": dict(step.findings),
-    }
-
-
 def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:
     """Return guarantees, whether they hold and how that was found out.
 
@@ -717,7 +662,7 @@ def checks_to_json(checks: list[Check]) -> list[dict[str, Any]]:
     """
     return [
         {
-            **check.guarantee.to_json(),
+            **msgspec.to_builtins(check.guarantee),
             "words": check.guarantee.words,
             "holds": check.holds,
             "verified_by": check.words,

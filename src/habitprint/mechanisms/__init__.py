@@ -26,8 +26,8 @@ from habitprint.mechanisms.guarantees import (
 )
 from habitprint.mechanisms.noise import AddNoise, add_noise
 from habitprint.mechanisms.owner import InputFile, Losses, OwnerRecord
-from habitprint.mechanisms.pseudonyms import pseudonymise
-from habitprint.mechanisms.recipe import Recipe
+from habitprint.mechanisms.pseudonyms import Pseudonymise, pseudonymise
+from habitprint.mechanisms.recipe import Recipe, from_flags, to_flags, with_seed
 from habitprint.mechanisms.release import Mechanism, Release, Step, View, chain, check_guarantees
 from habitprint.mechanisms.shares import ReleaseShares, release_shares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces, keep_top_places, merge_rare_places
@@ -53,6 +53,7 @@ __all__ = [
     "OnlyPlaces",
     "OwnerRecord",
     "ProvenShare",
+    "Pseudonymise",
     "Recipe",
     "Release",
     "ReleaseShares",
@@ -66,6 +67,7 @@ __all__ = [
     "chain",
     "check_guarantees",
     "coarsen",
+    "from_flags",
     "keep_top_places",
     "limit_contribution",
     "merge_rare_places",
@@ -77,6 +79,8 @@ __all__ = [
     "release_shares",
     "round_to",
     "suppress_below",
+    "to_flags",
     "totals_exposure",
+    "with_seed",
     "write_release",
 ]

@@ -2,46 +2,39 @@
 
 import os
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, get_args
 
+import msgspec
 import polars as pl
 
-from habitprint.errors import require_option
+from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mappings import PlaceMapping, Unknown, read_place_mapping
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
-from habitprint.mechanisms.release import Copy, Facts, OneStep, Outcome, PublicPart, Release, Step, were_discarded
+from habitprint.mechanisms.release import Copy, Mechanism, Outcome, PublicPart, Release, were_discarded
 from habitprint.progress import Progress
 from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 NOWHERE_ELSE = "had been nowhere else"
+if TYPE_CHECKING:
+    AnyMapping = Any  # whoever makes one gives a table, a dictionary or the name of a file
+else:
+    AnyMapping = PlaceMapping | None  # a file holds nothing else
 
 
-@dataclass(frozen=True)
-class Coarsened(Facts):
-    """Tell of places that were put together by a mapping, and what became of places that it does not list."""
-
-    name: ClassVar[str] = "coarsen"
-    # A count moves to another place whole, and no other count with it.
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
-    has_secret_mapping: ClassVar[bool] = True
-    unknown: Unknown
-
-
-@dataclass(frozen=True, eq=False, init=False)
-class Coarsen(OneStep, PublicPart):
+class Coarsen(Mechanism, frozen=True):
     """Put places together: antennas into districts, small squares into large ones, products into categories.
 
-    Districts and categories are no secret, so an adversary puts his places together in the same way. The mapping itself
-    is not published with the release: it may list places that nobody but one user visits.
+    Districts and categories are no secret, so an attacker puts their places together in the same way. The mapping
+    itself is not published with the release: it may list places that nobody but one user visits.
 
     Parameters
     ----------
     mapping
         A `PlaceMapping` (a grid makes one: ``grid.mapping(coarser)``), a table or file with the columns
-        ``place, to``, or a dictionary. It says for every place where it goes.
+        ``place, to``, or a dictionary. It says for every place where it goes. None in what is published of a release.
     unknown
         What becomes of counts at places that are not in the mapping: ``"refuse"``, or ``"leave-out"``, which discards
         users who were nowhere else.
@@ -56,40 +49,59 @@ class Coarsen(OneStep, PublicPart):
     'put places together by a mapping'
     """
 
+    # A count moves to another place whole, and no other count with it.
+    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
     renames_places: ClassVar[bool] = True
-    mapping: PlaceMapping
-    unknown: Unknown
+    has_secret_mapping: ClassVar[bool] = True
+    mapping: AnyMapping
+    unknown: Unknown = "refuse"
 
-    def __init__(self, mapping: Any, unknown: Unknown = "refuse") -> None:
-        require_option("unknown", unknown, get_args(Unknown))
-        if isinstance(mapping, (str, os.PathLike)):
-            mapping = read_place_mapping(mapping)
-        elif not isinstance(mapping, PlaceMapping):
-            mapping = PlaceMapping.from_table(mapping)
-        object.__setattr__(self, "mapping", mapping)
-        object.__setattr__(self, "unknown", unknown)
+    def __post_init__(self) -> None:
+        require_option("unknown", self.unknown, get_args(Unknown))
+        if isinstance(self.mapping, (str, os.PathLike)):
+            msgspec.structs.force_setattr(self, "mapping", read_place_mapping(self.mapping))
+        elif not isinstance(self.mapping, PlaceMapping | None):
+            msgspec.structs.force_setattr(self, "mapping", PlaceMapping.from_table(self.mapping))
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return "put places together by a mapping" + (", and left out all others" if self.unknown == "leave-out" else "")
+
+    @property
+    def published(self) -> "Coarsen":
+        """Return it without the mapping, which lists places that the release hides; its targets are in the table."""
+        return Coarsen(None, self.unknown)
+
+    def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
+        """Return the mapping, where it is known."""
+        super().copied(places)  # which refuses a list
+        return None if self.mapping is None else MovePlaces(self.mapping)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Add up the counts of places that go to the same place."""
         del progress  # there is nothing to wait for
+        if self.mapping is None:
+            raise InputError(
+                "the mapping of the step 'coarsen' is not known here",
+                why="it says which places are put together, and is not published with a release",
+                fix="give the mapping, or the owner's file of the release",
+            )
         histograms = before.histograms
         coarse = self.mapping.add_up(histograms, self.unknown)  # the step tells what is left out
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
-        words = "put places together by a mapping"
         found = (
             f"it leads from {self.mapping.table.height:,} to {len(listed):,}; "
             f"{counted(histograms.n_places, 'place')} became {coarse.n_places:,}"
         )
         n_unknown, n_discarded = self.mapping.find_unknown(histograms).height, histograms.n_users - coarse.n_users
         if self.unknown == "leave-out":
-            words += ", and left out all others"
             found += (
                 f", {n_unknown:,} of them left out; {were_discarded(n_discarded, histograms.n_users, NOWHERE_ELSE)}"
             )
-        step = Step(
-            Coarsened(self.unknown),
-            words,
-            copied=self,
+        return Outcome(
+            coarse,
+            (OnlyPlaces(listed),),
             findings={
                 "n_places_before": histograms.n_places,
                 "n_places": coarse.n_places,
@@ -98,7 +110,13 @@ class Coarsen(OneStep, PublicPart):
             },
             found=found,
         )
-        return Outcome(coarse, step, (OnlyPlaces(listed),))
+
+
+@dataclass(frozen=True)
+class MovePlaces(PublicPart):
+    """Move places where a mapping sends them."""
+
+    mapping: PlaceMapping
 
     @property
     def copies(self) -> tuple[Copy, ...]:
@@ -107,7 +125,7 @@ class Coarsen(OneStep, PublicPart):
         Examples
         --------
         >>> known = Histograms.from_strings({"Jill": ["dorm", "moon"]})
-        >>> for copy in Coarsen({"dorm": "campus"}).copies:
+        >>> for copy in MovePlaces(PlaceMapping.from_table({"dorm": "campus"})).copies:
         ...     print(copy.make(known).to_table().rows())
         [('Jill', 'campus', 1)]
         [('Jill', 'campus', 1), ('Jill', 'moon', 1)]
@@ -126,19 +144,11 @@ class Coarsen(OneStep, PublicPart):
 
         Examples
         --------
-        >>> Coarsen({"dorm": "campus"}).moved(pl.Series(["dorm", "moon"])).to_list()
+        >>> MovePlaces(PlaceMapping.from_table({"dorm": "campus"})).moved(pl.Series(["dorm", "moon"])).to_list()
         ['campus', None]
         """
         found = pl.Series(positions(places, self.mapping.table["place"]))
         return self.mapping.table["to"].gather(found.set(found < 0, None))
-
-    def published(self, visible: pl.Series) -> None:
-        """Return nothing: the mapping lists places that the release hides, and its targets are in the table."""
-        del visible
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the mapping, for its owner."""
-        return {"name": "coarsen", **self.mapping.table.to_dict(as_series=False)}
 
 
 def move_places(histograms: Histograms, to: pl.Series) -> Histograms:

@@ -1,7 +1,6 @@
 """Protect counts one by one: round them, leave out small ones, limit how much one user adds."""
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -11,14 +10,13 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole, require_number
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import LimitedContribution, MultiplesOf, SmallestCount, Unit
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
+from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
 from habitprint.progress import Progress
 from habitprint.sources import AnyTable
 from habitprint.words import counted
 
 
-@dataclass(frozen=True)
-class RoundTo(OneStep, Facts):
+class RoundTo(Mechanism, frozen=True):
     """Round each count to the nearest multiple of a base, halves upwards; users of whom nothing is left are discarded.
 
     Parameters
@@ -32,18 +30,16 @@ class RoundTo(OneStep, Facts):
     [('Jill', 'a', 4), ('Jill', 'b', 2), ('Mike', 'b', 2)]
     """
 
-    name: ClassVar[str] = "round-to"
-    base: float
+    base: int | float
 
     def __post_init__(self) -> None:
-        require_number(
-            "base",
-            self.base,
-            why="counts are rounded to the nearest multiple of a positive number",
-            fix="use a positive number, such as 5",
-            above=0,
-            below=math.inf,
-        )
+        why, fix = "counts are rounded to the nearest multiple of a positive number", "use a positive number, such as 5"
+        require_number("base", self.base, why=why, fix=fix, above=0, below=math.inf)
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return f"rounded counts to multiples of {self.base:g}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Round all counts."""
@@ -57,13 +53,12 @@ class RoundTo(OneStep, Facts):
             nothing=f"every count is nearer to zero than to {self.base:g}; the largest is {counts.data.max():g}",
             fix="round to a smaller base",
         )
-        step = Step(
-            self,
-            f"rounded counts to multiples of {self.base:g}",
+        return Outcome(
+            left,
+            (MultiplesOf(self.base),),
             findings={"n_users_discarded": n_discarded},
             found=were_discarded(n_discarded, histograms.n_users, "had nothing but zeros left"),
         )
-        return Outcome(left, step, (MultiplesOf(self.base),))
 
 
 def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
@@ -77,8 +72,7 @@ def round_to(source: Histograms | Release | AnyTable, base: float) -> Release:
     return RoundTo(base)(source)
 
 
-@dataclass(frozen=True)
-class SuppressBelow(OneStep, Facts):
+class SuppressBelow(Mechanism, frozen=True):
     """Leave out counts below a threshold, and users of whom nothing is left.
 
     Parameters
@@ -94,18 +88,16 @@ class SuppressBelow(OneStep, Facts):
     ([('Jill', 'a', 2)], (SmallestCount(threshold=2),))
     """
 
-    name: ClassVar[str] = "suppress-below"
-    threshold: float
+    threshold: int | float
 
     def __post_init__(self) -> None:
-        require_number(
-            "threshold",
-            self.threshold,
-            why="counts below it are left out, and no count is below zero",
-            fix="use a positive number, such as 3",
-            above=0,
-            below=math.inf,
-        )
+        why, fix = "counts below it are left out, and no count is below zero", "use a positive number, such as 3"
+        require_number("threshold", self.threshold, why=why, fix=fix, above=0, below=math.inf)
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return f"left out counts below {self.threshold:g}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Drop the small counts."""
@@ -119,14 +111,13 @@ class SuppressBelow(OneStep, Facts):
             fix="use a lower threshold",
         )
         n_small = int(is_small.sum())
-        step = Step(
-            self,
-            f"left out counts below {self.threshold:g}",
+        return Outcome(
+            left,
+            (SmallestCount(self.threshold),),
             findings={"n_counts_suppressed": n_small, "n_users_discarded": n_discarded},
             found=f"these were {n_small:,} of {counted(len(is_small), 'count')}; "
             + were_discarded(n_discarded, histograms.n_users, "had no other"),
         )
-        return Outcome(left, step, (SmallestCount(self.threshold),))
 
 
 def suppress_below(source: Histograms | Release | AnyTable, threshold: float) -> Release:
@@ -140,8 +131,7 @@ def suppress_below(source: Histograms | Release | AnyTable, threshold: float) ->
     return SuppressBelow(threshold)(source)
 
 
-@dataclass(frozen=True)
-class LimitContribution(OneStep, Facts):
+class LimitContribution(Mechanism, frozen=True):
     """Limit each user's counts, in all or at one place.
 
     A user above the total is scaled down to it; whole counts stay whole, by the largest remainders, so that the
@@ -162,11 +152,10 @@ class LimitContribution(OneStep, Facts):
            [0, 1, 0]])
     """
 
-    name: ClassVar[str] = "limit-contribution"
     # One user changes no other's counts; but where users are scaled down, one event changes several counts.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"user"})
-    total: float | None = None
-    per_place: float | None = None
+    total: int | float | None = None
+    per_place: int | float | None = None
 
     def __post_init__(self) -> None:
         limits = {"total": self.total, "per_place": self.per_place}
@@ -176,6 +165,11 @@ class LimitContribution(OneStep, Facts):
         for name, limit in limits.items():
             if limit is not None:
                 require_number(name, limit, why=why, fix=fix, above=0, below=math.inf)
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return f"limited contributions: {LimitedContribution(self.total, self.per_place).words}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Cut the counts, then scale down the users who are still above the total."""
@@ -187,14 +181,12 @@ class LimitContribution(OneStep, Facts):
         counts.eliminate_zeros()
         limited = Histograms(counts, histograms.users, histograms.places)
         n_limited = int(np.count_nonzero(limited.totals < histograms.totals))
-        guarantee = LimitedContribution(self.total, self.per_place)
-        step = Step(
-            self,
-            f"limited contributions: {guarantee.words}",
+        return Outcome(
+            limited,
+            (LimitedContribution(self.total, self.per_place),),
             findings={"n_users_limited": n_limited},
             found=f"{n_limited:,} of {counted(histograms.n_users, 'user')} had more",
         )
-        return Outcome(limited, step, (guarantee,))
 
 
 def limit_contribution(

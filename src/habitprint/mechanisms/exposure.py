@@ -7,7 +7,7 @@ import numpy as np
 
 from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.release import Release
 from habitprint.words import at_most, counted
 
@@ -107,7 +107,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
         bits=math.fsum(size / n * math.log2(n / size) for size in sizes.tolist()) + 0.0,
         n_read_off=n_read_off,
         has_exact_means=isinstance(source, Release)
-        and any(isinstance(step.facts, Grouped) and step.facts.units is None for step in source.steps),
+        and any(isinstance(step.mechanism, Microaggregate) and step.mechanism.units is None for step in source.steps),
     )
 
 

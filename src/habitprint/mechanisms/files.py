@@ -1,70 +1,98 @@
 """A release on disk: the table, what may be published beside it, and what only its owner may read."""
 
-import json
 import os
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import polars as pl
 
-from habitprint.errors import InputError, is_whole
+from habitprint.errors import InputError
 from habitprint.files import check_target, drafting, telling_of, text_output
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.inputs import read_text, reading, require_file
-from habitprint.mechanisms.coarsening import Coarsen, Coarsened
-from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
-from habitprint.mechanisms.groups.microaggregation import Grouped
-from habitprint.mechanisms.guarantees import (
-    Check,
-    DifferentialPrivacy,
-    Guarantee,
-    are_distinct_places,
-    guarantee_from_json,
-)
-from habitprint.mechanisms.noise import Noised
+from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, Guarantee
+from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
-from habitprint.mechanisms.pseudonyms import Pseudonymised
-from habitprint.mechanisms.release import Facts, PublicPart, Release, Step, check_guarantees
-from habitprint.mechanisms.shares import ReleaseShares
-from habitprint.mechanisms.top_places import REST, KeepPlaces, KeepPlacesAndRest, KeptTopPlaces, MergedRarePlaces
+from habitprint.mechanisms.pseudonyms import N_BYTES, Pseudonymise
+from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
+from habitprint.mechanisms.release import Release, Step, check_guarantees
 from habitprint.sources import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
 from habitprint.sources import sha256_of
 from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.tables import check_writable, read_table, table_output, write_table
-from habitprint.words import printable_json
 
-STEPS: dict[str, type[Facts]] = {
-    kind.name: kind
-    for kind in (
-        Coarsened,
-        MergedRarePlaces,
-        KeptTopPlaces,
-        LimitContribution,
-        Noised,
-        SuppressBelow,
-        RoundTo,
-        Grouped,
-        ReleaseShares,
-        Pseudonymised,
-    )
-}
-PUBLIC_PARTS: dict[str, Callable[[Mapping[str, Any]], PublicPart]] = {
-    "coarsen": lambda part: Coarsen({name: _listed(part[name]) for name in ("place", "to")}),
-    "keep-places": lambda part: KeepPlaces(_distinct_places(part["places"])),
-    "keep-places-and-rest": lambda part: _keep_places_and_rest(part["places"], part["rest"]),
-}
+SIDECAR, OWNER = "habitprint-release/2", "habitprint-owner/2"
 COLUMNS = ("user", "place", "count")  # of a release
 OF_PARQUET = frozenset({"ARROW:schema"})  # what every Parquet file of ours holds besides its columns
-Record = TypeVar("Record", Losses, InputFile)
+TOGETHER = "keep the two files together as habitprint protect wrote them"
+
+
+class WrittenStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A step as files hold it; findings are in the owner's alone."""
+
+    mechanism: AnyMechanism | Pseudonymise
+    places: tuple[str | int, ...] | None = None
+    findings: dict[str, int] = {}
+    found: str = ""
+
+    def __post_init__(self) -> None:
+        self.mechanism.copied(self.places)  # which refuses places that make no sense
+
+    @classmethod
+    def of(cls, step: Step) -> "WrittenStep":
+        """Return a step for a file."""
+        return cls(step.mechanism, step.places, dict(step.findings), step.found)  # type: ignore[arg-type]
+
+    @property
+    def step(self) -> Step:
+        """Return the step that was written."""
+        return Step(self.mechanism, self.places, findings=self.findings, found=self.found)
+
+
+class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file to be published beside a release; its words are for people, and nobody reads them back."""
+
+    schema: str
+    sha256: str
+    steps: tuple[WrittenStep, ...]
+    guarantees: tuple[AnyGuarantee, ...]
+    words: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        noises = [step.mechanism for step in self.steps if isinstance(step.mechanism, AddNoise)]
+        for promise in self.guarantees:
+            if isinstance(promise, DifferentialPrivacy) and not any(noise.gives(promise) for noise in noises):
+                raise InputError(
+                    f"no step gives what it promises: {promise.words}",
+                    why="a promise about noise rests on how it was drawn",
+                    fix="keep the steps of the release with it",
+                )
+
+
+class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file beside a release that is its owner's alone; see `OwnerRecord`."""
+
+    internal: str
+    schema: str
+    release: str
+    sha256: str
+    keys: tuple[str, ...]
+    leads_to_original: bool
+    inputs: tuple[InputFile, ...]
+    losses: Losses | None
+    steps: tuple[WrittenStep, ...]
+
+
+Written = TypeVar("Written", Sidecar, OwnerFile)
 
 
 @dataclass(frozen=True)
 class Told:
-    """Hold what the file beside a release tells about it.
+    """What the file beside a release tells about it.
 
     Parameters
     ----------
@@ -190,7 +218,7 @@ def write_release(
     """
     keys = {} if key is None else {key_file(path): key}
     # A key leads one step back: of ids that were given out twice, not to the original ones.
-    is_traced = sum(step.facts.gives_fresh_ids for step in release.steps) <= 1
+    is_traced = sum(step.mechanism.gives_fresh_ids for step in release.steps) <= 1
     write_checked(release, path, keys, losses=losses, inputs=inputs, leads_to_original=is_traced, overwrite=overwrite)
 
 
@@ -225,20 +253,22 @@ def write_checked(
         made = drafts.make(table_output(release.histograms.to_table(), path))
         # What is told follows from the file, as anybody reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
-        record = {
-            "internal": INTERNAL,
-            "release": made.name,
-            "sha256": sha256_of(made),
-            "keys": [*(key.name for key in keys), *earlier_keys],
-            "leads_to_original": leads_to_original,
-            "inputs": [asdict(file) for file in inputs],
-            "losses": None if losses is None else asdict(losses),
-            "steps": [
-                {**_step_to_json(step), "findings": dict(step.findings), "found": step.found} for step in release.steps
-            ],
-        }
-        drafts.make(text_output(sidecar(path), _to_text(_sidecar_to_json(told, made))))
-        drafts.make(text_output(owner_file(path), _to_text(record), is_private=True))
+        sha256, steps = sha256_of(made), tuple(map(WrittenStep.of, told.steps))
+        words = (*(step.words for step in told.steps), *(promise.words for promise in told.guarantees))
+        public = Sidecar(SIDECAR, sha256, steps, told.guarantees, words)  # type: ignore[arg-type]
+        private = OwnerFile(
+            INTERNAL,
+            OWNER,
+            made.name,
+            sha256,
+            (*(key.name for key in keys), *earlier_keys),
+            leads_to_original,
+            tuple(inputs),
+            losses,
+            tuple(map(WrittenStep.of, release.steps)),
+        )
+        drafts.make(text_output(sidecar(path), to_text(public)))
+        drafts.make(text_output(owner_file(path), to_text(private), is_private=True))
         for key, table in keys.items():
             drafts.make(table_output(table, key, is_private=True))
         checks = check_guarantees(read_release(made))
@@ -247,18 +277,6 @@ def write_checked(
         # The table comes last: where it is, all that belongs to it is too, and its key first of all.
         drafts.move([*keys, owner_file(path), sidecar(path), path], overwrite=overwrite)
     return checks
-
-
-def _sidecar_to_json(told: Release, made: Path) -> dict[str, Any]:
-    return {
-        "sha256": sha256_of(made),
-        "steps": [_step_to_json(step) for step in told.steps],
-        "guarantees": [{**guarantee.to_json(), "words": guarantee.words} for guarantee in told.guarantees],
-    }
-
-
-def _to_text(value: dict[str, Any]) -> str:
-    return printable_json(json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
 
 
 def read_release(path: str | os.PathLike[str]) -> Release:
@@ -336,7 +354,7 @@ def tells_the_same(told: Told, release: Release) -> bool:
     >>> tells_the_same(Told(release.steps, (), True), release), tells_the_same(Told((), (), True), release)
     (True, False)
     """
-    return [*map(_step_to_json, told.steps)] == [*map(_step_to_json, release.published().steps)]
+    return [*map(WrittenStep.of, told.steps)] == [*map(WrittenStep.of, release.published().steps)]
 
 
 def find_owner_record(path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> OwnerRecord | None:
@@ -374,21 +392,9 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     ...     read_sidecar(Path(folder) / "safer.csv").is_as_written
     True
     """
-    beside = sidecar(path)
-    told = _read_json(beside, Path(path))
-    if not all(isinstance(told.get(name), list) for name in ("steps", "guarantees")):
-        raise _unreadable(beside, "it has no lists of steps and guarantees")
-    steps = tuple(_step_from_json(step, beside) for step in told["steps"])
-    guarantees = tuple(guarantee_from_json(value) for value in told["guarantees"])
-    drawn = [step.facts for step in steps if isinstance(step.facts, Noised)]
-    for promise in guarantees:
-        if isinstance(promise, DifferentialPrivacy) and not any(
-            (noise.epsilon, noise.delta, noise.unit, noise.limit)
-            == (promise.epsilon, promise.delta, promise.unit, promise.limit)
-            for noise in drawn
-        ):
-            raise _unreadable(beside, f"no step gives what it promises: {promise.words}")
-    return Told(steps, guarantees, _is_as_written(told, beside, Path(path)))
+    path = Path(path)
+    told = _read(sidecar(path), path, Sidecar, SIDECAR)
+    return Told(tuple(each.step for each in told.steps), told.guarantees, _is_of(told, path))
 
 
 def find_strangers(path: str | os.PathLike[str]) -> list[str]:
@@ -423,9 +429,8 @@ def find_strangers(path: str | os.PathLike[str]) -> list[str]:
             found += [f"metadata {name!r}" for name in pl.read_parquet_metadata(path) if name not in OF_PARQUET]
     elif not found or found == ["rows with a count of zero"]:
         found += _written_otherwise(release, path)
-    sizes = {step.facts.n_bytes for step in release.steps if isinstance(step.facts, Pseudonymised)}
-    users = release.histograms.users
-    if sizes and not users.cast(pl.String).str.contains(rf"^[0-9a-f]{{{2 * min(sizes)}}}$").all():
+    users = release.histograms.users.cast(pl.String)
+    if not release.has_original_ids and not users.str.contains(rf"^[0-9a-f]{{{2 * N_BYTES}}}$").all():
         found.append("user ids that are not the fresh ones that it tells of")
     return found
 
@@ -459,118 +464,25 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
     ...     hp.read_owner_record(Path(folder) / "safer.csv").steps[0].findings
     {'n_counts_suppressed': 1, 'n_users_discarded': 0}
     """
-    beside = owner_file(path) if owner is None else Path(owner)
-    told = _read_json(beside, Path(path))
-    if not all(isinstance(told.get(name), list) for name in ("steps", "inputs")):
-        raise _unreadable(beside, "it has no lists of steps and inputs")
-    steps = tuple(_step_from_json(step, beside) for step in told["steps"])
-    losses = None if told.get("losses") is None else _record_from_json(Losses, told["losses"], beside)
-    inputs = tuple(_record_from_json(InputFile, value, beside) for value in told["inputs"])
-    keys, leads_to_original = told.get("keys"), told.get("leads_to_original", True)  # which older files do not tell
-    if not (isinstance(keys, list) and all(isinstance(key, str) for key in keys)):
-        raise _unreadable(beside, "it has no list of keys")
-    is_as_written = _is_as_written(told, beside, Path(path))
-    return OwnerRecord(steps, losses, inputs, is_as_written, tuple(keys), leads_to_original is True)
+    path = Path(path)
+    told = _read(owner_file(path) if owner is None else Path(owner), path, OwnerFile, OWNER)
+    steps = tuple(each.step for each in told.steps)
+    return OwnerRecord(steps, told.losses, told.inputs, _is_of(told, path), told.keys, told.leads_to_original)
 
 
-def _read_json(beside: Path, path: Path) -> dict[str, Any]:
-    why = f"{beside.name} tells what was done to {path} and what it guarantees"
-    text = read_text(beside, why=why, fix="keep the two files together as habitprint protect wrote them")
+def _read(beside: Path, path: Path, kind: type[Written], schema: str) -> Written:
+    text = read_text(beside, why=f"{beside.name} tells what was done to {path} and what it guarantees", fix=TOGETHER)
     try:
-        told = json.loads(text, parse_constant=float.fromhex)  # which refuses NaN and Infinity: they are no JSON
-        json.dumps(told, ensure_ascii=False).encode()  # and so are halves of letters
-    except (ValueError, RecursionError) as error:
-        raise _unreadable(beside, "it is not JSON") from error
-    if not isinstance(told, dict):
-        raise _unreadable(beside, "it has no lists of steps and guarantees")
-    return told
+        return from_text(text, kind, schema)
+    except ValueError as error:
+        raise InputError(
+            f"cannot read {beside}: {error}",
+            why="it tells what was done to the release and what it guarantees",
+            fix="use the file as this version of habitprint protect wrote it, or protect the original again",
+        ) from error
 
 
-def _is_as_written(told: Mapping[str, Any], beside: Path, path: Path) -> bool:
-    if not isinstance(told.get("sha256"), str):
-        raise _unreadable(beside, "it has no SHA-256 of the table")
-    why, fix = f"{beside.name} tells of it", "keep the two files together as habitprint protect wrote them"
-    table = require_file(path, why=why, fix=fix)
-    with reading(table, why=why, fix=fix):
-        return bool(told["sha256"] == sha256_of(table))
-
-
-def _record_from_json(kind: type[Record], value: object, beside: Path) -> Record:
-    names = {field.name for field in fields(kind)}
-    needed = {field.name for field in fields(kind) if field.default is MISSING}  # earlier versions wrote no others
-    if not (isinstance(value, dict) and needed <= set(value) <= names):
-        raise _unreadable(beside, f"{', '.join(sorted(names))} are not what it tells")
-    try:
-        return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        raise _unreadable(beside, str(error)) from error
-
-
-def _distinct_places(places: object) -> tuple[str | int, ...]:
-    listed = tuple(_listed(places))
-    if not are_distinct_places(listed):
-        raise TypeError(places)
-    return listed
-
-
-def _keep_places_and_rest(places: object, rest: object) -> KeepPlacesAndRest:
-    listed = tuple(_listed(places))
-    if (
-        rest != REST
-        or not all(isinstance(place, str) for place in listed)
-        or (listed and not are_distinct_places(listed))
-    ):
-        raise TypeError(places)
-    return KeepPlacesAndRest(listed)
-
-
-def _listed(values: object) -> list[Any]:
-    if not isinstance(values, list):
-        raise TypeError(values)
-    return values
-
-
-def _step_to_json(step: Step) -> dict[str, Any]:
-    copied = None if step.copied is None else step.copied.to_json()
-    return {"name": step.name, "words": step.words, "facts": step.facts.to_json(), "copied": copied}
-
-
-def _step_from_json(value: object, beside: Path) -> Step:
-    if not (
-        isinstance(value, dict)
-        and isinstance(value.get("name"), str)
-        and isinstance(value.get("words"), str)
-        and isinstance(value.get("facts"), dict)
-    ):
-        raise _unreadable(beside, "a step has a name, words and facts")
-    name, given, part = value["name"], value["facts"], value.get("copied")
-    kind = STEPS.get(name)
-    if kind is None:
-        raise _unreadable(beside, f"this version knows no step {name!r}")
-    # Earlier files tell of a second phase too; what a later version added has a value that earlier files mean.
-    given = {fact: found for fact, found in given.items() if fact != "second_phase"}
-    needed = {field.name for field in fields(kind) if field.default is MISSING}
-    if not needed <= set(given) <= {field.name for field in fields(kind)}:
-        raise _unreadable(beside, f"the facts of the step {name!r} are others")
-    try:
-        facts = msgspec.convert(given, kind)
-    except msgspec.ValidationError as error:
-        raise _unreadable(beside, f"the facts of the step {name!r} make no sense: {error}") from error
-    except InputError as error:
-        raise _unreadable(beside, f"the facts of the step {name!r} make no sense: {error.what}") from error
-    try:
-        copied = None if part is None else PUBLIC_PARTS[part["name"]](part)
-    except (KeyError, TypeError, InputError) as error:
-        raise _unreadable(beside, f"what can be copied of the step {name!r} is not readable") from error
-    findings, found = value.get("findings", {}), value.get("found", "")
-    if not (isinstance(findings, dict) and all(map(is_whole, findings.values())) and isinstance(found, str)):
-        raise _unreadable(beside, f"the findings of the step {name!r} are no numbers")
-    return Step(facts, value["words"], copied, findings=findings, found=found)
-
-
-def _unreadable(beside: Path, fault: str) -> InputError:
-    return InputError(
-        f"cannot read {beside}: {fault}",
-        why="it tells what was done to the release and what it guarantees",
-        fix="use the file as habitprint protect wrote it",
-    )
+def _is_of(told: Sidecar | OwnerFile, path: Path) -> bool:
+    why = "the file beside it tells of it"
+    with reading(require_file(path, why=why, fix=TOGETHER), why=why, fix=TOGETHER):
+        return told.sha256 == sha256_of(path)

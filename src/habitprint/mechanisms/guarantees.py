@@ -1,11 +1,11 @@
 """What a release promises, in a form that can be checked on the data itself."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+import re
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -23,7 +23,7 @@ LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 @dataclass(frozen=True)
 class Check:
-    """Hold whether a guarantee holds on some histograms, and how that was found out.
+    """Whether a guarantee holds on some histograms, and how that was found out.
 
     `holds` is None where the data cannot tell: a promise about how noise was drawn, say.
 
@@ -38,9 +38,19 @@ class Check:
     words: str
 
 
-@dataclass(frozen=True)
-class Guarantee(ABC):
-    """Promise something about released histograms.
+def to_tag(kind: str) -> str:
+    """Return the name of a record in files, from that of its class.
+
+    Examples
+    --------
+    >>> to_tag("KAnonymity"), to_tag("Microaggregate")
+    ('k-anonymity', 'microaggregate')
+    """
+    return re.sub(r"(?<=.)(?=[A-Z])", "-", kind).lower()
+
+
+class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
+    """A promise about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
 
     Each kind knows what its promise is worth: whether it `protects_people` (from being identified, whoever tries) or
     speaks of numbers alone, whether it `hides_in_groups` (who of a group it is stays open, which group does not), and
@@ -55,36 +65,30 @@ class Guarantee(ABC):
     (True, False)
     """
 
-    name: ClassVar[str]
     protects_people: ClassVar[bool] = False
     hides_in_groups: ClassVar[bool] = False
     is_about_counts: ClassVar[bool] = False
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """Return the promise as a sentence."""
+        raise NotImplementedError
 
-    @abstractmethod
     def check(self, histograms: Histograms) -> Check:
         """Find out whether it holds."""
+        raise NotImplementedError
 
     def published(self, visible: pl.Series) -> "Guarantee":
         """Return what of it may be told beside a table that shows these places."""
         del visible  # most promises name no place
         return self
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the name and the parameters, for a file."""
-        return {"name": self.name, **asdict(self)}
-
     def _require(self, is_sound: bool, why: str) -> None:
         if not is_sound:
             raise InputError(f"{str(self)[:80]} promises nothing", why=why, fix="promise something else, or nothing")
 
 
-@dataclass(frozen=True)
-class KAnonymity(Guarantee):
+class KAnonymity(Guarantee, frozen=True):
     """Promise that every user's row is identical to that of at least k − 1 others, total included.
 
     Examples
@@ -93,7 +97,6 @@ class KAnonymity(Guarantee):
     'the smallest group of identical rows has 1 of 3 users'
     """
 
-    name: ClassVar[str] = "k-anonymity"
     protects_people: ClassVar[bool] = True
     hides_in_groups: ClassVar[bool] = True
     k: int
@@ -113,8 +116,7 @@ class KAnonymity(Guarantee):
         return Check(self, smallest >= self.k, words)
 
 
-@dataclass(frozen=True)
-class SmallestCount(Guarantee):
+class SmallestCount(Guarantee, frozen=True):
     """Promise that no count above zero is below a threshold.
 
     Examples
@@ -123,9 +125,8 @@ class SmallestCount(Guarantee):
     False
     """
 
-    name: ClassVar[str] = "smallest-count"
     is_about_counts: ClassVar[bool] = True
-    threshold: float
+    threshold: int | float
 
     def __post_init__(self) -> None:
         self._require(_is_positive(self.threshold), "every count above zero is above nothing")
@@ -141,8 +142,7 @@ class SmallestCount(Guarantee):
         return Check(self, bool(smallest >= self.threshold), f"the smallest count is {smallest:g}")
 
 
-@dataclass(frozen=True)
-class MultiplesOf(Guarantee):
+class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
     """Promise that every count is a multiple of a base.
 
     Examples
@@ -151,9 +151,8 @@ class MultiplesOf(Guarantee):
     '1 of 2 counts is no multiple'
     """
 
-    name: ClassVar[str] = "multiples"
     is_about_counts: ClassVar[bool] = True
-    base: float
+    base: int | float
 
     def __post_init__(self) -> None:
         self._require(_is_positive(self.base), "counts are multiples of a positive number")
@@ -171,8 +170,7 @@ class MultiplesOf(Guarantee):
         return Check(self, n_wrong == 0, f"{n_wrong:,} of {counted(len(counts), 'count')} {verb} no multiple")
 
 
-@dataclass(frozen=True)
-class LimitedContribution(Guarantee):
+class LimitedContribution(Guarantee, frozen=True):
     """Promise that no user adds more than so much, in all or at one place.
 
     Examples
@@ -181,10 +179,9 @@ class LimitedContribution(Guarantee):
     False
     """
 
-    name: ClassVar[str] = "limited-contribution"
     is_about_counts: ClassVar[bool] = True
-    total: float | None
-    per_place: float | None
+    total: int | float | None
+    per_place: int | float | None
 
     def __post_init__(self) -> None:
         limits = [limit for limit in (self.total, self.per_place) if limit is not None]
@@ -205,8 +202,7 @@ class LimitedContribution(Guarantee):
         return Check(self, holds, f"the largest total is {total:g}, the largest count {count:g}")
 
 
-@dataclass(frozen=True)
-class OnlyPlaces(Guarantee):
+class OnlyPlaces(Guarantee, frozen=True):
     """Promise that no place occurs but those listed.
 
     Examples
@@ -215,7 +211,6 @@ class OnlyPlaces(Guarantee):
     "'b' occurs, which is not listed"
     """
 
-    name: ClassVar[str] = "only-places"
     places: tuple[str | int, ...]
 
     def __repr__(self) -> str:
@@ -248,8 +243,7 @@ class OnlyPlaces(Guarantee):
         return OnlyPlaces(shown) if shown else self
 
 
-@dataclass(frozen=True)
-class EqualTotals(Guarantee):
+class EqualTotals(Guarantee, frozen=True):
     """Promise that all rows add up to the same, so that no total is stated.
 
     Totals may still be read off the shares of few events: see `totals_exposure`.
@@ -259,8 +253,6 @@ class EqualTotals(Guarantee):
     >>> EqualTotals().check(Histograms.from_strings({1: "aab", 2: "ab"})).words
     'totals are 2 to 3'
     """
-
-    name: ClassVar[str] = "equal-totals"
 
     @property
     def words(self) -> str:
@@ -274,8 +266,7 @@ class EqualTotals(Guarantee):
         return Check(self, holds, f"all totals are {most:g}" if holds else f"totals are {least:g} to {most:g}")
 
 
-@dataclass(frozen=True)
-class EqualContributions(Guarantee):
+class EqualContributions(Guarantee, frozen=True):
     """Promise that every person contributes at most so many whole units, and each identical row is their exact mean.
 
     A group of m people publishes whole numbers of units out of `units` · m. So no value has a denominator of its own
@@ -288,7 +279,6 @@ class EqualContributions(Guarantee):
     (True, '0 of 2 values are whole numbers of units')
     """
 
-    name: ClassVar[str] = "equal-contributions"
     units: int
 
     def __post_init__(self) -> None:
@@ -315,8 +305,7 @@ class EqualContributions(Guarantee):
         return Check(self, n_wrong == n_over == 0, found)
 
 
-@dataclass(frozen=True)
-class DifferentialPrivacy(Guarantee):
+class DifferentialPrivacy(Guarantee, frozen=True):
     """Promise differential privacy, as OpenDP accounts for it.
 
     The data cannot tell: the promise rests on how the noise was drawn. If `are_places_chosen`, the list of places was
@@ -328,7 +317,6 @@ class DifferentialPrivacy(Guarantee):
     True
     """
 
-    name: ClassVar[str] = "differential-privacy"
     protects_people: ClassVar[bool] = True
     epsilon: float
     delta: float
@@ -368,43 +356,16 @@ class DifferentialPrivacy(Guarantee):
         return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
 
 
-GUARANTEES: dict[str, type[Guarantee]] = {
-    kind.name: kind
-    for kind in (
-        KAnonymity,
-        SmallestCount,
-        MultiplesOf,
-        LimitedContribution,
-        OnlyPlaces,
-        EqualTotals,
-        EqualContributions,
-        DifferentialPrivacy,
-    )
-}
-
-
-def guarantee_from_json(value: object) -> Guarantee:
-    """Return the guarantee that a file tells of by its name and parameters, with its words or without.
-
-    Examples
-    --------
-    >>> guarantee_from_json({"name": "k-anonymity", "k": 10, "words": KAnonymity(10).words})
-    KAnonymity(k=10)
-    """
-    kind = GUARANTEES.get(str(value.get("name"))) if isinstance(value, Mapping) else None
-    if not isinstance(value, Mapping) or kind is None:
-        raise _no_guarantee(value)
-    given = {
-        name: tuple(parameter) if isinstance(parameter, list) else parameter
-        for name, parameter in value.items()
-        if name not in ("name", "words")
-    }
-    if set(given) != {field.name for field in fields(kind)}:
-        raise _no_guarantee(value)
-    try:
-        return kind(**given)
-    except InputError as error:
-        raise _no_guarantee(value) from error
+AnyGuarantee = (
+    KAnonymity
+    | SmallestCount
+    | MultiplesOf
+    | LimitedContribution
+    | OnlyPlaces
+    | EqualTotals
+    | EqualContributions
+    | DifferentialPrivacy
+)
 
 
 def are_distinct_places(places: object) -> bool:
@@ -428,11 +389,3 @@ def _is_number(value: object) -> bool:
 def _is_positive(value: Any) -> bool:
     """Return whether a parameter is a positive number: no comparison holds for NaN, and infinity is too large."""
     return _is_number(value) and 0 < value <= LARGEST
-
-
-def _no_guarantee(value: object) -> InputError:
-    return InputError(
-        f"{str(value)[:80]} is not a guarantee",
-        why=f"a guarantee has one of the names {', '.join(GUARANTEES)} and its parameters",
-        fix="use the file as habitprint protect wrote it",
-    )

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from habitprint.errors import InputError, first_few, is_whole, require_number, r
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
+from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
 from habitprint.words import counted
@@ -23,25 +23,7 @@ DRAWS_PER_BLOCK = 2_000  # some hundredths of a second
 WORK_PER_DRAW = 4e6 / DRAWS_PER_BLOCK  # in the units of `run_blocks`
 
 
-@dataclass(frozen=True)
-class Noised(Facts):
-    """Tell of noise: what it costs by OpenDP's accounting, its scale, and no seed.
-
-    The smallest count released is None where it follows from the number of places, which is not published.
-    """
-
-    name: ClassVar[str] = "add-noise"
-    epsilon: float
-    delta: float
-    unit: Unit
-    limit: int | None
-    scale: float
-    threshold: int | None
-    seed: None = None
-
-
-@dataclass(frozen=True)
-class AddNoise(OneStep):
+class AddNoise(Mechanism, frozen=True):
     """Add noise to counts so that no single user, or event, shows (differential privacy).
 
     The noise comes from OpenDP's secure source. It has no seed: every run gives another release.
@@ -87,14 +69,9 @@ class AddNoise(OneStep):
 
     def __post_init__(self) -> None:
         require_option("unit", self.unit, get_args(Unit))
-        require_number(
-            "epsilon",
-            self.epsilon,
-            why="it bounds how much the release may tell; nothing at all cannot be told",
-            fix="use a positive number: 0.1 is strict, 1 usual, 10 weak",
-            above=0,
-            below=math.inf,
-        )
+        why = "it bounds how much the release may tell; nothing at all cannot be told"
+        fix = "use a positive number: 0.1 is strict, 1 usual, 10 weak"
+        require_number("epsilon", self.epsilon, why=why, fix=fix, above=0, below=math.inf)
         if isinstance(self.delta, bool) or self.delta != 0:
             why = "it is the probability that the promise fails"
             fix = "use 0, or a number far below one over the number of users, such as 1e-9"
@@ -118,9 +95,21 @@ class AddNoise(OneStep):
                 fix="use a positive whole number without a delta, or leave it out",
             )
 
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
+        cells = "counts above zero" if self.delta else "all counts, zeros too"
+        # Without a δ the threshold follows from the number of places, which is not published.
+        below = "small ones" if self.threshold is None else f"what came below {self.threshold:,}"
+        return (
+            f"{limited}added discrete Laplace noise of scale {self._distance[1] / self.epsilon:.4g} to {cells} "
+            f"(OpenDP's secure source, no seed), and left out {below}"
+        )
+
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Limit, add noise, and leave out what is below the threshold; refuse if earlier steps break the promise."""
-        spoiling = [step.name for step in before.steps if self.unit not in step.facts.noise_may_follow]
+        spoiling = [step.name for step in before.steps if self.unit not in step.mechanism.noise_may_follow]
         if spoiling:
             limit = " and a limit on contributions" if self.unit == "user" else ""
             raise InputError(
@@ -147,24 +136,27 @@ class AddNoise(OneStep):
             nothing=f"no noisy count reaches the threshold of {noise.threshold:,}",
             fix="use a larger epsilon or coarser places" + (", or a larger delta" if self.delta else ""),
         )
-        are_places_chosen = any(step.facts.chooses_places for step in before.steps)
+        are_places_chosen = any(step.mechanism.chooses_places for step in before.steps)
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
-        limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
-        cells = "counts above zero" if self.delta else "all counts, zeros too"
-        # With a δ it follows from the promise alone.
-        threshold = noise.threshold if self.delta else self.threshold
-        below = "small ones" if threshold is None else f"what came below {threshold:,}"
-        words = (
-            f"{limited}added discrete Laplace noise of scale {noise.scale:.4g} to {cells} (OpenDP's secure source, no "
-            f"seed), and left out {below}"
+        return Outcome(
+            left,
+            (guarantee,),
+            findings={"n_draws": noise.n_draws, "threshold": noise.threshold, "n_users_discarded": n_discarded},
+            found=f"noise was drawn for {counted(noise.n_draws, 'count')}, "
+            f"and those below {noise.threshold:,} left out; "
+            + were_discarded(n_discarded, histograms.n_users, "had nothing left"),
         )
-        facts = Noised(noise.epsilon, noise.delta, self.unit, self.limit, noise.scale, threshold)
-        findings = {"n_draws": noise.n_draws, "threshold": noise.threshold, "n_users_discarded": n_discarded}
-        found = (
-            f"noise was drawn for {counted(noise.n_draws, 'count')}, and those below {noise.threshold:,} left out; "
-            + were_discarded(n_discarded, histograms.n_users, "had nothing left")
-        )
-        return Outcome(left, Step(facts, words, findings=findings, found=found), (guarantee,))
+
+    def gives(self, promise: DifferentialPrivacy) -> bool:
+        """Return whether a promise can be that of this noise: OpenDP accounts for ε as asked, and for no more than δ.
+
+        Examples
+        --------
+        >>> [AddNoise(1.0, "event").gives(DifferentialPrivacy(e, 0.0, "event", None)) for e in (1.0, 0.5)]
+        [True, False]
+        """
+        is_as_asked = math.isclose(promise.epsilon, self.epsilon, rel_tol=1e-6) and promise.delta <= self.delta
+        return is_as_asked and (promise.unit, promise.limit) == (self.unit, self.limit)
 
     @property
     def _distance(self) -> tuple[int, int, int]:
@@ -247,7 +239,7 @@ def add_noise(
     Examples
     --------
     >>> habits = Histograms.from_strings({"Jill": "a" * 90, "Mike": "b" * 90})
-    >>> add_noise(habits, 1.0, "event", delta=1e-6).facts(Noised).threshold
+    >>> add_noise(habits, 1.0, "event", delta=1e-6).steps[0].findings["threshold"]
     15
     """
     return AddNoise(epsilon, unit, delta, limit, threshold)(source, progress=progress)
@@ -255,7 +247,7 @@ def add_noise(
 
 @dataclass(frozen=True)
 class Noise:
-    """Hold a measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
+    """A measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
 
     The measurement is of a whole table (`on_zeros`), or of the counts above zero alone.
     """

@@ -29,7 +29,7 @@ PredictedOn = Literal[
 
 @dataclass(frozen=True)
 class Losses(Shown):
-    """Hold what a release has lost against the original, for any mechanism on one scale.
+    """What a release has lost against the original, for any mechanism on one scale.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Losses(Shown):
 
 @dataclass(frozen=True)
 class InputFile:
-    r"""Hold which file a release was made from.
+    r"""Which file a release was made from.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class InputFile:
 
 @dataclass(frozen=True)
 class OwnerRecord:
-    """Hold what the owner's file beside a release tells.
+    """What the owner's file beside a release tells.
 
     Parameters
     ----------

@@ -1,26 +1,38 @@
 """Fresh random ids for a release, and the key to them."""
 
 import secrets
-from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.release import Facts, Release, Step, as_release
+from habitprint.mechanisms.release import Mechanism, Release, Step, as_release
+from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
 
 N_BYTES = 8  # of an id: two of a million users get the same with probability 3e-8, and then another is drawn
 
 
-@dataclass(frozen=True)
-class Pseudonymised(Facts):
-    """Tell of fresh ids: of how many random bytes, and that there is no seed."""
+class Pseudonymise(Mechanism, frozen=True):
+    """Fresh random ids, without a seed; `pseudonymise` returns their key too.
 
-    name: ClassVar[str] = "pseudonymise"
+    Examples
+    --------
+    >>> Pseudonymise()(Histograms.from_strings({"Jill": "aab"})).has_fresh_ids
+    True
+    """
+
     gives_fresh_ids: ClassVar[bool] = True
-    n_bytes: int
-    seed: None = None
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
+
+    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
+        """Return the release; nobody keeps the key."""
+        del progress  # there is nothing to wait for
+        return pseudonymise(source)[0]
 
 
 def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.DataFrame]:
@@ -51,6 +63,4 @@ def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.D
     secrets.SystemRandom().shuffle(fresh)
     key = pl.DataFrame({"released": fresh, "known": histograms.users}).sort("released")
     renamed = Histograms(histograms.counts, pl.Series(fresh), histograms.places).in_order()
-    words = "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
-    step = Step(Pseudonymised(N_BYTES), words)
-    return Release(renamed, (*before.steps, step), before.guarantees), key
+    return Release(renamed, (*before.steps, Step(Pseudonymise())), before.guarantees), key

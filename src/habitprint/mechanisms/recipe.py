@@ -1,122 +1,184 @@
-"""What is done to a table before it is released, as a value: written down, read back, and applied elsewhere."""
+"""A protection as a tuple of mechanisms: written down, read back, and as options of ``habitprint protect``."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
 
+import msgspec
+import polars as pl
+
+from habitprint.errors import InputError
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms.coarsening import Coarsen
-from habitprint.mechanisms.counts import RoundTo, SuppressBelow
+from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
-from habitprint.mechanisms.groups.neighbours import Neighbours
-from habitprint.mechanisms.guarantees import Unit
 from habitprint.mechanisms.noise import AddNoise
-from habitprint.mechanisms.release import Mechanism, chain
+from habitprint.mechanisms.release import Mechanism
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces
-from habitprint.mechanisms.units import UNITS
+from habitprint.words import printable_json
 
-MAPPING = "MAPPING"  # how options name the file of a mapping
+AnyMechanism = (
+    Coarsen
+    | MergeRarePlaces
+    | KeepTopPlaces
+    | LimitContribution
+    | AddNoise
+    | SuppressBelow
+    | RoundTo
+    | Microaggregate
+    | ReleaseShares
+)
+Recipe = tuple[AnyMechanism, ...]
+Record = TypeVar("Record")
+
+# The mechanisms in the order in which options apply them, and the options that set their parameters. The first option
+# of a mechanism asks for it; the others say how it is done.
+FLAGS: dict[type[Mechanism], dict[str, str]] = {
+    Coarsen: {"--coarsen": "mapping", "--unknown-places": "unknown"},
+    MergeRarePlaces: {"--merge-rare": "n"},
+    KeepTopPlaces: {"--top-places": "n"},
+    LimitContribution: {"--limit-contribution": "total"},
+    AddNoise: {"--epsilon": "epsilon", "--unit": "unit", "--delta": "delta", "--limit-contribution": "limit"},
+    SuppressBelow: {"--suppress-below": "threshold"},
+    RoundTo: {"--round-to": "base"},
+    Microaggregate: {
+        "--k": "k",
+        "--mean-k": "mean_k",
+        "--units": "units",
+        "--exact-means": "units",
+        "--least-members": "least_members",
+        "--loss": "loss",
+        "--method": "method",
+    },
+    ReleaseShares: {"--shares": ""},
+}
+ALONE = {"--exact-means", "--shares"}  # have no value
+ASKING = {next(iter(flags)) for flags in FLAGS.values()}
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """Hold what to do to a table, in this order; None for what is not done.
-
-    Parameters
-    ----------
-    is_mapped
-        Whether places are put together by a mapping, which is given when the recipe is applied.
-    merge_rare, top_places
-        How many places are kept: all others become one, or are left out.
-    epsilon, delta
-        Of noise for each event.
-    suppress_below, round_to
-        Counts below this are left out; counts become multiples of this.
-    k, mean_k
-        The least size of groups, and the least on average.
-    least_members
-        How many members of a group must have been at a place for the group to publish it.
-    units
-        How many units each member of a group contributes; None for exact means, which can be taken apart.
-    shares
-        Whether shares are released instead of counts. Groups are shares in any case.
+def to_flags(recipe: Recipe) -> str:
+    """Return the options of ``habitprint protect`` that do the same.
 
     Examples
     --------
-    >>> import habitprint as hp
-    >>> recipe = Recipe(top_places=10, k=5)
-    >>> recipe.options
-    '--top-places 10 --k 5'
-    >>> recipe.mechanism()(hp.datasets.town(60, 20)[0]).guarantees[-2:]
-    (KAnonymity(k=5), EqualContributions(units=50))
+    >>> to_flags((KeepTopPlaces(10), Microaggregate(5, mean_k=8.0, units=None), ReleaseShares()))
+    '--top-places 10 --k 5 --mean-k 8 --exact-means --shares'
     """
+    words = []
+    for mechanism in recipe:
+        default = {field.name: field.default for field in msgspec.structs.fields(mechanism)}
+        for flag, name in FLAGS[type(mechanism)].items():
+            value = getattr(mechanism, name) if name else None
+            if (flag in ALONE) != (value is None) or (name and value == default[name]):
+                continue
+            shown = "MAPPING" if isinstance(value, PlaceMapping) else value
+            words += [flag] if value is None else [flag, f"{shown:g}" if isinstance(shown, float) else str(shown)]
+    return " ".join(words)
 
-    is_mapped: bool = False
-    merge_rare: int | None = None
-    top_places: int | None = None
-    epsilon: float | None = None
-    delta: float = 0.0
-    suppress_below: int | None = None
-    round_to: int | None = None
-    k: int | None = None
-    mean_k: float | None = None
-    units: int | None = UNITS
-    least_members: int = 1
-    shares: bool = False
 
-    def mechanism(self, mapping: PlaceMapping | None = None, *, seed: int | None = None) -> Mechanism:
-        """Return what does it; with a seed for a trial that is never published."""
-        assert (mapping is not None) == self.is_mapped  # noqa: S101  (whoever keeps a recipe keeps its mapping)
-        unit: Unit = "event"
-        steps: tuple[Mechanism | None, ...] = (
-            None if mapping is None else Coarsen(mapping),
-            None if self.merge_rare is None else MergeRarePlaces(self.merge_rare),
-            None if self.top_places is None else KeepTopPlaces(self.top_places),
-            None if self.epsilon is None else AddNoise(self.epsilon, unit, self.delta),
-            None if self.suppress_below is None else SuppressBelow(self.suppress_below),
-            None if self.round_to is None else RoundTo(self.round_to),
-            None if self.k is None else self._groups(seed),
-            ReleaseShares() if self.shares else None,
+def from_flags(given: Mapping[str, Any]) -> Recipe:
+    """Return what options of ``habitprint protect`` ask for, in the order in which it is applied.
+
+    Examples
+    --------
+    >>> from_flags({"--k": 5, "--exact-means": True, "--top-places": 10})[0]
+    KeepTopPlaces(n=10, by='visits')
+    """
+    if {"--units", "--exact-means"} <= set(given):
+        raise InputError(
+            "--units and --exact-means",
+            why="exact means are not in units: one of the two would do nothing",
+            fix="leave one of them out",
         )
-        return chain(*(step for step in steps if step is not None))
+    recipe: list[Any] = []
+    for kind, flags in FLAGS.items():
+        asks, given_here = next(iter(flags)), [flag for flag in flags if flag in given]
+        details = sorted(set(given_here) - ASKING)
+        # Whoever gives an option that would do nothing believes that it does.
+        if asks not in given and details:
+            raise InputError(
+                f"{' and '.join(details)} without {asks}",
+                why=f"they say how {asks} is done, so alone they protect nothing",
+                fix=f"add {asks}, or leave them out",
+            )
+        if asks in given and not (kind is LimitContribution and "--epsilon" in given):  # noise for each user limits
+            recipe.append(kind(**{flags[flag]: _value(flag, given[flag]) for flag in given_here if flags[flag]}))
+    return tuple(recipe)
 
-    @property
-    def without_groups(self) -> "Recipe":
-        """Return what is done before groups are made.
 
-        Examples
-        --------
-        >>> Recipe(top_places=10, k=5).without_groups.options
-        '--top-places 10'
-        """
-        return replace(self, k=None, mean_k=None)
+def _value(flag: str, value: Any) -> Any:
+    if flag == "--exact-means":
+        return None
+    # Whole counts stay whole.
+    return int(value) if flag in {"--suppress-below", "--round-to"} and value.is_integer() else value
 
-    def groups(self, neighbours: Neighbours, *, seed: int | None = None) -> Mechanism:
-        """Return what makes the groups, of users whose neighbours were found before."""
-        assert self.k is not None  # noqa: S101  (whoever asks for groups)
-        return replace(self._groups(seed), neighbours=neighbours)
 
-    def _groups(self, seed: int | None) -> Microaggregate:
-        assert self.k is not None  # noqa: S101  (whoever asks for groups)
-        return Microaggregate(self.k, mean_k=self.mean_k, units=self.units, least_members=self.least_members, seed=seed)
+def with_seed(recipe: Recipe, seed: int | None) -> Recipe:
+    """Return a recipe whose rounding of groups has a seed, for trials that are never published; None for a secure one.
 
-    @property
-    def options(self) -> str:
-        """Return the options of ``habitprint protect`` that do the same."""
-        noise = None if self.epsilon is None else f"{self.epsilon:g} --unit event --delta {self.delta:g}"
-        words = {
-            "--coarsen": MAPPING if self.is_mapped else None,
-            "--merge-rare": self.merge_rare,
-            "--top-places": self.top_places,
-            "--epsilon": noise,
-            "--suppress-below": self.suppress_below,
-            "--round-to": self.round_to,
-            "--k": self.k,
-            "--mean-k": None if self.mean_k is None else f"{self.mean_k:g}",
-        }
-        if self.k is not None and self.units not in (None, UNITS):
-            words["--units"] = self.units
-        if self.k is not None and self.least_members > 1:
-            words["--least-members"] = self.least_members
-        given = [f"{option} {value}" for option, value in words.items() if value is not None]
-        flags = {"--exact-means": self.k is not None and self.units is None, "--shares": self.shares}
-        return " ".join([*given, *(flag for flag, is_set in flags.items() if is_set)])
+    Examples
+    --------
+    >>> with_seed((Microaggregate(5),), 3)[0].seed
+    3
+    """
+    return tuple(
+        msgspec.structs.replace(each, seed=seed) if isinstance(each, Microaggregate) else each for each in recipe
+    )
+
+
+class Schema(msgspec.Struct):
+    """The name of the schema of a file."""
+
+    schema: str | None = None
+
+
+def to_text(record: object) -> str:
+    """Return a record as the text of a JSON file.
+
+    Examples
+    --------
+    >>> print(to_text((ReleaseShares(), RoundTo(5))), end="")
+    [
+     {
+      "name": "release-shares"
+     },
+     {
+      "name": "round-to",
+      "base": 5
+     }
+    ]
+    """
+    text = msgspec.json.format(msgspec.json.encode(record, enc_hook=_to_columns), indent=1).decode()
+    return printable_json(text) + "\n"
+
+
+def from_text(text: str, kind: type[Record], schema: str) -> Record:
+    """Return the record that a JSON file of a schema holds; a `ValueError` says what is wrong with it.
+
+    Examples
+    --------
+    >>> from_text('{"schema": "habitprint-advice/1"}', Schema, "habitprint-advice/2")
+    Traceback (most recent call last):
+    ValueError: its schema is 'habitprint-advice/1', and this version reads 'habitprint-advice/2'
+    """
+    try:
+        found = msgspec.json.decode(text, type=Schema).schema
+        if found == schema:
+            return msgspec.json.decode(text, type=kind, dec_hook=_from_columns)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        fault = error.__cause__.what if isinstance(error.__cause__, InputError) else str(error)
+        raise ValueError(fault) from error
+    raise ValueError(f"its schema is {found!r}, and this version reads {schema!r}")
+
+
+def _to_columns(table: object) -> dict[str, list[Any]]:
+    assert isinstance(table, pl.DataFrame)  # noqa: S101  (no other value of ours has no form in JSON)
+    return table.to_dict(as_series=False)
+
+
+def _from_columns(kind: type, columns: object) -> pl.DataFrame:
+    assert kind is pl.DataFrame  # noqa: S101  (the same)
+    try:
+        return pl.DataFrame(msgspec.convert(columns, dict[Literal["place", "to"], list[str | int]]))
+    except (pl.exceptions.PolarsError, OverflowError) as error:
+        raise ValueError("its columns are not those of a table") from error

@@ -2,10 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar
 
+import msgspec
 import numpy as np
 import polars as pl
 from scipy import sparse
@@ -13,7 +14,8 @@ from scipy import sparse
 from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import Check, Guarantee, Unit
+from habitprint.ids import positions, to_ids
+from habitprint.mechanisms.guarantees import Check, Guarantee, Unit, to_tag
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
 from habitprint.sources import AnyTable, as_histograms
@@ -22,51 +24,20 @@ from habitprint.words import counted
 SHARES = 1e-9  # totals this near to one are those of shares
 MOST_VIEWS = 4  # of an adversary on his own table: each is attacked
 AS_IT_IS = "as it is"
-AnyFacts = TypeVar("AnyFacts", bound="Facts")
-
-
-@dataclass(frozen=True)
-class Facts:
-    """Be what a step is: a record of its parameters alone, and of nothing that depends on the original.
-
-    Each kind knows its name in files, and for which units noise may follow it: those of which one changes no more
-    counts after the step than before. It also knows whether the step `chooses_places` by looking at the original,
-    whether it `makes_shares`, of which promises about counts say nothing, whether it `gives_fresh_ids`, and whether it
-    `has_secret_mapping`, which the owner's file alone tells.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> hp.RoundTo(3).to_json(), sorted(hp.LimitContribution(total=9).noise_may_follow)
-    ({'base': 3}, ['user'])
-    """
-
-    name: ClassVar[str]
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset()
-    chooses_places: ClassVar[bool] = False
-    makes_shares: ClassVar[bool] = False
-    gives_fresh_ids: ClassVar[bool] = False
-    has_secret_mapping: ClassVar[bool] = False
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the record, for a file."""
-        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Step:
-    """Tell what was done to a release: in words for people, in facts for machines.
+    """What was done to a release, and what came of it.
 
     What may be published with the release is kept apart from what was found out on the original and may not.
 
     Parameters
     ----------
-    facts
-        What it is: its parameters.
-    words
-        What it does, as a sentence that follows from the parameters.
-    copied
-        What an adversary can do to his side as well, because anyone can see that it was done: None for nothing. It may
+    mechanism
+        What was done: its parameters.
+    places
+        The places that it kept, which anyone sees in the release; None where it kept no list, or none is told. It may
         tell of places that the release hides; see `Release.published`.
     promised
         What held after the step; a later one may have broken it.
@@ -79,13 +50,12 @@ class Step:
     --------
     >>> import habitprint as hp
     >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
-    >>> step.name, step.facts, step.findings
+    >>> step.name, step.mechanism, step.findings
     ('round-to', RoundTo(base=3), {'n_users_discarded': 0})
     """
 
-    facts: Facts
-    words: str
-    copied: "PublicPart | None" = None
+    mechanism: "Mechanism"
+    places: tuple[str | int, ...] | None = None
     promised: tuple[Guarantee, ...] = ()
     findings: Mapping[str, int] = field(default_factory=dict)
     found: str = ""
@@ -96,7 +66,17 @@ class Step:
     @property
     def name(self) -> str:
         """Return what such a step is called in files."""
-        return self.facts.name
+        return self.mechanism.name
+
+    @property
+    def words(self) -> str:
+        """Return what it does, as a sentence that follows from the parameters."""
+        return self.mechanism.words
+
+    @property
+    def copied(self) -> "PublicPart | None":
+        """Return what an attacker can do to their side too, because anyone can see that it was done."""
+        return self.mechanism.copied(self.places)
 
     @property
     def in_full(self) -> str:
@@ -113,19 +93,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Copy:
-    """Hold one way to copy a step on a table of one's own: in words, and what does it."""
+    """One way to copy a step on a table of one's own: in words, and what does it."""
 
     words: str
     make: Callable[[Histograms], Histograms]
 
 
 class PublicPart(ABC):
-    """Change an adversary's histograms as anyone can who sees the release: a place mapping, the list of places kept.
-
-    It knows whether it `renames_places`: what was done before it cannot be told by places that the release shows.
-    """
-
-    renames_places: ClassVar[bool] = False
+    """Change an attacker's histograms as anyone can who sees the release: a place mapping, the list of places kept."""
 
     @property
     @abstractmethod
@@ -136,22 +111,14 @@ class PublicPart(ABC):
     def moved(self, places: pl.Series) -> pl.Series:
         """Return where each place goes, null for one that is left out."""
 
-    @abstractmethod
-    def published(self, visible: pl.Series) -> "PublicPart | None":
-        """Return what of it tells of visible places alone; None where that is nothing."""
-
-    @abstractmethod
-    def to_json(self) -> dict[str, Any]:
-        """Return all that is needed to do it again."""
-
     def public(self, known: Histograms) -> Histograms:
-        """Return the adversary's side, changed as far as it can be."""
+        """Return the attacker's side, changed as far as it can be."""
         return self.copies[0].make(known)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """Hold one form in which an adversary may compare his table with a release: in words, and the table.
+    """One form in which an attacker may compare their table with a release: in words, and the table.
 
     Examples
     --------
@@ -167,7 +134,7 @@ class View:
 
 @dataclass(frozen=True)
 class Release(Shown):
-    """Hold protected histograms, the steps that made them, and what they guarantee.
+    """Protected histograms, the steps that made them, and what they guarantee.
 
     Parameters
     ----------
@@ -276,12 +243,12 @@ class Release(Shown):
         >>> release.has_fresh_ids, hp.pseudonymise(release)[0].has_fresh_ids
         (False, True)
         """
-        return bool(self.steps) and self.steps[-1].facts.gives_fresh_ids
+        return bool(self.steps) and self.steps[-1].mechanism.gives_fresh_ids
 
     @property
     def has_original_ids(self) -> bool:
         """Return whether users have the ids of the original, because no step gave them others."""
-        return not any(step.facts.gives_fresh_ids for step in self.steps)
+        return not any(step.mechanism.gives_fresh_ids for step in self.steps)
 
     @property
     def steps_not_copied(self) -> tuple[Step, ...]:
@@ -294,7 +261,7 @@ class Release(Shown):
         >>> release.steps_not_copied, len(release.published().steps_not_copied)
         ((), 1)
         """
-        return tuple(step for step in self.steps if step.facts.has_secret_mapping and step.copied is None)
+        return tuple(step for step in self.steps if step.mechanism.has_secret_mapping and step.copied is None)
 
     @property
     def _copied(self) -> tuple[PublicPart, ...]:
@@ -318,32 +285,25 @@ class Release(Shown):
         steps: list[Step] = []
         can_be_told = True
         for step in reversed(self.steps):
-            part = step.copied
-            told = part.published(visible) if part is not None and can_be_told else None
-            can_be_told = can_be_told and not (part is not None and part.renames_places)
-            steps.append(Step(step.facts, step.words, told))
+            places = None
+            if step.places is not None and can_be_told:
+                kept = positions(visible, to_ids(step.places, "place")) >= 0
+                places = tuple(visible.filter(kept).to_list())
+            can_be_told = can_be_told and not step.mechanism.renames_places
+            steps.append(Step(step.mechanism.published, places))
         guarantees = last_of_equal(guarantee.published(visible) for guarantee in self.guarantees)
         return Release(self.histograms, tuple(reversed(steps)), guarantees)
-
-    def facts(self, kind: type[AnyFacts]) -> AnyFacts:
-        """Return the facts of the last step of a kind.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).facts(hp.RoundTo).base
-        3
-        """
-        return [step.facts for step in self.steps if isinstance(step.facts, kind)][-1]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Hold what one mechanism made of histograms."""
+    """What one mechanism made of histograms: see `Step` for what is told of it."""
 
     histograms: Histograms
-    step: Step
     guarantees: tuple[Guarantee, ...] = ()
+    places: tuple[str | int, ...] | None = None
+    findings: Mapping[str, int] = field(default_factory=dict)
+    found: str = ""
 
 
 def as_release(source: Histograms | Release | AnyTable) -> Release:
@@ -360,13 +320,19 @@ def as_release(source: Histograms | Release | AnyTable) -> Release:
     return Release(histograms, original=histograms)
 
 
-class Mechanism(ABC):
-    """Protect histograms: call it with histograms, or with a release to go on from.
+class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
+    """A protection: a tagged record of its parameters. Call it with histograms, or with a release to go on from.
 
     Histograms may also be in a file, or in any frame: as for `habitprint.match`.
 
     A guarantee given by an earlier step is kept as long as it still holds on the data, and as long as it means
     something: one on counts says nothing about shares.
+
+    Each kind knows for which units noise may follow it: those of which one changes no more counts after the step than
+    before. It also knows whether it `chooses_places` by looking at the original, whether it `makes_shares`, of which
+    promises about counts say nothing, whether it `gives_fresh_ids`, whether it `renames_places`, so that a step before
+    it cannot be told by places that the release shows, and whether it `has_secret_mapping`, which the owner's file
+    alone tells.
 
     Examples
     --------
@@ -377,30 +343,64 @@ class Mechanism(ABC):
     ['keep-top-places', 'microaggregate']
     """
 
-    @abstractmethod
-    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
-        """Return the release."""
+    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset()
+    chooses_places: ClassVar[bool] = False
+    makes_shares: ClassVar[bool] = False
+    gives_fresh_ids: ClassVar[bool] = False
+    renames_places: ClassVar[bool] = False
+    has_secret_mapping: ClassVar[bool] = False
 
+    @property
+    def name(self) -> str:
+        """Return what it is called in files."""
+        return str(self.__struct_config__.tag)
 
-class OneStep(Mechanism):
-    """Protect histograms in a single step."""
+    @property
+    def words(self) -> str:
+        """Return what it does, as a sentence that follows from its parameters."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def apply(self, before: Release, progress: Progress) -> Outcome:
+    @property
+    def published(self) -> "Mechanism":
+        """Return what of it may be told beside a release."""
+        return self
+
+    def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
+        """Return what an attacker can copy of it who sees the places that it kept."""
+        if places is not None:
+            why = "only steps that choose places tell which they are"
+            raise InputError(f"the step {self.name!r} keeps no places", why=why, fix="leave them out")
+        return None
+
+    def apply(self, before: "Release", progress: Progress) -> "Outcome":
         """Do the work, on a release so far whose users and places are in ascending order of their ids."""
+        raise NotImplementedError
 
-    def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
+    def __call__(self, source: "Histograms | Release | AnyTable", *, progress: Progress = silent) -> "Release":
         """Return the release, with this step and what it guarantees."""
         before = as_release(source)
-        outcome = self.apply(replace(before, histograms=before.histograms.in_order()), progress)
-        for guarantee in outcome.guarantees:
-            assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
-        step = replace(outcome.step, promised=outcome.guarantees)
-        steps = (*before.steps, step)
-        promised = last_of_equal([*_still_meant(before.guarantees, step), *_promised(steps)])
-        # All that was ever promised and holds now: whether it also held in between depends on the original.
-        kept = tuple(promise for promise in promised if promise.check(outcome.histograms).holds is not False)
-        return Release(outcome.histograms, steps, kept, before.original)
+        before = replace(before, histograms=before.histograms.in_order())
+        return add_step(before, self, self.apply(before, progress))
+
+
+def add_step(before: Release, mechanism: Mechanism, outcome: Outcome) -> Release:
+    """Return the release after a step, with what was ever promised and holds now.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> before = as_release(hp.Histograms.from_strings({"Jill": "aab"}))
+    >>> add_step(before, hp.ReleaseShares(), hp.ReleaseShares().apply(before, silent)).guarantees
+    (EqualTotals(),)
+    """
+    for guarantee in outcome.guarantees:
+        assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
+    step = Step(mechanism, outcome.places, outcome.guarantees, outcome.findings, outcome.found)
+    steps = (*before.steps, step)
+    promised = last_of_equal([*_still_meant(before.guarantees, step), *_promised(steps)])
+    # Whether it also held in between depends on the original.
+    kept = tuple(promise for promise in promised if promise.check(outcome.histograms).holds is not False)
+    return Release(outcome.histograms, steps, kept, before.original)
 
 
 def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
@@ -424,16 +424,15 @@ def _promised(steps: Iterable[Step]) -> list[Guarantee]:
 
 
 def _still_meant(promised: Iterable[Guarantee], after: Step) -> list[Guarantee]:
-    return [guarantee for guarantee in promised if not (after.facts.makes_shares and guarantee.is_about_counts)]
+    return [guarantee for guarantee in promised if not (after.mechanism.makes_shares and guarantee.is_about_counts)]
 
 
 def _are_equal(one: Histograms, other: Histograms) -> bool:
     return one is other or one.in_order().to_table().equals(other.in_order().to_table())
 
 
-@dataclass(frozen=True)
-class Chain(Mechanism):
-    """Protect histograms by several mechanisms, one after the other; made by `chain`."""
+class Chain(Mechanism, frozen=True):
+    """Several mechanisms, one after the other; made by `chain`."""
 
     mechanisms: tuple[Mechanism, ...]
 

@@ -1,17 +1,15 @@
 """Release shares instead of counts."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import EqualTotals
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, holds_shares
+from habitprint.mechanisms.release import Mechanism, Outcome, Release, holds_shares
 from habitprint.progress import Progress
 from habitprint.sources import AnyTable
 
 
-@dataclass(frozen=True)
-class ReleaseShares(OneStep, Facts):
+class ReleaseShares(Mechanism, frozen=True):
     """Divide each row by its total, so that totals are not stated.
 
     Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. What is shares
@@ -25,8 +23,12 @@ class ReleaseShares(OneStep, Facts):
     ([('Jill', 'a', 0.75), ('Jill', 'b', 0.25), ('Mike', 'b', 1.0)], (EqualTotals(),))
     """
 
-    name: ClassVar[str] = "release-shares"
     makes_shares: ClassVar[bool] = True
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return "divided each row by its total"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Divide by the totals."""
@@ -34,7 +36,7 @@ class ReleaseShares(OneStep, Facts):
         histograms = before.histograms
         if not holds_shares(histograms):
             histograms = Histograms(histograms.shares, histograms.users, histograms.places)
-        return Outcome(histograms, Step(self, "divided each row by its total"), (EqualTotals(),))
+        return Outcome(histograms, (EqualTotals(),))
 
 
 def release_shares(source: Histograms | Release | AnyTable) -> Release:

@@ -1,7 +1,7 @@
 """Keep only the most popular places, and leave the others out or make one of them."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -11,18 +11,8 @@ from habitprint.errors import InputError, require_option, require_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.coarsening import move_places
-from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
-from habitprint.mechanisms.release import (
-    Copy,
-    Facts,
-    OneStep,
-    Outcome,
-    PublicPart,
-    Release,
-    Step,
-    holds_shares,
-    were_discarded,
-)
+from habitprint.mechanisms.guarantees import OnlyPlaces, Unit, are_distinct_places
+from habitprint.mechanisms.release import Copy, Mechanism, Outcome, PublicPart, Release, holds_shares, were_discarded
 from habitprint.progress import Progress
 from habitprint.sources import AnyTable
 from habitprint.words import counted
@@ -31,20 +21,27 @@ Popularity = Literal["visits", "users"]
 REST = "all other places"
 
 
-@dataclass(frozen=True)
-class KeptTopPlaces(Facts):
-    """Tell of the most popular places that were kept: how many at most, and popular by what."""
+class _Popular(Mechanism, frozen=True):
+    """What both rules have in common: how many places are kept, and popular by what."""
 
-    name: ClassVar[str] = "keep-top-places"
-    # A count is left or gone; which places are kept counts as public, and the promise of noise says so.
+    # A count is left, moves whole or is gone; which places stay counts as public, and the promise of noise says so.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
     chooses_places: ClassVar[bool] = True
     n: int
-    by: Popularity
+    by: Popularity = "visits"
+
+    def __post_init__(self) -> None:
+        require_option("popularity", self.by, get_args(Popularity))
+        why = "at least one place is needed to say where anybody was"
+        require_whole("n", self.n, 1, why, fix="keep a positive whole number of places")
+
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return f"kept the {counted(self.n, 'most popular place')}, by {self.by}"
 
 
-@dataclass(frozen=True)
-class KeepTopPlaces(OneStep):
+class KeepTopPlaces(_Popular, frozen=True):
     """Keep the n most popular places; all other counts become zero (the paper's rule, its section on web sites).
 
     Users of whom nothing is left are discarded, and counted. Which places are kept depends on the data; anyone can
@@ -68,13 +65,9 @@ class KeepTopPlaces(OneStep):
     'there were 3 places; 1 of 3 users had no other and was discarded'
     """
 
-    n: int
-    by: Popularity = "visits"
-
-    def __post_init__(self) -> None:
-        require_option("popularity", self.by, get_args(Popularity))
-        why = "at least one place is needed to say where anybody was"
-        require_whole("n", self.n, 1, why, fix="keep a positive whole number of places")
+    def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
+        """Return the list of places kept, where it is told."""
+        return None if places is None else KeepPlaces(places)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Rank the places and keep the first."""
@@ -84,14 +77,13 @@ class KeepTopPlaces(OneStep):
         kept = KeepPlaces(tuple(top.to_list()))
         narrowed = kept.public(histograms)
         n_discarded = histograms.n_users - narrowed.n_users
-        step = Step(
-            KeptTopPlaces(self.n, self.by),
-            f"kept the {counted(self.n, 'most popular place')}, by {self.by}",
-            copied=kept,
+        return Outcome(
+            narrowed,
+            (OnlyPlaces(kept.places),),
+            kept.places,
             findings={"n_places_before": n_before, "n_users_discarded": n_discarded},
             found=f"there {_were(n_before)}; " + were_discarded(n_discarded, histograms.n_users, "had no other"),
         )
-        return Outcome(narrowed, step, (OnlyPlaces(kept.places),))
 
 
 def most_popular(histograms: Histograms, n: int, by: Popularity) -> tuple[pl.Series, int]:
@@ -126,6 +118,9 @@ class KeepPlaces(PublicPart):
 
     places: tuple[str | int, ...]
 
+    def __post_init__(self) -> None:
+        _require_places(self.places)
+
     @property
     def copies(self) -> tuple[Copy, ...]:
         """Return the ways to copy it: without the other places, or not at all."""
@@ -158,29 +153,8 @@ class KeepPlaces(PublicPart):
         """
         return places.set(_are_among(places, self.places).not_(), None)
 
-    def published(self, visible: pl.Series) -> "KeepPlaces":
-        """Return the list of those that the release shows."""
-        return KeepPlaces(tuple(visible.filter(_are_among(visible, self.places)).to_list()))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the places."""
-        return {"name": "keep-places", "places": list(self.places)}
-
-
-@dataclass(frozen=True)
-class MergedRarePlaces(Facts):
-    """Tell of the places that stayed, when all others became one: how many at most, and popular by what."""
-
-    name: ClassVar[str] = "merge-rare-places"
-    # A count moves to another place whole; which places stay counts as public, and the promise of noise says so.
-    noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
-    chooses_places: ClassVar[bool] = True
-    n: int
-    by: Popularity
-
-
-@dataclass(frozen=True)
-class MergeRarePlaces(OneStep):
+class MergeRarePlaces(_Popular, frozen=True):
     """Keep the n most popular places, and put all others together into one, ``"all other places"``.
 
     Nobody is discarded. An adversary copies it: all his other places, also those that nobody released has been to,
@@ -203,13 +177,16 @@ class MergeRarePlaces(OneStep):
     (('Mary', 'all other places', 2), 'kept the 2 most popular places, by visits, and made one of all others')
     """
 
-    n: int
-    by: Popularity = "visits"
+    renames_places: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        require_option("popularity", self.by, get_args(Popularity))
-        why = "without a place of its own, everybody is at the same one"
-        require_whole("n", self.n, 1, why, fix="keep a positive whole number of places")
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return f"{super().words}, and made one of all others"
+
+    def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
+        """Return the list of places kept, where it is told."""
+        return None if places is None else KeepPlacesAndRest(places)
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
         """Rank the places, keep the first, and add up the others."""
@@ -221,14 +198,13 @@ class MergeRarePlaces(OneStep):
             top, _ = most_popular(histograms, self.n, self.by)
         kept = KeepPlacesAndRest(tuple(place for place in top.cast(pl.String).to_list() if place != REST))
         merged = kept.public(histograms)
-        step = Step(
-            MergedRarePlaces(self.n, self.by),
-            f"kept the {counted(self.n, 'most popular place')}, by {self.by}, and made one of all others",
-            copied=kept,
+        return Outcome(
+            merged,
+            (OnlyPlaces((*kept.places, REST)),),
+            kept.places,
             findings={"n_places_before": n_before, "n_places": merged.n_places},
             found=f"there {_were(n_before)}",
         )
-        return Outcome(merged, step, (OnlyPlaces((*kept.places, REST)),))
 
 
 @dataclass(frozen=True)
@@ -241,8 +217,11 @@ class KeepPlacesAndRest(PublicPart):
     [('Jill', 'a', 2), ('Jill', 'all other places', 1), ('Mike', 'all other places', 1)]
     """
 
-    renames_places: ClassVar[bool] = True
-    places: tuple[str, ...]
+    places: tuple[str | int, ...]
+
+    def __post_init__(self) -> None:
+        if self.places:  # nobody may be left at any of them
+            _require_places(self.places, all(isinstance(place, str) for place in self.places))
 
     @property
     def copies(self) -> tuple[Copy, ...]:
@@ -262,13 +241,14 @@ class KeepPlacesAndRest(PublicPart):
         """
         return places.cast(pl.String).set(_are_among(places, self.places).not_(), REST)
 
-    def published(self, visible: pl.Series) -> "KeepPlacesAndRest":
-        """Return the list of those that the release shows."""
-        return KeepPlacesAndRest(tuple(visible.filter(_are_among(visible, self.places)).to_list()))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the places, and how the others are called."""
-        return {"name": "keep-places-and-rest", "places": list(self.places), "rest": REST}
+def _require_places(places: tuple[str | int, ...], are_texts: bool = True) -> None:
+    if not (are_texts and are_distinct_places(places)):
+        raise InputError(
+            f"{str(places)[:80]} are not places that were kept",
+            why="places are listed once each, all as text or all as numbers",
+            fix="use the file as habitprint protect wrote it",
+        )
 
 
 def _are_among(places: pl.Series, listed: tuple[str | int, ...]) -> pl.Series:

@@ -4,7 +4,7 @@ import numpy as np
 
 from habitprint.checks import Finding
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.groups.microaggregation import Grouped
+from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.release import Release, holds_shares
 from habitprint.mechanisms.top_places import REST
 
@@ -59,6 +59,6 @@ def is_grouped(release: Release) -> bool:
     >>> is_grouped(hp.microaggregate(released, k=5)), is_grouped(hp.Release(released))
     (True, False)
     """
-    if any(isinstance(step.facts, Grouped) for step in release.steps):
+    if any(isinstance(step.mechanism, Microaggregate) for step in release.steps):
         return True
     return holds_shares(release.histograms) and bool(release.histograms.identical_rows.min() > 1)

@@ -1,7 +1,7 @@
 """Micro-aggregation: groups of at least k users, each released as the mean of its group, in whole units."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -15,7 +15,7 @@ from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Facts, OneStep, Outcome, Release, Step, keep_users, were_discarded
+from habitprint.mechanisms.release import Mechanism, Outcome, Release, add_step, as_release, keep_users, were_discarded
 from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable
@@ -30,27 +30,7 @@ IN_WORDS: dict[Method, str] = {
 ROUNDING = 1e-9  # of the number of groups: a thousand users in groups of 1 / 0.05 are fifty
 
 
-@dataclass(frozen=True)
-class Grouped(Facts):
-    """Tell of groups: how large they are at least, how they were asked to be found, and how they are published.
-
-    `units` is how many of them each person contributes; None for exact means, as all were in earlier versions. `seed`
-    is that of the rounding; None where it came from a secure source, as in everything that is meant to be published.
-    """
-
-    name: ClassVar[str] = "microaggregate"
-    makes_shares: ClassVar[bool] = True
-    k: int
-    loss: Loss
-    method: Literal["auto", Method]  # "auto" in releases of earlier versions
-    mean_k: float | None = None
-    units: int | None = None
-    seed: int | None = None
-    least_members: int = 1
-
-
-@dataclass(frozen=True)
-class Microaggregate(OneStep):
+class Microaggregate(Mechanism, frozen=True):
     """Replace each user's shares by the mean of a group of at least k similar users (the paper's k-anonymisation).
 
     What is released are shares: every total is one. Shares times each user's own total would tell users apart again.
@@ -83,8 +63,6 @@ class Microaggregate(OneStep):
         Members of groups that share no place are discarded.
     seed
         For trials that are never published, to be repeated exactly. None draws from a secure source.
-    neighbours
-        For ``"best"``, of the same shares and loss, to be found once for several k; None to find them.
 
     Examples
     --------
@@ -98,14 +76,14 @@ class Microaggregate(OneStep):
            [0. , 0. , 0.5, 0.5]])
     """
 
+    makes_shares: ClassVar[bool] = True
     k: int
     loss: Loss = "l1"
     method: Method = "best"
-    mean_k: float | None = None
+    mean_k: int | float | None = None
     units: int | None = UNITS
     least_members: int = 1
-    seed: int | None = field(default=None, repr=False)
-    neighbours: Neighbours | None = field(default=None, repr=False, compare=False)
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         require_option("loss", self.loss, get_args(Loss))
@@ -125,8 +103,16 @@ class Microaggregate(OneStep):
                 fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
-    def apply(self, before: Release, progress: Progress) -> Outcome:
-        """Find the groups and take their means."""
+    @property
+    def words(self) -> str:
+        """Return what it does."""
+        return (
+            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
+            f"{self._on_average}, for a small {self.loss} loss; {self._published_as}"
+        )
+
+    def apply(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Outcome:
+        """Find the groups, of neighbours that were found before if they are given, and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
             if k > n_users:
@@ -136,7 +122,7 @@ class Microaggregate(OneStep):
                     fix=f"use a {name} of at most {n_users}",
                 )
         shares = histograms.shares
-        labels = self._group(shares, progress)
+        labels = self._group(shares, neighbours, progress)
         sizes = np.bincount(labels)
         rows, n_discarded = self._publish(shares, labels), 0
         if self.least_members > 1:
@@ -146,20 +132,26 @@ class Microaggregate(OneStep):
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
-        step = Step(
-            Grouped(self.k, self.loss, self.method, self.mean_k, self.units, self.seed, self.least_members),
-            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
-            f"{self._on_average}, for a small {self.loss} loss; {self._published_as}",
+        return Outcome(
+            means,
+            guarantees,
             findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
             found=self._found(sizes)
             + (f"; {were_discarded(n_discarded, len(labels), 'had nothing left')}" if n_discarded else ""),
         )
-        return Outcome(means, step, guarantees)
 
-    def _group(self, shares: SparseMatrix, progress: Progress) -> Indices:
+    def among(
+        self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
+    ) -> Release:
+        """Return the release, for ``"best"`` and users whose neighbours were found before, once for several k."""
+        before = as_release(source)
+        before = replace(before, histograms=before.histograms.in_order())
+        return add_step(before, self, self.apply(before, progress, neighbours))
+
+    def _group(self, shares: SparseMatrix, neighbours: Neighbours | None, progress: Progress) -> Indices:
         if self.method != "best":
             return (successive_groups if self.method == "successive" else mdav)(shares, self.k, self.loss, progress)
-        neighbours = self.neighbours or find_neighbours(shares, self.loss, self.k, progress)
+        neighbours = neighbours or find_neighbours(shares, self.loss, self.k, progress)
         if not neighbours.is_of(shares, self.loss):
             raise InputError(
                 "the neighbours are not of these users",
