@@ -16,6 +16,7 @@ from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
+from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.auditing.unmixing import Reconstruction
@@ -32,6 +33,7 @@ from habitprint.errors import (
 )
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
+    EventSpec,
     Events,
     SharedHistories,
     by_hours,
@@ -50,7 +52,7 @@ from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.losses import measure_losses
 from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.matching import Matching, MatchingPath, match, matching_path, pair_margins
+from habitprint.matching import Matching, MatchingPath, MatchOptions, match, matching_path, pair_margins
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.mechanisms import (
     AddNoise,
@@ -149,6 +151,7 @@ __all__ = [
     "AllOtherTime",
     "Attribution",
     "Audit",
+    "AuditOptions",
     "Box",
     "BusiestWeeks",
     "Calibration",
@@ -162,6 +165,7 @@ __all__ = [
     "EqualContributions",
     "EqualTotals",
     "Evaluation",
+    "EventSpec",
     "Events",
     "EventsCheck",
     "Explanation",
@@ -185,6 +189,7 @@ __all__ = [
     "LimitContribution",
     "LimitedContribution",
     "Losses",
+    "MatchOptions",
     "Matching",
     "MatchingPath",
     "Measured",

@@ -10,9 +10,10 @@ import msgspec
 import polars as pl
 
 from habitprint.auditing.candidates import Candidate
-from habitprint.auditing.data import EventsAsked, Scope
+from habitprint.auditing.data import Scope
 from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
@@ -69,14 +70,14 @@ class Advice(Shown):
     keep: Purpose
     losses: Losses
     scope: Scope
-    events: EventsAsked | None = None
+    events: EventSpec | None = None
 
     def __repr__(self) -> str:
         return abbreviated(self)
 
     @classmethod
     def of(
-        cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventsAsked | None = None
+        cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventSpec | None = None
     ) -> "Advice":
         """Return the advice to protect a table like this."""
         table = pl.DataFrame({"place": [], "to": []}) if candidate.mapping is None else candidate.mapping.table
