@@ -132,7 +132,7 @@ def open_events(files: str, spec: EventSpec) -> Placed:
     --------
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
-    ...     _ = file.write("user,time,place\\n07 ,2012-04-09 08:30:00,dorm\\nNULL,2012-04-09 08:30:00,dorm\\n")
+    ...     _ = file.write("user,time,place\n07 ,2012-04-09 08:30:00,dorm\nNULL,2012-04-09 08:30:00,dorm\n")
     ...     file.flush()
     ...     spec = EventSpec(plain_ids=True, without_user=("NULL",), by_hours=12)
     ...     open_events(file.name, spec).events.usable.select("user", "place").collect().rows()
