@@ -16,8 +16,8 @@ from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
-from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.explanation import Explanation
+from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.auditing.unmixing import Reconstruction
 from habitprint.calibration import Calibration, LikelyPairs
@@ -33,8 +33,8 @@ from habitprint.errors import (
 )
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
-    EventSpec,
     Events,
+    EventSpec,
     SharedHistories,
     by_hours,
     by_weekday,

@@ -15,7 +15,7 @@ from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
 from habitprint.flags import ADVERSARY, OUTPUT
-from habitprint.histograms import Histograms, TableSpec
+from habitprint.histograms import TableSpec
 from habitprint.inputs import require_file
 from habitprint.matching import Direction, Method
 from habitprint.progress import Progress
