@@ -20,8 +20,8 @@ from habitprint.arrays import Booleans, Floats
 from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms
-from habitprint.matching import Matching, Method
-from habitprint.matching.match import Asked, find_from_both_sides, find_matching
+from habitprint.matching import Matching, MatchOptions, Method
+from habitprint.matching.match import find_from_both_sides, find_matching
 from habitprint.matching.matching import Direction
 from habitprint.mechanisms import ProvenShare, View
 from habitprint.mechanisms.exposure import apparent_totals
@@ -270,7 +270,7 @@ def attack(
     """
     released, known = tables.matched
     epsilon = EPSILON if method == "approximate" else None
-    asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
+    asked = MatchOptions(weight=find_weight(weight), method=method, direction=direction, epsilon=epsilon, seed=seed)
     # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
     with PLACES:
         matching = find_matching(released, known, asked, progress)

@@ -14,9 +14,10 @@ import polars as pl
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, is_whole, require_number, require_option
 from habitprint.evaluation import Evaluation
+from habitprint.events.spec import DayName
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.matching import Direction, Method
-from habitprint.periods.dates import DAYS, DayName
+from habitprint.periods.dates import DAYS
 from habitprint.weighing import WeightName, find_weight
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars
