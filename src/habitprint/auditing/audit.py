@@ -53,6 +53,7 @@ from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.mechanisms.files import open_release
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -822,6 +823,12 @@ def _prepare_pair(
     own = None if subject.original is None else as_histograms(subject.original, "original")
     original = own or release.original
     others = tuple(subject.others)
+    if others and original is None and is_grouped(release):
+        raise InputError(
+            "another release is given, but not the original",
+            why="two releases in groups show people's own rows, which only the original tells",
+            fix="give the table as it was before any protection (original=, --original)",
+        )
     both = TwoTables(release.histograms, known, subject.truth, release.steps, original=original, others=others)
     background = Background(losses=subject.preparation.losses, found=subject.preparation.found)
     if isinstance(source, Split):

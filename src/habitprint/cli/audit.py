@@ -295,9 +295,17 @@ def _two_tables(
         original=None if original is None else read_histograms(original, columns),
         preparation=Preparation(
             losses=None if found.owner is None else found.owner.losses,
-            found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.n_users), *copied),
+            found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz), *copied),
         ),
     )
+
+
+def _reconstructed(found: Audit) -> str:
+    """Say what the gate knows of rows that are reconstructed from groups; nothing where there are no groups."""
+    taken = found.protections.trials[0].taken
+    if taken.found is not None:
+        return f", rows reconstructed up to {at_most(taken.found.rate.high)}"
+    return ", rows reconstructed: not measured" if taken.is_grouped else ""
 
 
 def _without_folder(source: str) -> str:
@@ -498,6 +506,6 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         word = "exceeds" if verdict.fails_gate else "does not exceed"
         sampled = found.data.scope.of_sample
         of_both = ", in the sample or on all people" if sampled else ""
-        proven = f", proven{sampled} {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
-        found_out = f"measured up to {at_most(verdict.upper_end)}{of_both}{proven}"
+        proven = f", guaranteed{sampled} {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
+        found_out = f"measured up to {at_most(verdict.upper_end)}{of_both}{proven}{_reconstructed(found)}"
         screen.print(f"gate: the table {word} {allowed}: {found_out}", markup=False)

@@ -14,6 +14,7 @@ from habitprint.ids import positions
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
 from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
+from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress
 from habitprint.sources import sha256_of
 from habitprint.tables import read_table
@@ -77,8 +78,13 @@ class Start:
         again = mechanism if self.earlier is None else None
         return measure_losses(self.against, self.added(made), later=later, mechanism=again)
 
-    def measure_risks(self, made: Release, known: Histograms, progress: Progress) -> Risks:
-        """Return what can be reconstructed from a release, and attributed to people, with what somebody knows."""
+    def measure_risks(self, made: Release, known: Histograms, progress: Progress) -> Risks | None:
+        """Return what can be reconstructed from a release, and attributed to people, with what somebody knows.
+
+        None where the rows that it goes on from are those of groups: they are nobody's own.
+        """
+        if not self.is_against_original and is_grouped(self.release):
+            return None
         return measure_risks(self.against, self.added(made), known, progress=progress)
 
     def added(self, made: Release) -> Release:
