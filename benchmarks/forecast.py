@@ -18,9 +18,9 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import attack
 from habitprint.auditing.curves import users_curve
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.rates import IntervalMethod
@@ -38,21 +38,21 @@ JUDGED = (
 )
 
 
-def twin(events: pl.DataFrame) -> TwoTables:
+def twin(events: pl.DataFrame) -> Scenario:
     """Return both weeks of a twin."""
     start = events.select(pl.col("time").min().dt.date().cast(pl.String)).item()
     return both(hp.events_from_frame(events), hp.ConsecutiveWeeks(start))
 
 
-def both(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks) -> TwoTables:
+def both(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks) -> Scenario:
     """Return both periods of events."""
     split = hp.split(events, period)
-    return TwoTables(split.released, split.known, "same-id")
+    return Scenario(split.released, split.known, "same-id")
 
 
 SOURCES = {
-    "town": lambda: TwoTables(*hp.datasets.town(2_000, 60), truth="same-id"),
-    "large-town": lambda: TwoTables(*hp.datasets.town(4_000, 300, seed=1), truth="same-id"),
+    "town": lambda: Scenario(*hp.datasets.town(2_000, 60), truth="same-id"),
+    "large-town": lambda: Scenario(*hp.datasets.town(4_000, 300, seed=1), truth="same-id"),
     "web": lambda: twin(hp.datasets.web_twin(1_000).events),
     "products": lambda: both(hp.datasets.complete_journey("product"), MONTHS),
     "categories": lambda: both(hp.datasets.complete_journey("category"), MONTHS),
@@ -66,7 +66,7 @@ SOURCES = {
     "fresh-web": lambda: twin(hp.datasets.web_twin(600, seed=7).events),
     "fresh-products": lambda: both(hp.datasets.complete_journey("product"), WINTER),
     "fresh-categories": lambda: both(hp.datasets.complete_journey("category"), WINTER),
-    "fresh-town": lambda: TwoTables(*hp.datasets.town(3_000, 100, seed=9), truth="same-id"),
+    "fresh-town": lambda: Scenario(*hp.datasets.town(3_000, 100, seed=9), truth="same-id"),
 }
 
 

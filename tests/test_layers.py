@@ -26,6 +26,7 @@ LAYERS = """
     datasets mechanisms weighing predictive_value
     losses matching
     expectation
+    attacks
     evaluation calibration
     rehearsal forecasting
     plots markov

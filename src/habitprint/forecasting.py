@@ -217,8 +217,8 @@ class Forecast(Shown):
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
     >>> from habitprint.auditing.curves import users_curve
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(400, 60), truth="same-id")))
+    >>> from habitprint.attacks.scenario import Scenario
+    >>> curve = users_curve(attack(Scenario(*hp.datasets.town(400, 60), truth="same-id")))
     >>> found = hp.forecast(curve.points, 4_000)
     >>> found.low < found.share < found.high < found.measured.value
     True

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.checks import Code, Finding
 from habitprint.periods import count_days
 
@@ -308,7 +308,7 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
     n_groups: int, n_hidden: int, n_strangers: int, seed: int
 ) -> None:
     released, known = TOWN
-    tables = TwoTables(
+    tables = Scenario(
         released.select(users=released.users.head(25 - n_strangers)),
         known.select(users=known.users.tail(25 - n_hidden)),
         "same-id",
@@ -324,7 +324,7 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
 
 @given(st.floats(0.05, 1.0), st.integers(0, 5))
 def test_an_adversary_with_less_overlap_knows_fewer_of_the_same_release(overlap: float, seed: int) -> None:
-    tables = TwoTables(*TOWN, truth="same-id")
+    tables = Scenario(*TOWN, truth="same-id")
     less = tables.with_overlap(overlap, seed)
     assert less.released.n_users == 25
     assert less.known.n_users == less.common.n == int(np.ceil(overlap * 25))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.attacks.scenario import HALVES_SEED, Scenario
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
 from habitprint.auditing.candidates import coarser_places
@@ -17,23 +18,22 @@ from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, look_closer
 from habitprint.auditing.times import duration_curve
-from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_weight
 
 
 @pytest.fixture(scope="module")
-def tables() -> TwoTables:
-    return TwoTables(*hp.datasets.town(120, 25, seed=4), truth="same-id")
+def tables() -> Scenario:
+    return Scenario(*hp.datasets.town(120, 25, seed=4), truth="same-id")
 
 
 @pytest.fixture(scope="module")
-def whole(tables: TwoTables) -> Attempt:
+def whole(tables: Scenario) -> Attempt:
     return attack(tables)
 
 
-def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) -> None:
+def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: Scenario) -> None:
     made = attack_in_every_way(tables)
     joint = [fact for fact in made.facts if fact.method == "joint" and not fact.uses_totals]
     assert [fact.weight for fact in joint] == list(hp.WEIGHTS)
@@ -45,7 +45,7 @@ def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) 
     assert draw_blindly(joint[0].rate).rate.value == pytest.approx(1 / 120)
 
 
-def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: TwoTables) -> None:
+def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: Scenario) -> None:
     facts = attack_in_every_way(tables).facts
     ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one" and not fact.is_cross_fitted}
     assert ways == {(weight, side) for weight in hp.WEIGHTS for side in ("released-to-known", "known-to-released")}
@@ -53,7 +53,7 @@ def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables:
     assert strongest_of(facts).rate.high == max(fact.rate.high for fact in facts)
 
 
-def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: TwoTables) -> None:
+def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: Scenario) -> None:
     found = [attempt for attempt in attack_in_every_way(tables).attempts if attempt.fact.is_cross_fitted]
     assert [attempt.fact.method for attempt in found] == ["approximate", "one-by-one", "one-by-one"]
     common = tables.common
@@ -76,24 +76,24 @@ def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how(
     assert alone.learned.startswith("The adversary could not rehearse")
 
 
-def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: TwoTables) -> None:
+def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: Scenario) -> None:
     protected = tables.protected_by(hp.KeepTopPlaces(5))[1]
     facts = attack_in_every_way(protected, exact=False).facts
-    assert {fact.seen is None for fact in facts} == {True, False}
+    assert {fact.transform is None for fact in facts} == {True, False}
     assert {fact.rate.n for fact in facts} == {protected.n_people}
 
 
 def test_nobody_leaves_the_denominator_because_copying_emptied_his_row() -> None:
     released = hp.Histograms.from_strings({1: "aab", 2: "aac", 3: "abc"})
     known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
-    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
-    assert protected.views[-1].attacked_with.n_users < 3
+    protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    assert protected.transformed[-1].transformed_known.n_users < 3
     assert {fact.rate.n for fact in attack_in_every_way(protected).facts} == {3}
 
 
 def test_totals_tell_where_places_do_not() -> None:
     habits = hp.Histograms.from_table({"user": range(40), "place": ["a"] * 40, "count": [3 * n + 1 for n in range(40)]})
-    tables = TwoTables(habits, habits, "same-id")
+    tables = Scenario(habits, habits, "same-id")
     assert strongest_of(attack_in_every_way(tables).facts).uses_totals
     assert attack(tables).rate.n_correct == pytest.approx(1)
 
@@ -104,24 +104,24 @@ def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
     here = pl.DataFrame({"user": users, "place": "here", "count": [3 * n + 1 for n in users]})
     elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
     released, known = (hp.Histograms.from_table(table) for table in (here, pl.concat([here, elsewhere])))
-    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
     facts = attack_in_every_way(protected).facts
-    assert {fact.seen for fact in facts if fact.uses_totals} == {None, "other places left out"}
+    assert {fact.transform for fact in facts if fact.uses_totals} == {None, "other places left out"}
     best = strongest_of(facts)
     assert best.uses_totals
-    assert best.seen == "other places left out"
-    assert best.rate.value > 2 * max(fact.rate.value for fact in facts if fact.seen is None)
+    assert best.transform == "other places left out"
+    assert best.rate.value > 2 * max(fact.rate.value for fact in facts if fact.transform is None)
 
 
 def test_shares_betray_small_totals() -> None:
     habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
     shares = hp.release_shares(habits).histograms
-    facts = attack_in_every_way(TwoTables(shares, habits, "same-id")).facts
+    facts = attack_in_every_way(Scenario(shares, habits, "same-id")).facts
     assert any(fact.uses_totals for fact in facts)
 
 
 def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:
-    rate = attack(TwoTables(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
+    rate = attack(Scenario(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
     assert rate.n == 30
     assert rate.by_chance == pytest.approx(1 / 60)
 
@@ -135,7 +135,7 @@ def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
 
 
 def test_too_few_people_make_no_groups() -> None:
-    curve = users_curve(attack(TwoTables(*hp.datasets.town(12, 6), truth="same-id")))
+    curve = users_curve(attack(Scenario(*hp.datasets.town(12, 6), truth="same-id")))
     assert len(curve.points) == 1
     assert "too few people" in curve.words
 
@@ -221,7 +221,7 @@ def test_the_chances_of_all_pairs_add_up_to_the_expected_number_of_correct_ones(
     ours: dict[int, str], theirs: dict[int, str], size: int
 ) -> None:
     released, known = hp.Histograms.from_strings(ours), hp.Histograms.from_strings(theirs)
-    common = TwoTables(released, known, "same-id").common
+    common = Scenario(released, known, "same-id").common
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nobody or nothing in common is a case like any other
         matching = hp.match(released, known, size=min(size, released.n_users, known.n_users))
@@ -269,14 +269,14 @@ def test_equal_people_are_in_no_order() -> None:
     other = hp.Histograms.from_strings({39 - number: string for number, string in strings.items()})
     reversed_truth = {number: number for number in range(40)}
     claims = [
-        assess_people(attack(TwoTables(habits, habits, reversed_truth), "l1"))[0].claims for habits in (one, other)
+        assess_people(attack(Scenario(habits, habits, reversed_truth), "l1"))[0].claims for habits in (one, other)
     ]
     assert claims[0] == claims[1]
 
 
 def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
     released, known = hp.datasets.town(30, 8)
-    tables = TwoTables(released, known.select(users=known.users.head(20)), "same-id")
+    tables = Scenario(released, known.select(users=known.users.head(20)), "same-id")
     users = assess_people(attack(tables))[1]
     assert users.height == 20
     is_common = users["user"].is_in(tables.known.users.to_list())
@@ -287,7 +287,7 @@ def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
 def test_a_place_where_everybody_goes_gives_nobody_away() -> None:
     released = hp.Histograms.from_strings({n: ["square"] * 8 + [f"home {n}"] for n in range(5)})
     places = find_give_aways(
-        TwoTables(released, released, "same-id"), np.arange(5), np.arange(5), hp.WEIGHTS["jensen-shannon"]
+        Scenario(released, released, "same-id"), np.arange(5), np.arange(5), hp.WEIGHTS["jensen-shannon"]
     )
     assert places["place_1"].to_list() == [f"home {n}" for n in range(5)]
     assert places["place_2"].to_list() == ["square"] * 5
@@ -301,6 +301,6 @@ def test_the_gains_of_places_add_up_to_the_gain_of_the_pair(weight: str) -> None
     known = hp.Histograms.from_strings({1: "abb", 2: "acc", 3: "cbb"})
     matching = hp.match(released, known, weight=weight)  # type: ignore[arg-type]
     rows, columns = matching.rows_in(released, known)
-    places = find_give_aways(TwoTables(released, known, "same-id"), rows, columns, matching.weight)
+    places = find_give_aways(Scenario(released, known, "same-id"), rows, columns, matching.weight)
     gains = places.select(pl.sum_horizontal("place_1_gain", "place_2_gain", "place_3_gain")).to_series()
     assert gains.to_list() == pytest.approx(matching.gains.tolist())

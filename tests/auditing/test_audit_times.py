@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, strongest_of
 from habitprint.auditing.curves import LESSONS, Curve, Dimension, Point, Trend, shown_by, trend_of
 from habitprint.auditing.data import Prepared, prepare_events
 from habitprint.auditing.times import NO_TIMES, Times, duration_curve, measure_times, other_time_words
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.periods import Period
 from habitprint.rates import Rate
 
@@ -51,7 +51,7 @@ def events_of(rows: tuple[Row, ...]) -> hp.Events:
     )
 
 
-def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> TwoTables:
+def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> Scenario:
     """Count two periods in plain Python."""
 
     def table(days: Days) -> hp.Histograms:
@@ -59,7 +59,7 @@ def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> TwoTables:
         users, places = zip(*counts, strict=True)
         return hp.Histograms.from_table({"user": users, "place": places, "count": list(counts.values())})
 
-    return TwoTables(table(released), table(known), "same-id")
+    return Scenario(table(released), table(known), "same-id")
 
 
 def week(number: int, n_weeks: int = 1) -> Days:
@@ -177,7 +177,7 @@ def test_the_distance_is_in_days_between_the_two_periods(drifting: Times) -> Non
     assert [point.x % 7 for point in drifting.distance.points] == [0] * len(drifting.distance.points)
 
 
-def in_every_way(tables: TwoTables) -> hp.Rate:
+def in_every_way(tables: Scenario) -> hp.Rate:
     return strongest_of(attack_in_every_way(tables, weights=[hp.WEIGHTS["jensen-shannon"]]).facts).rate
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town, canonical
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing import search
 from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import Candidate, group_needed, list_candidates, micro_aggregation
@@ -17,14 +18,13 @@ from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import BELOW_LINE, Decide, Goal, Protections, find_protection, run_trial, size_between
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.losses import ALIKE, SCALES, Purpose, cost_words, find_cheapest
 from habitprint.report.record import build_record
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
-TABLES = TwoTables(*hp.datasets.town(150, 12, seed=4), truth="same-id")
+TABLES = Scenario(*hp.datasets.town(150, 12, seed=4), truth="same-id")
 
 
 @cache
@@ -113,7 +113,7 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.nightly) for n in (75, 110))])
 def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
-    base = attack_in_every_way(TwoTables(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
+    base = attack_in_every_way(Scenario(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
     for target in (0.2, 0.15, 0.1, 0.08, 0.07, 0.06):
         goal = Goal(target)

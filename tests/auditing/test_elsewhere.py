@@ -7,12 +7,12 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.attacks import Attack, attack
 from habitprint.auditing.data import Whole, prepare_tables
 from habitprint.auditing.elsewhere import Drawn, Elsewhere
 from habitprint.auditing.search import Goal
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress
@@ -40,7 +40,7 @@ class Nearby(Elsewhere):
         return Drawn(released, known, "same-id", Whole(N, N, N, N) if self.n_drawn < N else None)
 
     def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
-        return attack(TwoTables(*TOWN, truth="same-id"), weight, seed=seed, progress=progress).fact
+        return attack(Scenario(*TOWN, truth="same-id"), weight, seed=seed, progress=progress).fact
 
 
 @pytest.fixture(scope="module")

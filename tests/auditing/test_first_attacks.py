@@ -5,18 +5,18 @@ from typing import Any, get_args
 import pytest
 
 import habitprint as hp
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing import attacks, search
 from habitprint.auditing.attacks import ALL_WEIGHTS, Attacked, Attempt, attack_first, attack_in_every_way
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.search import Decide, Goal, Protections, Trial, find_protection, run_trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.losses import SCALES, find_cheapest
 
 DECIDE: tuple[Decide, ...] = get_args(Decide)
-TABLES = TwoTables(*hp.datasets.town(40, 8, seed=4), truth="same-id")
+TABLES = Scenario(*hp.datasets.town(40, 8, seed=4), truth="same-id")
 
 
-def found_on(tables: TwoTables, goal: Goal) -> Protections:
+def found_on(tables: Scenario, goal: Goal) -> Protections:
     whole = attack_in_every_way(tables)
     return find_protection(whole, whole, [], goal, noise=False).protections
 
@@ -48,10 +48,10 @@ def shown(found: Protections) -> list[Trial]:
 def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
     monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
 ) -> None:
-    tables = TwoTables(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
+    tables = Scenario(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
     whole = attack_in_every_way(tables)
 
-    def attack_all(tables: TwoTables, *_ways: object, **_options: Any) -> Attacked:
+    def attack_all(tables: Scenario, *_ways: object, **_options: Any) -> Attacked:
         return attack_in_every_way(tables, weights=whole.weights, joint=whole.joint_weights, exact=False)
 
     fast = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
@@ -66,7 +66,7 @@ def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
 @pytest.mark.parametrize("decide", DECIDE)
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: int) -> None:
-    tables = TwoTables(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
+    tables = Scenario(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
     whole, part = attack_in_every_way(tables), attack_in_every_way(tables.sample(120, seed))
     goal = Goal(0.1, decide)
     screened, all_of_them = (find_protection(whole, base, [], goal, noise=False) for base in (part, whole))
@@ -117,9 +117,9 @@ def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = attack_in_every_way(TABLES)
     made, count = [], attacks.count_identified
 
-    def watched(tables: TwoTables, matching: hp.Matching) -> Attempt:
+    def watched(tables: Scenario, matching: hp.Matching) -> Attempt:
         way = matching.weight, matching.method, matching.direction
-        made.append((tables.released, tables.attacked_with, *way))  # kept: no id is used again
+        made.append((tables.released, tables.transformed_known, *way))  # kept: no id is used again
         return count(tables, matching)
 
     monkeypatch.setattr(attacks, "count_identified", watched)
@@ -148,7 +148,7 @@ def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_
 
 @pytest.mark.slow
 def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_target_for_one_person() -> None:
-    tables = TwoTables(*hp.datasets.town(100, 20), truth="same-id")
+    tables = Scenario(*hp.datasets.town(100, 20), truth="same-id")
     found = found_on(tables, Goal(0.1, person_target=0.2))
     assert found.advised is not None
     assert found.advised.proven.largest <= 0.2

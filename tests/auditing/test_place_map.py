@@ -9,14 +9,14 @@ import pytest
 
 import habitprint as hp
 from command_line import run
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import Attempt, attack
 from habitprint.auditing.place_map import FEWEST_PEOPLE, draw_map, read_positions
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.report.charts import map_picture
 
 
 def attempt(n_users: int = 40, n_places: int = 12) -> Attempt:
-    return attack(TwoTables(*hp.datasets.town(n_users, n_places), truth="same-id"), "l1")
+    return attack(Scenario(*hp.datasets.town(n_users, n_places), truth="same-id"), "l1")
 
 
 def somewhere(joint: Attempt) -> pl.DataFrame:
@@ -83,7 +83,7 @@ def test_squares_of_a_grid_are_drawn_where_they_are() -> None:
     sides = [
         hp.Histograms(side.counts, side.users, pl.Series(range(side.n_places))) for side in hp.datasets.town(40, 6)
     ]
-    found = draw_map(attack(TwoTables(sides[0], sides[1], truth="same-id")), None, grid)
+    found = draw_map(attack(Scenario(sides[0], sides[1], truth="same-id")), None, grid)
     assert found is not None
     assert found.side == 1000
     assert {(place.lat, place.lon) for place in found.places} <= {grid.centre(at) for at in range(6)}

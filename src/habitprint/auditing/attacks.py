@@ -17,7 +17,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats
-from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
+from habitprint.attacks.scenario import HALVES_SEED, Scenario
 from habitprint.expectation import people_chances, people_interval
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method
@@ -80,7 +80,7 @@ class Attack:
         Pairs that share no place.
     direction
         One by one, who looks for whom; None for other methods.
-    seen
+    transform
         What the adversary did to his own table before, in words; None if nothing.
     uses_totals
         Whether how much somebody was counted is used too.
@@ -99,7 +99,7 @@ class Attack:
     gap: float | None
     n_guesses: int
     direction: Direction | None = None
-    seen: str | None = None
+    transform: str | None = None
     uses_totals: bool = False
     is_cross_fitted: bool = False
 
@@ -109,7 +109,7 @@ class Attack:
         weight = "" if self.weight == NO_WEIGHT else f", {self.weight}"
         backwards = ", from the known side" if self.direction == "known-to-released" else ""
         totals = ", with totals" if self.uses_totals else ""
-        seen = f" ({self.seen})" if self.seen else ""
+        seen = f" ({self.transform})" if self.transform else ""
         return f"{TITLES[self.method]}{weight}{backwards}{totals}{seen}"
 
     @property
@@ -120,7 +120,7 @@ class Attack:
     @property
     def words(self) -> str:
         """Return what the attack does, as sentences."""
-        copied = "" if self.seen is None else f" The adversary has changed his table too: {self.seen}."
+        copied = "" if self.transform is None else f" The adversary has changed his table too: {self.transform}."
         learned = CROSS_FITTED if self.is_cross_fitted else ""
         return IN_WORDS[self.method] + learned + copied
 
@@ -129,7 +129,7 @@ class Attack:
 class Attempt:
     """Hold an attack that was made: on which tables, with which matching, and how likely it finds each person."""
 
-    tables: TwoTables
+    tables: Scenario
     matching: Matching
     chances: Floats
     fact: Attack
@@ -159,7 +159,7 @@ class Way:
         matching = attempt.matching
         return cls(matching.weight, matching.method, matching.direction)
 
-    def attack(self, tables: TwoTables, seed: int, progress: Progress = silent) -> Attempt:
+    def attack(self, tables: Scenario, seed: int, progress: Progress = silent) -> Attempt:
         """Attack in this way."""
         return attack(tables, self.weight, self.method, self.direction, seed=seed, progress=progress)
 
@@ -171,7 +171,7 @@ class Attacked:
     `in_every_way` is whether every attack was made, or only the first ones: then each rate is the least that it can be.
     """
 
-    tables: TwoTables
+    tables: Scenario
     attempts: tuple[Attempt, ...]
     weights: tuple[Weight, ...]
     in_every_way: bool = True
@@ -251,7 +251,7 @@ def strongest_ways(attacks: Iterable[Attack]) -> tuple[Attack, ...]:
 
 
 def attack(
-    tables: TwoTables,
+    tables: Scenario,
     weight: WeightName | Weight = PROPOSED,
     method: Method = "joint",
     direction: Direction = "released-to-known",
@@ -264,11 +264,11 @@ def attack(
     Examples
     --------
     >>> import habitprint as hp
-    >>> rate = attack(TwoTables(*hp.datasets.town(40, 20), truth="same-id")).rate
+    >>> rate = attack(Scenario(*hp.datasets.town(40, 20), truth="same-id")).rate
     >>> rate.n, rate.by_chance
     (40, 0.025)
     """
-    released, known = tables.matched
+    released, known = tables.aligned
     epsilon = EPSILON if method == "approximate" else None
     asked = Asked(find_weight(weight), method, direction, epsilon=epsilon, seed=seed)
     # That no place is shared, or no person, is a fact of a good protection, which rates tell too: no warning.
@@ -278,32 +278,32 @@ def attack(
 
 
 def attack_from_both_sides(
-    tables: TwoTables, weight: Weight, *, seed: int = 0, progress: Progress = silent
+    tables: Scenario, weight: Weight, *, seed: int = 0, progress: Progress = silent
 ) -> tuple[Attempt, Attempt]:
     """Match one by one, from the released side and from the known side, in little more time than from one.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> both = attack_from_both_sides(TwoTables(*hp.datasets.town(40, 20), truth="same-id"), hp.WEIGHTS["l1"])
+    >>> both = attack_from_both_sides(Scenario(*hp.datasets.town(40, 20), truth="same-id"), hp.WEIGHTS["l1"])
     >>> [attempt.fact.name for attempt in both]
     ['one by one, l1', 'one by one, l1, from the known side']
     """
-    there, back = find_from_both_sides(*tables.matched, weight, seed=seed, progress=progress)
+    there, back = find_from_both_sides(*tables.aligned, weight, seed=seed, progress=progress)
     return count_identified(tables, there), count_identified(tables, back)
 
 
-def count_identified(tables: TwoTables, matching: Matching) -> Attempt:
+def count_identified(tables: Scenario, matching: Matching) -> Attempt:
     """Count the people whom a matching of two tables identifies, everybody once.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
-    >>> count_identified(tables, hp.match(*tables.matched)).rate.n
+    >>> tables = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+    >>> count_identified(tables, hp.match(*tables.aligned)).rate.n
     40
     """
-    released, known = tables.matched
+    released, known = tables.aligned
     method, direction = matching.method, matching.direction
     found = common_users(tables.truth, released.users, known.users)
     # Who is gone from the adversary's side counts, and is not found.
@@ -319,13 +319,13 @@ def count_identified(tables: TwoTables, matching: Matching) -> Attempt:
         matching.gap,
         matching.n_guesses,
         direction=direction if method == "one-by-one" else None,
-        seen=None if tables.seen is None else tables.seen.words,
+        transform=None if tables.transform is None else tables.transform.words,
     )
     return Attempt(tables, matching, chances, fact)
 
 
 def attack_first(
-    tables: TwoTables,
+    tables: Scenario,
     ways: Sequence[Way],
     *,
     limit: float | None = None,
@@ -340,12 +340,12 @@ def attack_first(
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
     >>> ways = attack_in_every_way(tables).first_ways
     >>> [fact.name for fact in attack_first(tables.protected_by(hp.Microaggregate(5))[1], ways).facts]
     ['one by one, jensen-shannon, from the known side', 'all at once, rarity-half']
     """
-    view, attempts = tables.fullest_copy, []
+    view, attempts = tables.fully_transformed, []
     for way in ways:
         attempts.append(way.attack(view, seed, progress))
         if limit is not None and attempts[-1].rate.high > limit:
@@ -354,7 +354,7 @@ def attack_first(
 
 
 def attack_in_every_way(
-    tables: TwoTables,
+    tables: Scenario,
     *,
     weights: Sequence[Weight] = ALL_WEIGHTS,
     joint: Sequence[Weight] | None = None,
@@ -384,13 +384,13 @@ def attack_in_every_way(
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
+    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
     >>> made = attack_in_every_way(tables)
     >>> len(made.facts), made.facts[1].name, made.facts[14].name, made.facts[-1].name
     (30, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon', \
 'one by one, learned on the truth, from the known side')
     >>> facts = attack_in_every_way(tables.protected_by(hp.KeepTopPlaces(3))[1], joint=[hp.WEIGHTS["l1"]]).facts
-    >>> len(facts), facts[0].seen, facts[14].seen
+    >>> len(facts), facts[0].transform, facts[14].transform
     (41, None, 'other places left out')
     """
     together = weights if joint is None else joint
@@ -398,12 +398,12 @@ def attack_in_every_way(
     before = {(attempt.tables, Way.of(attempt)): attempt for attempt in made}
     method: Method = "joint" if exact else "approximate"
 
-    def make(wanted: Sequence[tuple[TwoTables, Way]], progress: Progress) -> list[Attempt]:
+    def make(wanted: Sequence[tuple[Scenario, Way]], progress: Progress) -> list[Attempt]:
         new = [(view, way) for view, way in wanted if (view, way) not in before]
         found = dict(zip(new, _attack_each(new, seed, progress), strict=True))
         return [before.pop(each) if each in before else found[each] for each in wanted]
 
-    views, alone = tables.views, _one_by_one(weights)
+    views, alone = tables.transformed, _one_by_one(weights)
     attempts = make([(view, way) for view in views for way in alone], nested(progress, STAGE, 0, n_ways, "one by one"))
     best_alone = max(attempts, key=_high)
     best = [max((each for each in attempts if each.matching.weight == weight), key=_high) for weight in together]
@@ -423,14 +423,14 @@ def attack_in_every_way(
     return Attacked(tables, tuple(attempts), tuple(weights))
 
 
-def _attack_each(wanted: Sequence[tuple[TwoTables, Way]], seed: int, progress: Progress) -> list[Attempt]:
+def _attack_each(wanted: Sequence[tuple[Scenario, Way]], seed: int, progress: Progress) -> list[Attempt]:
     """Make several attacks at the same time."""
-    alike: dict[tuple[TwoTables, Way], list[Way]] = {}
+    alike: dict[tuple[Scenario, Way], list[Way]] = {}
     for tables, way in dict.fromkeys(wanted):  # two halves of the people may teach the same weight
         tables.prepare()
         alike.setdefault((tables, replace(way, direction="released-to-known")), []).append(way)
 
-    def make(tables: TwoTables, ways: Sequence[Way], progress: Progress) -> dict[tuple[TwoTables, Way], Attempt]:
+    def make(tables: Scenario, ways: Sequence[Way], progress: Progress) -> dict[tuple[Scenario, Way], Attempt]:
         first, *other = ways
         made = (
             attack_from_both_sides(tables, first.weight, seed=seed, progress=progress)
@@ -454,7 +454,7 @@ def _one_by_one(weights: Sequence[Weight]) -> list[Way]:
 
 
 def _with_totals(
-    views: Sequence[TwoTables], joint: Attempt, alone: Attempt, method: Method, seed: int, progress: Progress
+    views: Sequence[Scenario], joint: Attempt, alone: Attempt, method: Method, seed: int, progress: Progress
 ) -> list[Attempt]:
     """Attack with what tells how much somebody was counted, too, unless it is the same for all.
 
@@ -471,12 +471,15 @@ def _with_totals(
     best = max(attempts, key=_high)
     together = dict.fromkeys([(told[joint.tables], joint.matching.weight), (best.tables, best.matching.weight)])
     attempts += _attack_each([(both, Way(weight, method)) for both, weight in together], seed, progress)
-    return [replace(each, fact=replace(each.fact, uses_totals=True, seen=each.fact.seen or None)) for each in attempts]
+    return [
+        replace(each, fact=replace(each.fact, uses_totals=True, transform=each.fact.transform or None))
+        for each in attempts
+    ]
 
 
-def _telling_totals(tables: TwoTables) -> TwoTables | None:
+def _telling_totals(tables: Scenario) -> Scenario | None:
     """Return the tables with totals as places, or None where the release tells of none that differ."""
-    released, known = tables.released, tables.attacked_with
+    released, known = tables.released, tables.transformed_known
     told = released.totals, known.totals
     if released.identical_rows.min() > 1:
         return None  # what a group publishes shows no total of a member
@@ -488,13 +491,13 @@ def _telling_totals(tables: TwoTables) -> TwoTables | None:
     return replace(
         tables,
         released=with_totals(released, told[0]),
-        seen=View("" if tables.seen is None else tables.seen.words, with_totals(known, told[1])),
+        transform=View("" if tables.transform is None else tables.transform.words, with_totals(known, told[1])),
     )
 
 
-def _with_truth(tables: TwoTables, seed: int, progress: Progress) -> list[Attempt]:
+def _with_truth(tables: Scenario, seed: int, progress: Progress) -> list[Attempt]:
     """Attack each half of the people with a weight that was learned from the truth about the other half."""
-    released, known = tables.matched
+    released, known = tables.aligned
     common = common_users(tables.truth, released.users, known.users)
     if common.n < FEWEST_TO_LEARN:
         return []

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.attacks.scenario import Scenario
 from habitprint.checks import Code, EventsCheck, Finding, check_events, check_sides, check_tables
 from habitprint.checks.days import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
@@ -371,7 +371,7 @@ class CountedEvents:
 class Prepared:
     """Hold the two tables, what is known of the data, and what they were counted from; None if that is not known."""
 
-    tables: TwoTables
+    tables: Scenario
     facts: DataFacts
     source: CountedEvents | None
 
@@ -431,10 +431,10 @@ def prepare_tables(
     same_ids = isinstance(truth, str) and truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
     refuse([*told, *in_tables], accept, "the two tables")
-    both = TwoTables(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
+    both = Scenario(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
     tables = _known_to_adversary(both, overlap, seed)
     # Of a protected table, with what an adversary copies: only then places have the same names.
-    copied = TwoTables(released, known, truth, steps).fullest_copy.attacked_with
+    copied = Scenario(released, known, truth, steps).fully_transformed.transformed_known
     traces = () if steps else looks_protected(tables.released)
     sides = check_sides(released, copied)
     refuse(sides, accept, "the two tables")
@@ -483,7 +483,7 @@ def prepare_events(
     parts = split(events, settled, users="all", active=active, count=count, progress=progress)
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
     refuse(of_days, accept, events.source)
-    tables = _known_to_adversary(TwoTables(parts.released, parts.known, SAME_ID), overlap, seed)
+    tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), overlap, seed)
     facts = _events_facts(found, parts, command)
     scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
     told = [
@@ -499,7 +499,7 @@ def prepare_events(
     )
 
 
-def _known_to_adversary(tables: TwoTables, overlap: float | None, seed: int) -> TwoTables:
+def _known_to_adversary(tables: Scenario, overlap: float | None, seed: int) -> Scenario:
     tables.require_people()
     some = tables.with_overlap(overlap, seed)
     some.require_people(overlap)
@@ -559,7 +559,7 @@ def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> Even
 
 
 def _scope(
-    tables: TwoTables,
+    tables: Scenario,
     n_in_file: int,
     spans: tuple[Span, Span],
     share_of_rows: float | None,
@@ -578,7 +578,7 @@ def _scope(
 
 
 def _facts(
-    tables: TwoTables,
+    tables: Scenario,
     scope: Scope,
     events: EventsFacts | None,
     periods: str,
@@ -595,7 +595,7 @@ def _facts(
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
-        n_shared_places=n_shared_places(tables.released, tables.fullest_copy.attacked_with),
+        n_shared_places=n_shared_places(tables.released, tables.fully_transformed.transformed_known),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
         findings=in_order(each.anonymous for each in found),
@@ -640,7 +640,7 @@ def _as_prepared(found: Sequence[Finding], preparation: Preparation, count: Coun
     ]
 
 
-def _check_totals(tables: TwoTables) -> list[Finding]:
+def _check_totals(tables: Scenario) -> list[Finding]:
     totals = totals_exposure(tables.released)
     if totals.n_read_off:
         return [Finding("shares-show-totals", "note", totals.n_read_off, totals.n_users)]

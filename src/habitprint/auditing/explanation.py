@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import Attempt, attack
 from habitprint.auditing.candidates import AS_IT_IS, Candidate
 from habitprint.auditing.search import Protections, Trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids
@@ -194,7 +194,7 @@ class _Sheltered:
     """Hold how likely each person is found under a protection, by row of the protected table, and the table."""
 
     trial: Trial
-    tables: TwoTables
+    tables: Scenario
     chances: Floats
     n_alike: Indices
 
@@ -236,7 +236,7 @@ class Case:
         _, tables = self.joint.tables.protected_by(candidate.mechanism)
         weight, seed = self.joint.matching.weight, self.joint.matching.seed
         # The adversary may copy what anyone can of a protection, whichever way finds this person.
-        attempts = [attack(view, weight, "approximate", seed=seed) for view in tables.views]
+        attempts = [attack(view, weight, "approximate", seed=seed) for view in tables.transformed]
         chances = np.zeros(tables.released.n_users)
         chances[tables.common.released] = np.max([attempt.chances for attempt in attempts], axis=0)
         return _Sheltered(trial, tables, chances, tables.released.identical_rows)
@@ -249,7 +249,7 @@ class Case:
         user
             The id in the released table.
         """
-        tables, matching = self.joint.tables.as_attacked, self.joint.matching
+        tables, matching = self.joint.tables.applied, self.joint.matching
         row = self._row_of(user, tables)
         rows, columns = matching.rows_in(tables.released, tables.known)
         here = np.flatnonzero(rows == row)
@@ -277,7 +277,7 @@ class Case:
             protections=tuple(self._shelters(user, chance, row)),
         )
 
-    def _row_of(self, user: object, tables: TwoTables) -> int:
+    def _row_of(self, user: object, tables: Scenario) -> int:
         users = tables.released.users
         fix = "take one of audit.users['user']"
         if not isinstance(user, (str, int)) or isinstance(user, bool):

@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import Attempt
 from habitprint.auditing.sureness import Sureness, find_sureness
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
@@ -119,7 +119,7 @@ def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, 
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> people, users = assess_people(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> people, users = assess_people(attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
@@ -151,7 +151,7 @@ def look_closer(joint: Attempt, progress: Progress = silent) -> CloserLook:
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> look_closer(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
+    >>> look_closer(attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
     50
     """
     ranked = _Ranked.of(joint, progress)
@@ -168,7 +168,7 @@ class _Ranked:
     """
 
     joint: Attempt
-    tables: TwoTables
+    tables: Scenario
     margins: Floats
     chances: Floats
     in_order: Floats
@@ -176,7 +176,7 @@ class _Ranked:
 
     @classmethod
     def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
-        tables = joint.tables.as_attacked
+        tables = joint.tables.applied
         margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
         chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
         in_order, squares = (_add_by_margin(margins, values) for values in (chances, chances**2))
@@ -225,7 +225,7 @@ class _Ranked:
         return tuple(classes)
 
 
-def _by_chance(tables: TwoTables) -> float:
+def _by_chance(tables: Scenario) -> float:
     """Return how likely a pair drawn at random is right."""
     return tables.common.n / (tables.released.n_users * tables.known.n_users)
 
@@ -237,8 +237,8 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
 
 def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
-    tables, largest = joint.tables.as_attacked, joint.matching.size
-    both, weight, seed = joint.tables.matched, joint.matching.weight, joint.matching.seed
+    tables, largest = joint.tables.applied, joint.matching.size
+    both, weight, seed = joint.tables.aligned, joint.matching.weight, joint.matching.seed
     sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
     with PLACES:
         smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
@@ -258,12 +258,12 @@ def _add_by_margin(margins: Floats, values: Floats) -> Floats:
     return np.cumsum(mean[np.sort(which)])
 
 
-def _n_others(tables: TwoTables) -> Indices:
+def _n_others(tables: Scenario) -> Indices:
     classes = tables.released.share_classes
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 
-def _alike(tables: TwoTables) -> tuple[Alike, ...]:
+def _alike(tables: Scenario) -> tuple[Alike, ...]:
     n_others = _n_others(tables)
     return tuple(
         Alike(low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high)))))
@@ -298,7 +298,7 @@ def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
     return pl.concat([table, places], how="horizontal")
 
 
-def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
+def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
     """Return for each pair the places that speak most for it.
 
     A place counts by what it adds to the gain of the pair, g(p, q), times the share of known users who were never
@@ -319,7 +319,7 @@ def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: 
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: ["home", "bar"], 2: ["home", "shop"], 3: ["home"]})
     >>> both = np.arange(3)
-    >>> find_give_aways(TwoTables(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
+    >>> find_give_aways(Scenario(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
     ['bar', 'shop', 'home']
     """
     released, known = align(tables.released, tables.known)

@@ -131,14 +131,14 @@ def draw_map(joint: Attempt, positions: pl.DataFrame | None, grid: Grid | None) 
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> joint = attack(TwoTables(*hp.datasets.town(60, 5), truth="same-id"))
+    >>> from habitprint.attacks.scenario import Scenario
+    >>> joint = attack(Scenario(*hp.datasets.town(60, 5), truth="same-id"))
     >>> names = joint.tables.known.places
     >>> somewhere = pl.DataFrame({"place": names, "lat": [0.0] * len(names), "lon": range(len(names))})
     >>> draw_map(joint, somewhere, None).n_nowhere
     0
     """
-    tables = joint.tables.as_attacked
+    tables = joint.tables.applied
     released, known = align(tables.released, tables.known)
     sides = Sides.of(released, known, joint.matching.weight)
     added = place_gains(sides, tables.common.released, tables.common.known)

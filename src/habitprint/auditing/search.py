@@ -9,6 +9,7 @@ from typing import Literal
 
 import polars as pl
 
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import (
     Attack,
     Attacked,
@@ -32,7 +33,6 @@ from habitprint.auditing.candidates import (
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.sureness import Sureness
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
@@ -62,14 +62,14 @@ Decide = Literal["proven", "measured"]
 NOTHING_LOST = Cost(0.0, 0.0, 0.0)
 
 
-def prove(tables: TwoTables) -> ProvenShare:
+def prove(tables: Scenario) -> ProvenShare:
     """Return what anybody could reach of the people who count, on the released table as it would be published.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
-    >>> prove(TwoTables(habits, habits, "same-id")).in_short
+    >>> prove(Scenario(habits, habits, "same-id")).in_short
     'at most 66.7% of people on average, and nobody with a chance above 100%'
     """
     return ProvenShare.of(tables.anonymity_sets)
@@ -153,7 +153,7 @@ class Goal:
         is_open = self.surest_target is None and self.is_safe_for_each(trial.proven, None, "proven")
         return bool(trial.passes) or (trial.passes is None and is_open)
 
-    def of_original(self, tables: TwoTables) -> "Goal":
+    def of_original(self, tables: Scenario) -> "Goal":
         """Return the rule for a table as it is: one that was never protected is only ever measured."""
         return self if tables.steps else replace(self, decide="measured")
 
@@ -494,7 +494,7 @@ def find_protection(
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(20, 6), truth="same-id"))
+    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
     >>> found = find_protection(tables, tables, [], Goal(0.2), noise=False)
     >>> found.protections.advised.proven.is_within(0.2)
     True
@@ -556,7 +556,7 @@ def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progre
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(60, 20), truth="same-id"))
+    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
@@ -580,10 +580,10 @@ class _Open:
     matchings: tuple[Matching, ...]
 
 
-def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
+def _trial(original: Scenario, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    proven, half = prove(attacked.tables), attacked.tables.half
+    proven, half = prove(attacked.tables), attacked.tables.selection_half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
     risk = strongest_of(attacked.facts).rate
@@ -618,7 +618,7 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
     )
 
 
-def _scene(original: TwoTables, release: Release, attacked: Attacked) -> Scene | None:
+def _scene(original: Scenario, release: Release, attacked: Attacked) -> Scene | None:
     """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
     own, steps = original.original, release.steps
     if own is None:
@@ -655,7 +655,7 @@ def size_between(
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(300, 20), truth="same-id"))
+    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
     >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
     [10, 19, None]
@@ -709,7 +709,7 @@ class Screening:
         --------
         >>> import habitprint as hp
         >>> from habitprint.auditing.candidates import micro_aggregation
-        >>> tables, goal = TwoTables(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
+        >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = attack_in_every_way(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
         >>> screening = Screening.of(tried, goal)
@@ -833,7 +833,7 @@ class _Search:
         self._refused: set[Candidate] = set()
         self._open: dict[Candidate, _Open] = {}  # what may be attacked further, on all users
         # Of tables, and of a protection before groups: the release, and who is near whom in it.
-        self._ungrouped: dict[tuple[TwoTables, Candidate | None], tuple[Release, Neighbours]] = {}
+        self._ungrouped: dict[tuple[Scenario, Candidate | None], tuple[Release, Neighbours]] = {}
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         """Try all on a part of the users, and return what came of those that could be.
@@ -917,7 +917,7 @@ class _Search:
             self._open[candidate] = _Open(release, tuple(attempt.matching for attempt in attacked.attempts))
         return trial
 
-    def _protect(self, tables: TwoTables, candidate: Candidate, progress: Progress) -> Release:
+    def _protect(self, tables: Scenario, candidate: Candidate, progress: Progress) -> Release:
         """Protect; of groups, what comes before them and who is near whom is found once for all sizes."""
         before = Release(tables.released, tables.steps)
         if not candidate.is_cheaper_among_more:
@@ -1157,6 +1157,6 @@ class _Search:
         tables, goal = self.part.tables, self.goal
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
-        copied = tables.protected_by(candidate.mechanism, progress)[1].fullest_copy
+        copied = tables.protected_by(candidate.mechanism, progress)[1].fully_transformed
         joint = attack(copied, self.part.joint_weights[0], seed=goal.seed, progress=progress)
         return look_closer(joint, progress)

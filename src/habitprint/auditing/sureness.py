@@ -47,8 +47,8 @@ class Sureness:
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> found = find_sureness(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> from habitprint.attacks.scenario import Scenario
+    >>> found = find_sureness(attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> found.sureness.n_people, found.sureness.surest.n
     (60, 50)
     """
@@ -104,11 +104,11 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> find_sureness(attack(TwoTables(*hp.datasets.town(12, 5), truth="same-id"))) is None
+    >>> from habitprint.attacks.scenario import Scenario
+    >>> find_sureness(attack(Scenario(*hp.datasets.town(12, 5), truth="same-id"))) is None
     True
     """
-    tables, matching = joint.tables.as_attacked, joint.matching
+    tables, matching = joint.tables.applied, joint.matching
     common = tables.common
     if common.n < FEWEST_PEOPLE:
         return None

@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import Attack, Attempt, attack_in_every_way, strongest_of
 from habitprint.auditing.curves import (
     FEWEST_USERS,
@@ -23,7 +24,6 @@ from habitprint.auditing.curves import (
     rate_again,
 )
 from habitprint.auditing.data import CountedEvents, Prepared
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
 from habitprint.periods import (
@@ -156,18 +156,18 @@ def _among_the_same(attempt: Attempt, whole: Attempt) -> Rate:
     return attempt.rate_among(users.is_in(same.implode()).to_numpy())
 
 
-def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> TwoTables:
+def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> Scenario:
     """Count the events of two other periods, on the same days of the week, if only some are counted."""
     period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
     parts = split(source.events, period, users="all", active=source.active, count=source.count)
-    return TwoTables(parts.released, parts.known, "same-id")
+    return Scenario(parts.released, parts.known, "same-id")
 
 
 def _is_own_days(period: Period) -> bool:
     return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
 
 
-def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
+def _by_day(source: CountedEvents, tables: Scenario) -> pl.DataFrame:
     """Return the counts of each part, user and place on each day; days of a part are numbered from zero."""
     events, period = source.events, source.period
     day = local_days(events.time_zone).alias("day")
@@ -187,16 +187,16 @@ def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
     return of_users.with_columns(day=number.cast(pl.Int64))
 
 
-def _users(tables: TwoTables) -> pl.DataFrame:
+def _users(tables: Scenario) -> pl.DataFrame:
     both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
     return pl.concat([pl.DataFrame({"user": users}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both])
 
 
-def _first_days(days: pl.DataFrame, length: int, whole: TwoTables) -> TwoTables:
+def _first_days(days: pl.DataFrame, length: int, whole: Scenario) -> Scenario:
     kept = days.filter(pl.col("day") < length, pl.col("count") > 0)
     tables = [kept.filter(pl.col("part") == part) for part in (RELEASED, KNOWN)]
     released, known = (Histograms.from_table(table.drop("part", "day"), duplicates="sum") for table in tables)
-    return TwoTables(released, known, whole.truth)
+    return Scenario(released, known, whole.truth)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.attacks import attack
 from habitprint.auditing.audit import DEFAULT_TARGET, read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.audit import PERCENT, to_share
 from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
@@ -187,7 +187,7 @@ def _of_tables(
     if method == "one-by-one":
         impostors = count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
         return _Source((), impostors, target, chosen)
-    both = TwoTables(found.released, found.known, found.truth)
+    both = Scenario(found.released, found.known, found.truth)
     both.require_people()
     curve = users_curve(attack(both, chosen.weight, seed=seed, progress=progress), progress)
     return _Source(tuple(Measured(point.n_users, point.rate) for point in curve.points), None, target, chosen)

@@ -12,11 +12,11 @@ import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
+from habitprint.attacks.scenario import Scenario
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
 from habitprint.auditing.data import EventsAsked
 from habitprint.auditing.risks import Risks
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, files_of, to_span
 from habitprint.cli.options import (
     ADVERSARY,
@@ -500,7 +500,7 @@ def _is_table(files: Sequence[Path], asked: EventsAsked, columns: TableColumns, 
 
 def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
     """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
-    tables = TwoTables(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
+    tables = Scenario(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
     if tables.common.n == 0:
         raise InputError(
             "--known: nobody is in both tables",

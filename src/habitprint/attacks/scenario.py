@@ -1,4 +1,4 @@
-"""The two tables of an attack, who really is whom in them, and parts of them."""
+"""The scenario of an attack: what is released, what the attacker knows, and who is whom."""
 
 import math
 from dataclasses import dataclass, replace
@@ -14,12 +14,12 @@ from habitprint.predictive_value import HeldOut
 from habitprint.progress import Progress, silent
 from habitprint.truth import CommonUsers, Truth, common_users
 
-HALVES_SEED = 0  # people are halved once and for all: the seed of an audit chooses no half that suits it
+HALVES_SEED = 0  # fixed: the seed of an audit cannot choose halves that suit it
 
 
 @dataclass(frozen=True, eq=False)
-class TwoTables:
-    """Hold what is released, what an adversary knows, and who really is whom.
+class Scenario:
+    """A released table, the attacker's table, and who really is whom in them.
 
     Parameters
     ----------
@@ -27,21 +27,21 @@ class TwoTables:
         As for `habitprint.evaluate`.
     steps
         How the released table was protected, if it was.
-    seen
-        What the adversary makes of his table before he attacks: he may copy what was done to the released one. Who is
-        gone from it is released, counts, and is not found.
+    transform
+        The attacker's own table after they repeated what anyone can repeat of the protection; None if they did not.
+        People whom it removes still count: they are released, and not identified.
+    n_lost
+        People who count though they are not in both tables, because only a part of the time is attacked.
     original
         The released table before any protection, with the ids of the release or of the known table; None where it is
         not known, or the released table was not protected.
     others
-        Further releases of the same people that the attacker has, too.
-    n_lost
-        People who count though they are not in both tables, because what is attacked is a part of the time only.
+        Further releases of the same people that the attacker also has.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> TwoTables(*hp.datasets.town(40, 20), truth="same-id").n_people
+    >>> Scenario(*hp.datasets.town(40, 20), truth="same-id").n_people
     40
     """
 
@@ -49,14 +49,14 @@ class TwoTables:
     known: Histograms
     truth: Truth
     steps: tuple[Step, ...] = ()
-    seen: View | None = None
+    transform: View | None = None
     n_lost: int = 0
     original: Histograms | None = None
     others: tuple[Release, ...] = ()
 
     @cached_property
     def common(self) -> CommonUsers:
-        """Return the rows of the people who count: in the release, and known to the adversary before he changes it."""
+        """Return the rows of the people who count: those in both tables before the attacker transforms theirs."""
         return common_users(self.truth, self.released.users, self.known.users)
 
     @cached_property
@@ -66,23 +66,25 @@ class TwoTables:
 
     @property
     def n_people(self) -> int:
-        """Return of how many people every share is."""
+        """Return the number of people who count: the denominator of every rate."""
         return self.common.n + self.n_lost
 
     @property
-    def attacked_with(self) -> Histograms:
-        """Return the adversary's table as he uses it."""
-        return self.known if self.seen is None else self.seen.histograms
+    def transformed_known(self) -> Histograms:
+        """Return the attacker's table as they compare it."""
+        return self.known if self.transform is None else self.transform.histograms
 
     @property
-    def as_attacked(self) -> "TwoTables":
-        """Return the tables that are really matched: with what the adversary made of his own."""
-        return self if self.seen is None else TwoTables(self.released, self.attacked_with, self.truth, self.steps)
+    def applied(self) -> "Scenario":
+        """Return the scenario whose known table is the transformed one: the tables that are really matched."""
+        if self.transform is None:
+            return self
+        return Scenario(self.released, self.transformed_known, self.truth, self.steps)
 
     @cached_property
     def held_out(self) -> HeldOut:
-        """Return the known table, under the released ids, as a test of what a release still predicts."""
-        copied = self.fullest_copy.attacked_with
+        """Return the known table under the released ids: it tests what a release still predicts."""
+        copied = self.fully_transformed.transformed_known
         common = common_users(self.truth, self.released.users, copied.users)
         rows = _rows(copied, common.known)
         return HeldOut.of(
@@ -90,88 +92,88 @@ class TwoTables:
         )
 
     @cached_property
-    def half(self) -> Booleans:
-        """Return for each of the people in both tables whether he is in the half that protections are chosen with.
+    def selection_half(self) -> Booleans:
+        """Return for each person in both tables whether protections are selected on them, or they are held out.
 
         It depends on the known table alone, so everybody is in the same half of each release.
         """
         random = np.random.default_rng(HALVES_SEED)
         return np.asarray((random.permutation(self.known.n_users) % 2 == 0)[self.common.known])
 
-    def counting(self, n_people: int) -> "TwoTables":
-        """Return the same tables, of so many people: those who are not in both any more are lost.
+    def counting(self, n_people: int) -> "Scenario":
+        """Return the same tables with another number of people who count: those not in both tables are lost.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> TwoTables(*hp.datasets.town(40, 20), truth="same-id").counting(50).n_lost
+        >>> Scenario(*hp.datasets.town(40, 20), truth="same-id").counting(50).n_lost
         10
         """
         return replace(self, n_lost=n_people - self.common.n)
 
-    def protected_by(self, mechanism: Mechanism, progress: Progress = silent) -> tuple[Release, "TwoTables"]:
-        """Return the release, and the tables with it in the place of the original.
+    def protected_by(self, mechanism: Mechanism, progress: Progress = silent) -> tuple[Release, "Scenario"]:
+        """Return the release, and the scenario with it in the place of the original.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
-        >>> tables.protected_by(hp.KeepTopPlaces(3))[1].released.n_places
+        >>> scenario = Scenario(*hp.datasets.town(60, 20), truth="same-id")
+        >>> scenario.protected_by(hp.KeepTopPlaces(3))[1].released.n_places
         3
         """
         release = mechanism(Release(self.released, self.steps), progress=progress)
         return release, self.with_release(release)
 
-    def with_release(self, release: Release) -> "TwoTables":
-        """Return the tables with a release in the place of the original."""
-        return TwoTables(release.histograms, self.known, self.truth, release.steps)
+    def with_release(self, release: Release) -> "Scenario":
+        """Return the scenario with a release in the place of the original."""
+        return Scenario(release.histograms, self.known, self.truth, release.steps)
 
     @cached_property
-    def matched(self) -> tuple[Histograms, Histograms]:
-        """Return what is matched, over the same places in the same order: laid out once for all attacks."""
-        return align(self.released.in_order(), self.attacked_with.in_order())
+    def aligned(self) -> tuple[Histograms, Histograms]:
+        """Return the compared tables over the same places in the same order: made once for all attacks."""
+        return align(self.released.in_order(), self.transformed_known.in_order())
 
     def prepare(self) -> None:
-        """Lay the tables out, and find who is in both, before several attacks need it at the same time."""
-        _ = self.matched, self.common
+        """Align the tables and find the common users before several attacks need them at the same time."""
+        _ = self.aligned, self.common
 
     @property
-    def views(self) -> tuple["TwoTables", ...]:
-        """Return the tables as the adversary may attack them: unchanged, and with what anyone can copy of the steps."""
-        return (self, *self._copies)
+    def transformed(self) -> tuple["Scenario", ...]:
+        """Return the scenario by each of the attacker's transformations; the first is none."""
+        return (self, *self._transformations)
 
     @cached_property
-    def _copies(self) -> tuple["TwoTables", ...]:
-        # Without these tables themselves: a value that holds itself is freed late, with all that was laid out.
+    def _transformations(self) -> tuple["Scenario", ...]:
+        # Without this scenario itself: a value that holds itself is freed late, with all that was aligned.
         views = Release(self.released, self.steps).views(self.known)
-        return tuple(replace(self, seen=view) for view in views[1:])
+        return tuple(replace(self, transform=view) for view in views[1:])
 
     @property
-    def fullest_copy(self) -> "TwoTables":
-        """Return the tables of an adversary who copies all that anyone can; as they are, if there is nothing."""
-        return (*self.views[1:2], self)[0]
+    def fully_transformed(self) -> "Scenario":
+        """Return the scenario of an attacker who repeats all that anyone can; itself, if there is nothing to repeat."""
+        return (*self.transformed[1:2], self)[0]
 
-    def part(self, released: Indices, known: Indices) -> "TwoTables":
+    def part(self, released: Indices, known: Indices) -> "Scenario":
         """Return the given rows of both tables.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
-        >>> tables.part(np.arange(5), np.arange(3, 8)).n_people
+        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+        >>> scenario.part(np.arange(5), np.arange(3, 8)).n_people
         2
         """
         rows, columns = _rows(self.released, released), _rows(self.known, known)
-        return replace(self, released=rows, known=columns, seen=None, n_lost=0)
+        return replace(self, released=rows, known=columns, transform=None, n_lost=0)
 
-    def groups(self, n_groups: int, seed: int) -> list["TwoTables"]:
+    def groups(self, n_groups: int, seed: int) -> list["Scenario"]:
         """Return the users cut at random into groups of nearly equal size; common users stay together.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
-        >>> [part.n_people for part in tables.groups(3, seed=0)]
+        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+        >>> [part.n_people for part in scenario.groups(3, seed=0)]
         [14, 13, 13]
         """
         random = np.random.default_rng(seed)
@@ -185,27 +187,27 @@ class TwoTables:
             if len(rows := np.flatnonzero(of_released == group)) and len(columns := np.flatnonzero(of_known == group))
         ]
 
-    def sample(self, most_users: int, seed: int) -> "TwoTables":
-        """Return both tables of so many common users at most, drawn at random; all, if there are no more.
+    def sample(self, most_users: int, seed: int) -> "Scenario":
+        """Return a random part with at most so many common users; all, if there are no more.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id")
-        >>> tables.sample(15, seed=0).n_people, tables.sample(50, seed=0) is tables
+        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+        >>> scenario.sample(15, seed=0).n_people, scenario.sample(50, seed=0) is scenario
         (14, True)
         """
         n = self.common.n
         return self if n <= most_users else self.groups(math.ceil(n / most_users), seed)[0]
 
-    def with_overlap(self, overlap: float | None, seed: int) -> "TwoTables":
-        """Return the tables of an adversary who knows only a random share of the common users.
+    def with_overlap(self, overlap: float | None, seed: int) -> "Scenario":
+        """Return the scenario of an attacker who knows only a random share of the common users.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> tables = TwoTables(*hp.datasets.town(40, 20), truth="same-id").with_overlap(0.5, seed=0)
-        >>> tables.released.n_users, tables.known.n_users
+        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id").with_overlap(0.5, seed=0)
+        >>> scenario.released.n_users, scenario.known.n_users
         (40, 20)
         """
         if overlap is None:
@@ -215,12 +217,12 @@ class TwoTables:
         return replace(self, known=_rows(self.known, np.setdiff1d(np.arange(self.known.n_users), unknown)))
 
     def require_people(self, overlap: float | None = None) -> None:
-        """Raise `InputError` unless there are people to be told apart, also where an adversary knows only some.
+        """Raise `InputError` unless at least two people are in both tables.
 
         Examples
         --------
         >>> import habitprint as hp
-        >>> TwoTables(*hp.datasets.town(1, 20), truth="same-id").require_people()
+        >>> Scenario(*hp.datasets.town(1, 20), truth="same-id").require_people()
         Traceback (most recent call last):
         habitprint.errors.InputError: only one user is on both sides
           why: an audit counts how many people are recognised among others
