@@ -18,8 +18,7 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import users_curve
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.impostors import Impostors, count_impostors
@@ -80,7 +79,7 @@ def measure(source: str, out: Path, weights: tuple[str, ...]) -> None:
             # Labels are drawn in the same order for any number of groups: group g of 2k is a part of group g % k of k.
             parts = tables.groups(2**level, seed=0) if level else [tables]
             for number, part in enumerate(parts):
-                joint = attack(part, hp.WEIGHTS[weight]).rate
+                joint = run_attack(part, Attack(hp.WEIGHTS[weight])).rate
                 impostors = count_impostors(part.released, part.known, weight)
                 each = (impostors.n_closer, impostors.n_tied) if level <= SMALLEST else ((), ())
                 found = joint.n, joint.n_correct, joint.squares, impostors.count(1)[0], impostors.n_others
@@ -181,7 +180,7 @@ def reach() -> None:
     for n in (2_000, 5_000):
         some = np.sort(np.random.default_rng(0).permutation(tables.common.n)[:n])
         part = tables.part(tables.common.released[some], tables.common.known[some])
-        print(hp.forecast(users_curve(attack(part)).points, tables.n_people).words, flush=True)
+        print(hp.forecast(users_curve(run_attack(part)).points, tables.n_people).words, flush=True)
 
 
 def print_table(judged: pl.DataFrame, by: list[str]) -> None:

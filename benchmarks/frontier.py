@@ -10,8 +10,7 @@ import altair as alt
 import polars as pl
 
 import habitprint as hp
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import attack_first, attack_in_every_way, strongest_of
+from habitprint.attacks import Scenario, run_screening, run_suite, strongest_of
 from habitprint.auditing.search import prove
 from habitprint.plots import save_chart
 
@@ -39,13 +38,13 @@ def tables() -> dict[str, Scenario]:
 def points() -> Iterator[dict[str, object]]:
     """Yield a point for each table, method, size of groups, and kind of risk."""
     for name, both in tables().items():
-        ways = attack_in_every_way(both).first_ways
+        ways = run_suite(both).screening
         for method, groups in METHODS.items():
             for k in SIZES:
                 release, protected = both.protected_by(groups(k))
                 risks = {
                     "proven": prove(protected).mean,
-                    "measured": strongest_of(attack_first(protected, ways).facts).rate.value,
+                    "measured": strongest_of(run_screening(protected, ways).outcomes).rate.value,
                 }
                 loss = hp.measure_losses(both.released, release).information_loss
                 print(f"{name}: {method}, k = {k}: loss {loss:.3f}, {risks}", flush=True)

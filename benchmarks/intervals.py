@@ -22,8 +22,9 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
+from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite
+from habitprint.attacks.attack import PROPOSED
+from habitprint.attacks.suite import by_each_method, one_by_one
 from habitprint.auditing.candidates import list_candidates
 from habitprint.auditing.people import look_closer
 from habitprint.expectation import user_chances
@@ -83,13 +84,13 @@ def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> It
 
 def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, Rate]]:
     """Return the rates of some attacks."""
-    joint = attack(tables)
+    joint = run_attack(tables)
     yield "all at once", joint.rate
     yield "all at once, half of the people", joint.rate_among(tables.selection_half)
-    one_by_one = attack(tables, method="one-by-one")
-    yield "one by one", one_by_one.rate
-    yield "one by one, as evaluate counts", count_seekers(one_by_one)
-    yield "one by one, from the known side", attack(tables, "jensen-shannon", "one-by-one", "known-to-released").rate
+    forth, back = (run_attack(tables, each) for each in one_by_one([PROPOSED.weight]))
+    yield "one by one", forth.rate
+    yield "one by one, as evaluate counts", count_seekers(forth)
+    yield "one by one, from the known side", back.rate
     if every_way:
         yield "the surest claims", look_closer(joint).surest
         yield "the strongest of all", strongest(tables)
@@ -97,13 +98,13 @@ def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, R
 
 def strongest(tables: Scenario) -> Rate:
     """Return the rate of the attack with the highest upper end."""
-    made = attack_in_every_way(tables, exact=False)
+    made = run_suite(tables, full_suite(exact=False))
     return made.highest_among(np.ones(tables.common.n, np.bool_))
 
 
-def count_seekers(attempt: Attempt) -> Rate:
+def count_seekers(attempt: AttackResult) -> Rate:
     """Return the rate of an attack one by one if everybody who is given the right name counts."""
-    released, known = attempt.tables.aligned
+    released, known = attempt.scenario.aligned
     common = common_users("same-id", released.users, known.users)
     chances: Floats = user_chances(attempt.matching, released, known, common)
     return Rate.of_chances(chances, attempt.rate.n, attempt.rate.by_chance, IntervalMethod.SEEKERS)
@@ -197,14 +198,9 @@ def in_words(values: list[float], unit: str) -> str:
     return f"{shown[0]}{unit}" if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}{unit}"
 
 
-def attack_few(tables: Scenario) -> list[Attempt]:
+def attack_few(tables: Scenario) -> list[AttackResult]:
     """Attack protected tables with the paper's weight: all at once, and one by one from both sides."""
-    copied = tables.fully_transformed
-    return [
-        attack(copied, method="approximate"),
-        attack(copied, method="one-by-one"),
-        attack(copied, method="one-by-one", direction="known-to-released"),
-    ]
+    return [run_attack(tables.fully_transformed, each) for each in by_each_method(PROPOSED.weight)]
 
 
 def advise(source: str, out: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.predictive_value import HeldOut, halve, most_gained
 from instances import shuffled, tables
 

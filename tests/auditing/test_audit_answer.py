@@ -11,9 +11,8 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town, canonical
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario, SuiteResult, run_suite
 from habitprint.auditing import people, search
-from habitprint.auditing.attacks import Attacked, attack_in_every_way
 from habitprint.auditing.candidates import (
     AS_IT_IS,
     Candidate,
@@ -35,8 +34,8 @@ def found() -> hp.Audit:
     return canonical("town")
 
 
-def attacked(released: hp.Histograms, known: hp.Histograms) -> Attacked:
-    return attack_in_every_way(Scenario(released, known, "same-id"))
+def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
+    return run_suite(Scenario(released, known, "same-id"))
 
 
 def answered(found: hp.Audit, **changes: Protections | people.People) -> Verdict:
@@ -133,7 +132,7 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
 def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
     """Every attack of every trial, in expectation over the people who count; and nobody more than his group allows."""
     released, known = hp.datasets.town(50, 10, seed=seed)
-    whole = attack_in_every_way(Scenario(released, known, "same-id"))
+    whole = run_suite(Scenario(released, known, "same-id"))
     for candidate in list_candidates(released, [], 0.05, n_users=50, noise=False):
         trial = run_trial(whole, candidate, Goal(0.05))
         assert trial.n_attacks >= 10

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
 from habitprint.checks import Code, Finding
 from habitprint.periods import count_days

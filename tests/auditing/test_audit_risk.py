@@ -10,9 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.attacks.scenario import HALVES_SEED, Scenario
+from habitprint.attacks import (
+    HALVES_SEED,
+    Attack,
+    AttackResult,
+    Scenario,
+    draw_blindly,
+    full_suite,
+    run_attack,
+    run_suite,
+    strongest_of,
+)
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
@@ -29,13 +38,13 @@ def tables() -> Scenario:
 
 
 @pytest.fixture(scope="module")
-def whole(tables: Scenario) -> Attempt:
-    return attack(tables)
+def whole(tables: Scenario) -> AttackResult:
+    return run_attack(tables)
 
 
 def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: Scenario) -> None:
-    made = attack_in_every_way(tables)
-    joint = [fact for fact in made.facts if fact.method == "joint" and not fact.uses_totals]
+    made = run_suite(tables)
+    joint = [fact for fact in made.outcomes if fact.method == "joint" and not fact.uses_totals]
     assert [fact.weight for fact in joint] == list(hp.WEIGHTS)
     for fact in joint:
         matching = hp.match(tables.released, tables.known, weight=fact.weight)  # type: ignore[arg-type]
@@ -46,7 +55,7 @@ def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: Scenario) -
 
 
 def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: Scenario) -> None:
-    facts = attack_in_every_way(tables).facts
+    facts = run_suite(tables).outcomes
     ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one" and not fact.is_cross_fitted}
     assert ways == {(weight, side) for weight in hp.WEIGHTS for side in ("released-to-known", "known-to-released")}
     assert {fact.method for fact in facts if fact.uses_totals} == {"joint", "one-by-one"}
@@ -54,13 +63,13 @@ def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables:
 
 
 def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: Scenario) -> None:
-    found = [attempt for attempt in attack_in_every_way(tables).attempts if attempt.fact.is_cross_fitted]
-    assert [attempt.fact.method for attempt in found] == ["approximate", "one-by-one", "one-by-one"]
+    found = [result for result in run_suite(tables).results if result.outcome.is_cross_fitted]
+    assert [result.outcome.method for result in found] == ["approximate", "one-by-one", "one-by-one"]
     common = tables.common
     is_first = np.random.default_rng(HALVES_SEED).permutation(common.n) % 2 == 0
     taught = CommonUsers(common.released[~is_first], common.known[~is_first], 0)
     weight = fit_weight(tables.released, tables.known, taught)
-    alone = attack(tables, weight, "one-by-one", "known-to-released")
+    alone = run_attack(tables, Attack(weight, "one-by-one", "known-to-released"))
     assert np.array_equal(found[2].chances[is_first], alone.chances[is_first])
     assert not np.array_equal(found[2].chances, alone.chances)
 
@@ -78,7 +87,7 @@ def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how(
 
 def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: Scenario) -> None:
     protected = tables.protected_by(hp.KeepTopPlaces(5))[1]
-    facts = attack_in_every_way(protected, exact=False).facts
+    facts = run_suite(protected, full_suite(exact=False)).outcomes
     assert {fact.transform is None for fact in facts} == {True, False}
     assert {fact.rate.n for fact in facts} == {protected.n_people}
 
@@ -88,14 +97,14 @@ def test_nobody_leaves_the_denominator_because_copying_emptied_his_row() -> None
     known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
     protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
     assert protected.transformed[-1].transformed_known.n_users < 3
-    assert {fact.rate.n for fact in attack_in_every_way(protected).facts} == {3}
+    assert {fact.rate.n for fact in run_suite(protected).outcomes} == {3}
 
 
 def test_totals_tell_where_places_do_not() -> None:
     habits = hp.Histograms.from_table({"user": range(40), "place": ["a"] * 40, "count": [3 * n + 1 for n in range(40)]})
     tables = Scenario(habits, habits, "same-id")
-    assert strongest_of(attack_in_every_way(tables).facts).uses_totals
-    assert attack(tables).rate.n_correct == pytest.approx(1)
+    assert strongest_of(run_suite(tables).outcomes).uses_totals
+    assert run_attack(tables).rate.n_correct == pytest.approx(1)
 
 
 def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
@@ -105,7 +114,7 @@ def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
     elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
     released, known = (hp.Histograms.from_table(table) for table in (here, pl.concat([here, elsewhere])))
     protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
-    facts = attack_in_every_way(protected).facts
+    facts = run_suite(protected).outcomes
     assert {fact.transform for fact in facts if fact.uses_totals} == {None, "other places left out"}
     best = strongest_of(facts)
     assert best.uses_totals
@@ -116,17 +125,17 @@ def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
 def test_shares_betray_small_totals() -> None:
     habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
     shares = hp.release_shares(habits).histograms
-    facts = attack_in_every_way(Scenario(shares, habits, "same-id")).facts
+    facts = run_suite(Scenario(shares, habits, "same-id")).outcomes
     assert any(fact.uses_totals for fact in facts)
 
 
 def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:
-    rate = attack(Scenario(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
+    rate = run_attack(Scenario(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
     assert rate.n == 30
     assert rate.by_chance == pytest.approx(1 / 60)
 
 
-def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
+def test_the_risk_rises_when_there_are_fewer_people(whole: AttackResult) -> None:
     points = users_curve(whole).points
     assert [point.x for point in points] == [15, 30, 60, 120]
     assert points[-1].rate == whole.rate
@@ -135,7 +144,7 @@ def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
 
 
 def test_too_few_people_make_no_groups() -> None:
-    curve = users_curve(attack(Scenario(*hp.datasets.town(12, 6), truth="same-id")))
+    curve = users_curve(run_attack(Scenario(*hp.datasets.town(12, 6), truth="same-id")))
     assert len(curve.points) == 1
     assert "too few people" in curve.words
 
@@ -143,7 +152,7 @@ def test_too_few_people_make_no_groups() -> None:
 @pytest.mark.parametrize("period", [hp.ConsecutiveWeeks("2012-04-09"), hp.HalvesOfActiveWeeks()])
 def test_shorter_periods_are_counted_among_the_same_people(period: hp.ConsecutiveWeeks) -> None:
     prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(150).events), period)
-    whole = attack(prepared.tables)
+    whole = run_attack(prepared.tables)
     curve = duration_curve(prepared, whole)
     assert curve.points[-1].rate == whole.rate
     assert {point.rate.n for point in curve.points} == {whole.rate.n}
@@ -155,7 +164,7 @@ def test_shorter_periods_are_counted_among_the_same_people(period: hp.Consecutiv
 def test_a_shorter_period_has_the_counts_of_its_days() -> None:
     events = hp.events_from_frame(hp.datasets.calls_twin(150).events)
     prepared = prepare_events(events, hp.ConsecutiveWeeks("2012-04-09"))
-    three = duration_curve(prepared, attack(prepared.tables)).points[2]
+    three = duration_curve(prepared, run_attack(prepared.tables)).points[2]
     assert three.label == "3 days"
     days = hp.DateRanges(("2012-04-09", "2012-04-11"), ("2012-04-16", "2012-04-18"))
     users = [
@@ -196,18 +205,18 @@ def test_a_mapping_must_know_every_place() -> None:
         coarser_places(habits, None, [hp.PlaceMapping.from_table({"a": "x", "b": "x"})])
 
 
-def test_coarser_places_tell_less(whole: Attempt) -> None:
-    points = resolution_curve(whole, coarser_places(whole.tables.released, None, [])).points
+def test_coarser_places_tell_less(whole: AttackResult) -> None:
+    points = resolution_curve(whole, coarser_places(whole.scenario.released, None, [])).points
     assert points[-1].rate == whole.rate
     assert points[0].rate.value < whole.rate.value / 2
 
 
 @pytest.mark.slow
 def test_with_many_users_coarser_places_are_tried_on_a_part_and_it_is_said(
-    whole: Attempt, monkeypatch: pytest.MonkeyPatch
+    whole: AttackResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auditing, "MOST_USERS", 60)
-    curve = hp.audit((whole.tables.released, whole.tables.known), target=1.0, noise=False).curves[2]
+    curve = hp.audit((whole.scenario.released, whole.scenario.known), target=1.0, noise=False).curves[2]
     assert {point.rate.n for point in curve.points} == {60}
     assert curve.points[-1].rate.value > whole.rate.value
     assert "a random 60 of 120 people" in curve.words
@@ -231,7 +240,7 @@ def test_the_chances_of_all_pairs_add_up_to_the_expected_number_of_correct_ones(
     assert ((chances >= 0) & (chances <= 1)).all()
 
 
-def test_all_claims_together_are_as_precise_as_the_attack(whole: Attempt) -> None:
+def test_all_claims_together_are_as_precise_as_the_attack(whole: AttackResult) -> None:
     people, users = assess_people(whole)
     for order in ("margin", "size"):
         last = [claims for claims in people.claims if claims.order == order][-1]
@@ -244,7 +253,9 @@ def test_all_claims_together_are_as_precise_as_the_attack(whole: Attempt) -> Non
     assert math.fsum(users["chance_correct"]) == pytest.approx(whole.rate.n_correct)
 
 
-def test_claims_in_order_of_margin_are_surer_than_those_of_the_same_number_with_the_most_gain(whole: Attempt) -> None:
+def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
+    whole: AttackResult,
+) -> None:
     people, _ = assess_people(whole)
     by_margin = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "margin"}
     by_size = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "size"}
@@ -253,7 +264,7 @@ def test_claims_in_order_of_margin_are_surer_than_those_of_the_same_number_with_
     assert people.surest == look_closer(whole).surest
 
 
-def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: Attempt) -> None:
+def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
     people, users = assess_people(whole)
     expected = users.with_columns(pl.col("chance_correct").mean().over("margin"))  # equal margins are in no order
     in_order = expected.sort("margin", descending=True)["chance_correct"].cum_sum().to_numpy()
@@ -269,7 +280,8 @@ def test_equal_people_are_in_no_order() -> None:
     other = hp.Histograms.from_strings({39 - number: string for number, string in strings.items()})
     reversed_truth = {number: number for number in range(40)}
     claims = [
-        assess_people(attack(Scenario(habits, habits, reversed_truth), "l1"))[0].claims for habits in (one, other)
+        assess_people(run_attack(Scenario(habits, habits, reversed_truth), Attack(hp.WEIGHTS["l1"])))[0].claims
+        for habits in (one, other)
     ]
     assert claims[0] == claims[1]
 
@@ -277,7 +289,7 @@ def test_equal_people_are_in_no_order() -> None:
 def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
     released, known = hp.datasets.town(30, 8)
     tables = Scenario(released, known.select(users=known.users.head(20)), "same-id")
-    users = assess_people(attack(tables))[1]
+    users = assess_people(run_attack(tables))[1]
     assert users.height == 20
     is_common = users["user"].is_in(tables.known.users.to_list())
     assert users.filter(~is_common)["is_correct"].is_null().all()

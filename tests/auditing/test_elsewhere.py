@@ -7,9 +7,8 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Attack, Outcome, Scenario, run_attack
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.attacks import Attack, attack
 from habitprint.auditing.data import Whole, prepare_tables
 from habitprint.auditing.elsewhere import Drawn, Elsewhere
 from habitprint.auditing.search import Goal
@@ -39,8 +38,8 @@ class Nearby(Elsewhere):
         released, known = (side.select(users=users) for side in TOWN)
         return Drawn(released, known, "same-id", Whole(N, N, N, N) if self.n_drawn < N else None)
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
-        return attack(Scenario(*TOWN, truth="same-id"), weight, seed=seed, progress=progress).fact
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
+        return run_attack(Scenario(*TOWN, truth="same-id"), Attack(weight), seed=seed, progress=progress).outcome
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +48,7 @@ def sampled() -> hp.Audit:
 
 
 def verdict_with(found: hp.Audit, on_all: Rate, target: float) -> Verdict:
-    fact = Attack("joint", "l1", on_all, 0.0, 0)
+    fact = Outcome("joint", "l1", on_all, 0.0, 0)
     trials = (
         replace(found.protections.trials[0], passes=found.strongest.rate.high <= target),
         *found.protections.trials[1:],
@@ -140,7 +139,7 @@ def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
 def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
     proven = replace(sampled.protections.trials[0], proven=hp.ProvenShare(0.01, 0.01), passes=True)
     protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
-    on_all = Attack("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
+    on_all = Outcome("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
     found = reach_verdict(Goal(0.1), sampled.strongest, protections, sampled.people, on_all=on_all)
     assert found.answer.startswith("The sample meets the target of 10%. Guaranteed")
     assert "which is above the target." in found.answer
@@ -209,7 +208,7 @@ class Unreachable(Elsewhere):
     def draw(self, seed: int, progress: Progress) -> Drawn:
         raise AssertionError(seed, progress)
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         raise AssertionError(weight, seed, progress)
 
 

@@ -8,8 +8,7 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Scenario, run_attack
 from habitprint.auditing.search import Goal
 from habitprint.auditing.sureness import FEWEST_SUREST, find_sureness
 from habitprint.calibration import Reliability
@@ -71,10 +70,10 @@ def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
 
 def test_the_surest_claims_are_a_tenth_but_fifty_at_least() -> None:
     for n, n_surest in ((60, 50), (30, 30)):
-        made = find_sureness(attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
+        made = find_sureness(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
         assert made is not None
         order = np.argsort(-made.probabilities, kind="stable")[:n_surest]
-        own = attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")).matching
+        own = run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")).matching
         right = (own.released == own.known).to_numpy()[order]
         assert made.sureness.surest.n == n_surest
         assert made.sureness.surest.n_correct == pytest.approx(right.sum())
@@ -84,7 +83,7 @@ def test_the_surest_claims_are_a_tenth_but_fifty_at_least() -> None:
 @pytest.mark.parametrize("decide", ["proven", "measured"])
 def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured(decide: str) -> None:
     goal = Goal(0.5, decide, person_target=0.2)  # type: ignore[arg-type]
-    made = find_sureness(attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
+    made = find_sureness(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
     assert made is not None
     assert made.sureness.surest.high <= 0.2
     assert goal.is_safe_for_each(ProvenShare(0.1, 0.2), None, goal.decide)

@@ -12,7 +12,7 @@ from reference_unmixing import exact_rows, is_theirs, pieces_of, sums_of
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import attribute
 from habitprint.auditing.unmixing import Groups, Scene, _judge, _subtract_others, point
 from instances import tables

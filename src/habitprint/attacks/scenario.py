@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from habitprint.arrays import Booleans, Indices
+from habitprint.attacks.totals import shown_totals, with_totals
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.mechanisms import Mechanism, Release, Step, View
@@ -133,9 +134,27 @@ class Scenario:
         """Return the compared tables over the same places in the same order: made once for all attacks."""
         return align(self.released.in_order(), self.transformed_known.in_order())
 
-    def prepare(self) -> None:
-        """Align the tables and find the common users before several attacks need them at the same time."""
-        _ = self.aligned, self.common
+    @property
+    def shows_totals(self) -> bool:
+        """Return whether the release shows totals that differ, so that an attacker can compare them too."""
+        return self._aligned_with_totals is not None
+
+    @cached_property
+    def _aligned_with_totals(self) -> tuple[Histograms, Histograms] | None:
+        totals = shown_totals(*self.aligned)
+        return None if totals is None else with_totals(*self.aligned, totals)
+
+    def compared(self, *, totals: bool = False) -> tuple[Histograms, Histograms]:
+        """Return the aligned tables, with totals as further columns if they are asked for and shown.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> scenario = Scenario(*hp.datasets.town(40, 20), truth="same-id")
+        >>> [scenario.compared(totals=totals)[0].n_places for totals in (False, True)]
+        [20, 80]
+        """
+        return (self._aligned_with_totals if totals else None) or self.aligned
 
     @property
     def transformed(self) -> tuple["Scenario", ...]:

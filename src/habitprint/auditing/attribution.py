@@ -58,7 +58,7 @@ def attribute(scene: Scene) -> Attribution:
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.attacks.scenario import Scenario
+    >>> from habitprint.attacks import Scenario
     >>> from habitprint.auditing.unmixing import point
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5)

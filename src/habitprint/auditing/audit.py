@@ -11,15 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 import polars as pl
 
+from habitprint.attacks import ALL_WEIGHTS, Outcome, SuiteResult, draw_blindly, full_suite, run_suite, strongest_of
 from habitprint.auditing.advice import FILE, Advice
-from habitprint.auditing.attacks import (
-    ALL_WEIGHTS,
-    Attack,
-    Attacked,
-    attack_in_every_way,
-    draw_blindly,
-    strongest_of,
-)
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
 from habitprint.auditing.data import (
@@ -210,9 +203,9 @@ class Audit(Shown):
     versions: Mapping[str, str]
     data: DataFacts
     weight: str
-    attacks: tuple[Attack, ...]
+    attacks: tuple[Outcome, ...]
     curves: tuple[Curve, ...]
-    other_time: Attack | None
+    other_time: Outcome | None
     learned: str
     linkage: Linkage
     protections: Protections
@@ -221,7 +214,7 @@ class Audit(Shown):
     verdict: Verdict
     forecast: Forecast | None = None
     place_map: PlaceMap | None = None
-    on_all: Attack | None = None
+    on_all: Outcome | None = None
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -284,12 +277,12 @@ class Audit(Shown):
         return draw_picture(self, picture)
 
     @property
-    def strongest(self) -> Attack:
+    def strongest(self) -> Outcome:
         """Return the attack with the highest upper end."""
         return strongest_of(self.attacks)
 
     @property
-    def knows_more(self) -> Attack | None:
+    def knows_more(self) -> Outcome | None:
         """Return the attack of an adversary who knows all other time in the file, where he is the stronger one."""
         other = self.other_time
         return other if other is not None and other.rate.high > self.strongest.rate.high else None
@@ -610,7 +603,7 @@ def _audit(
 ) -> Audit:
     seed, everybody = settings.seed, prepared.facts.scope.whole
     weights, learned = _learn(prepared, rehearsal, seed, progress)
-    whole = attack_in_every_way(prepared.tables, weights=weights, seed=seed, progress=progress)
+    whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
     # The very attack that later stages repeat, so that what they find can be compared with it.
@@ -669,7 +662,7 @@ def _audit(
         versions=versions(),
         data=prepared.facts,
         weight=weight,
-        attacks=(*whole.facts, draw_blindly(joint.rate)),
+        attacks=(*whole.outcomes, draw_blindly(joint.rate)),
         curves=curves,
         other_time=times.other_time,
         learned=learned,
@@ -687,7 +680,7 @@ def _audit(
         people=people,
         verdict=reach_verdict(
             goal,
-            strongest_of(whole.facts),
+            strongest_of(whole.outcomes),
             found.protections,
             people,
             is_protected=is_protected,
@@ -702,12 +695,12 @@ def _audit(
     )
 
 
-def _part_of(whole: Attacked, seed: int, progress: Progress) -> Attacked:
+def _part_of(whole: SuiteResult, seed: int, progress: Progress) -> SuiteResult:
     """Return the tables with which coarser places and protections are tried: all, or with many users a part."""
-    tables = whole.tables.sample(MOST_USERS, seed)
-    if tables is whole.tables:
+    tables = whole.scenario.sample(MOST_USERS, seed)
+    if tables is whole.scenario:
         return whole
-    return attack_in_every_way(tables, weights=whole.weights, seed=seed, progress=progress)
+    return run_suite(tables, full_suite(whole.weights), seed=seed, progress=progress)
 
 
 def _learn(

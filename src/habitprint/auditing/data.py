@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.checks import Code, EventsCheck, Finding, check_events, check_sides, check_tables
 from habitprint.checks.days import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.data import TWO_TABLES, Whole
 from habitprint.checks import Finding
 from habitprint.forecasting import Forecast
@@ -52,17 +52,17 @@ class Elsewhere(ABC):
         """Return the people who are audited: all, or a sample that the seed draws."""
 
     @abstractmethod
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         """Return what an attack on all people at once, by a weight, achieves."""
 
 
-def words_on_all(attack: Attack, forecast: Forecast | None) -> str:
+def words_on_all(attack: Outcome, forecast: Forecast | None) -> str:
     """Say what the attack on all people found, and beside it what was forecast for as many.
 
     Examples
     --------
     >>> from habitprint.rates import Rate
-    >>> words_on_all(Attack("joint", "l1", Rate.of(50, 1000, by_chance=0.001), 0.0, 0), None)
+    >>> words_on_all(Outcome("joint", "l1", Rate.of(50, 1000, by_chance=0.001), 0.0, 0), None)
     'On all 1,000 people in both tables, the attack “All at once, l1” was made, proven optimal: it identifies 5% (95% \
 interval 3.8% to 6.6%; by chance 0.1%).'
     """

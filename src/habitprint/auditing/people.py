@@ -10,8 +10,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import Attempt
+from habitprint.attacks import AttackResult, Scenario
 from habitprint.auditing.sureness import Sureness, find_sureness
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
@@ -112,14 +111,14 @@ class People(Drawn):
         return n if n >= FEWEST_CLAIMS else 0
 
 
-def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
+def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
     """Say how sure the claims of a joint attack are, for all together without a name, and for each user by id.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> people, users = assess_people(attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> from habitprint.attacks import run_attack
+    >>> people, users = assess_people(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
@@ -129,7 +128,7 @@ def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, 
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.sure_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
-        alike=_alike(joint.tables),
+        alike=_alike(joint.scenario),
         surest=ranked.surest,
         sureness=None if sure is None else sure.sureness,
     )
@@ -144,14 +143,14 @@ class CloserLook:
     sureness: Sureness | None
 
 
-def look_closer(joint: Attempt, progress: Progress = silent) -> CloserLook:
+def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
     """Return how sure the claims of a joint attack are: also the 5% of all, at least 50, with the largest margins.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> look_closer(attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
+    >>> from habitprint.attacks import run_attack
+    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
     50
     """
     ranked = _Ranked.of(joint, progress)
@@ -167,7 +166,7 @@ class _Ranked:
     `squares_in_order` adds up the squares of their chances.
     """
 
-    joint: Attempt
+    joint: AttackResult
     tables: Scenario
     margins: Floats
     chances: Floats
@@ -175,8 +174,8 @@ class _Ranked:
     squares_in_order: Floats
 
     @classmethod
-    def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
-        tables = joint.tables.applied
+    def of(cls, joint: AttackResult, progress: Progress) -> "_Ranked":
+        tables = joint.scenario.applied
         margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
         chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
         in_order, squares = (_add_by_margin(margins, values) for values in (chances, chances**2))
@@ -196,7 +195,7 @@ class _Ranked:
     def _precision(self, n: int) -> Rate:
         n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
         rate = Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
-        return rate.capped(ProvenShare.of(self.joint.tables.anonymity_sets).largest)
+        return rate.capped(ProvenShare.of(self.joint.scenario.anonymity_sets).largest)
 
     def claims(self) -> list[Claims]:
         """Return the precision of the first claims, for some numbers of them."""
@@ -235,15 +234,15 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
     return sorted({max(math.ceil(share * size), min(FEWEST_CLAIMS, size)) for share in shares})
 
 
-def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
+def _by_size(joint: AttackResult, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
-    tables, largest = joint.tables.applied, joint.matching.size
-    both, weight, seed = joint.tables.aligned, joint.matching.weight, joint.matching.seed
+    tables, largest = joint.scenario.applied, joint.matching.size
+    both, weight, seed = joint.scenario.aligned, joint.matching.weight, joint.matching.seed
     sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
     with PLACES:
         smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
-    guaranteed = ProvenShare.of(joint.tables.anonymity_sets).largest
+    guaranteed = ProvenShare.of(joint.scenario.anonymity_sets).largest
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
         rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)

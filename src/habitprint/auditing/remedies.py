@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE

@@ -7,7 +7,7 @@ read about a release, and this is the one place that says them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
 from habitprint.histograms import Histograms

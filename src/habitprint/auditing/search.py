@@ -9,16 +9,17 @@ from typing import Literal
 
 import polars as pl
 
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import (
+from habitprint.attacks import (
     Attack,
-    Attacked,
-    attack,
-    attack_first,
-    attack_in_every_way,
+    Outcome,
+    Scenario,
+    SuiteResult,
     count_identified,
+    run_attack,
+    run_screening,
+    run_suite,
     strongest_of,
-    strongest_ways,
+    strongest_of_each,
 )
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.candidates import (
@@ -139,7 +140,7 @@ class Goal:
         What is measured must hold against every attack, among all people, and among each half of them. What is proven
         holds against every attack, made or not: then it is measured to be enough, too.
         """
-        is_known = by == "proven" or trial.in_every_way or trial.is_proven_within(self.target)
+        is_known = by == "proven" or trial.is_full_suite or trial.is_proven_within(self.target)
         return is_known and self.may_be_met_by(trial, by)
 
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
@@ -188,7 +189,7 @@ class Trial:
         What anybody could reach.
     attacks, n_attacks
         The strongest attack of each method and weight, of so many that were made.
-    in_every_way
+    is_full_suite
         Whether all attacks were made. Else, after the first ones, it was above the target already, or too dear to be
         the answer: then every measured share is the least that it can be.
     chosen_on, confirmed_on
@@ -215,9 +216,9 @@ class Trial:
     promises: tuple[Promise, ...]
     options: str
     proven: ProvenShare
-    attacks: tuple[Attack, ...]
+    attacks: tuple[Outcome, ...]
     n_attacks: int
-    in_every_way: bool
+    is_full_suite: bool
     chosen_on: Rate
     confirmed_on: Rate
     losses: Losses
@@ -232,7 +233,7 @@ class Trial:
         return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
 
     @property
-    def strongest(self) -> Attack:
+    def strongest(self) -> Outcome:
         """Return the strongest attack that was made on it."""
         return strongest_of(self.attacks)
 
@@ -274,7 +275,7 @@ class Trial:
 
     def is_measured_within(self, target: float) -> bool:
         """Return whether no attack was measured above a target, and every attack was made or it is proven."""
-        return self.is_proven_within(target) or (self.in_every_way and self.may_be_within(target))
+        return self.is_proven_within(target) or (self.is_full_suite and self.may_be_within(target))
 
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
@@ -454,8 +455,8 @@ class Found:
 
 
 def find_protection(
-    whole: Attacked,
-    part: Attacked,
+    whole: SuiteResult,
+    part: SuiteResult,
     coarser: Sequence[Coarser],
     goal: Goal,
     *,
@@ -494,13 +495,13 @@ def find_protection(
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
     >>> found = find_protection(tables, tables, [], Goal(0.2), noise=False)
     >>> found.protections.advised.proven.is_within(0.2)
     True
     """
-    released = whole.tables.released
-    n_users = part.tables.released.n_users
+    released = whole.scenario.released
+    n_users = part.scenario.released.n_users
     candidates = list_candidates(
         released,
         coarser,
@@ -543,59 +544,57 @@ def find_protection(
         best=best,
         not_tried=(*search.not_tried, *(() if why is None else (NotTried("noise", why),))),
         n_tried=len(trials.keys() | screened.keys()) - 1,
-        n_users=part.tables.n_people,
-        n_users_in_all=whole.tables.n_people,
+        n_users=part.scenario.n_people,
+        n_users_in_all=whole.scenario.n_people,
     )
     return Found(protections, chosen, tuple(trials))
 
 
-def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
+def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
     """Protect, attack in every way, and measure what is lost; as it is, the attacks were made before.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
     >>> trial.proven.in_short
     'at most 20% of people on average, and nobody with a chance above 20%'
     """
-    release, tables = base.tables.protected_by(candidate.mechanism, progress)
+    release, tables = base.scenario.protected_by(candidate.mechanism, progress)
     attacked = base
     if candidate != AS_IT_IS:
-        attacked = attack_in_every_way(
-            tables, weights=base.weights, joint=base.joint_weights, exact=False, seed=goal.seed, progress=progress
-        )
-    return _trial(base.tables, candidate, release, attacked, goal)
+        attacked = run_suite(tables, base.suite_for_protected, seed=goal.seed, progress=progress)
+    return _trial(base.scenario, candidate, release, attacked, goal)
 
 
 @dataclass(frozen=True, eq=False)
 class _Open:
-    """A release that was attacked in the first ways only, with the matchings; its tables are laid out anew later."""
+    """A release on which only screening attacks were run, and their matchings; its tables are aligned anew later."""
 
     release: Release
-    matchings: tuple[Matching, ...]
+    made: tuple[tuple[Attack, Matching], ...]
 
 
-def _trial(original: Scenario, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
+def _trial(original: Scenario, candidate: Candidate, release: Release, attacked: SuiteResult, goal: Goal) -> Trial:
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    proven, half = prove(attacked.tables), attacked.tables.selection_half
+    proven, half = prove(attacked.scenario), attacked.scenario.selection_half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
-    risk = strongest_of(attacked.facts).rate
+    risk = strongest_of(attacked.outcomes).rate
     taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
     if scene is not None and (candidate == AS_IT_IS or proven.is_within(goal.target) or risk.high <= goal.target):
-        seconds = [second_look(scene, other, attacked.tables) for other in original.others]
+        seconds = [second_look(scene, other, attacked.scenario) for other in original.others]
         taken = TakenApart(is_grouped=True, found=reconstruct(scene, seconds))
     is_reached = rule.is_reached_by(proven, risk, taken)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
-    is_open |= is_reached and not (attacked.in_every_way or proven.is_within(goal.target))
+    is_open |= is_reached and not (attacked.is_full_suite or proven.is_within(goal.target))
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -604,9 +603,9 @@ def _trial(original: Scenario, candidate: Candidate, release: Release, attacked:
         promises=tuple(map(Promise.of, release.guarantees)),
         options=to_flags(candidate.recipe),
         proven=proven,
-        attacks=strongest_ways(attacked.facts),
-        n_attacks=len(attacked.facts),
-        in_every_way=attacked.in_every_way,
+        attacks=strongest_of_each(attacked.outcomes),
+        n_attacks=len(attacked.outcomes),
+        is_full_suite=attacked.is_full_suite,
         chosen_on=attacked.highest_among(half),
         confirmed_on=attacked.highest_among(~half),
         losses=measure_losses(original.released, added, later=original.held_out),
@@ -614,11 +613,11 @@ def _trial(original: Scenario, candidate: Candidate, release: Release, attacked:
         sureness=None,
         passes=None if is_open else is_reached and is_safe,
         taken=taken,
-        attribution=None if scene is None or not attacked.in_every_way else attribute(scene),
+        attribution=None if scene is None or not attacked.is_full_suite else attribute(scene),
     )
 
 
-def _scene(original: Scenario, release: Release, attacked: Attacked) -> Scene | None:
+def _scene(original: Scenario, release: Release, attacked: SuiteResult) -> Scene | None:
     """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
     own, steps = original.original, release.steps
     if own is None:
@@ -626,8 +625,8 @@ def _scene(original: Scenario, release: Release, attacked: Attacked) -> Scene | 
             return None  # the rows of a table that is in groups already are not people's own
         own, steps = original.released, steps[len(original.steps) :]
     # The attack that points at the most rows tells best in which group somebody is.
-    pointed = max(attacked.attempts, key=lambda attempt: attempt.rate.high).matching
-    return Scene.of(own, Release(attacked.tables.released, steps), attacked.tables, pointed)
+    pointed = max(attacked.results, key=lambda each: each.rate.high).matching
+    return Scene.of(own, Release(attacked.scenario.released, steps), attacked.scenario, pointed)
 
 
 def size_between(
@@ -655,7 +654,7 @@ def size_between(
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
     >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
     [10, 19, None]
@@ -710,7 +709,7 @@ class Screening:
         >>> import habitprint as hp
         >>> from habitprint.auditing.candidates import micro_aggregation
         >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
-        >>> part = attack_in_every_way(tables.sample(60, seed=0))
+        >>> part = run_suite(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
         >>> screening = Screening.of(tried, goal)
         >>> [each.label for each in screening.next_few({}, [])]
@@ -820,8 +819,8 @@ class _Search:
 
     def __init__(
         self,
-        whole: Attacked,
-        part: Attacked,
+        whole: SuiteResult,
+        part: SuiteResult,
         goal: Goal,
         look: Callable[[Progress], CloserLook] | None,
         progress: Progress,
@@ -859,7 +858,7 @@ class _Search:
     def look_at_original(self) -> None:
         """Add how sure claims about the table as it is are, which somebody else measures."""
         look = None if self._look is None else self._look(self.progress)
-        rule = self.goal.of_original(self.whole.tables)
+        rule = self.goal.of_original(self.whole.scenario)
         self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, look, rule.decide)
 
     def _looked_at(self, candidate: Candidate, look: CloserLook | None, by: Decide) -> Trial:
@@ -868,7 +867,7 @@ class _Search:
         is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
         return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
 
-    def _try(self, base: Attacked, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
+    def _try(self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
         """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
         n_in_all = sum(map(len, chains))
 
@@ -887,7 +886,7 @@ class _Search:
                 if n_refuted == ENOUGH_REFUTED:
                     break
             if weaker := chain[len(outcomes) :]:
-                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.tables.n_people:,} of the people"
+                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.scenario.n_people:,} of the people"
                 outcomes.append(NotTried(", ".join(each.label for each in weaker), why))
             return outcomes
 
@@ -902,19 +901,19 @@ class _Search:
                     found[candidate] = outcome
         return found
 
-    def _try_one(self, base: Attacked, candidate: Candidate, progress: Progress) -> Trial:
+    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> Trial:
         """Protect, and attack in the first ways; as it is, all attacks were made before."""
         goal = self.goal
-        release = self._protect(base.tables, candidate, progress)
-        tables = base.tables.with_release(release)
+        release = self._protect(base.scenario, candidate, progress)
+        tables = base.scenario.with_release(release)
         if candidate == AS_IT_IS:
-            return _trial(base.tables, candidate, release, base, goal)
+            return _trial(base.scenario, candidate, release, base, goal)
         # With many users time matters: what is above the target is out, however far.
         limit = None if self.part is self.whole else goal.target
-        attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
-        trial = _trial(base.tables, candidate, release, attacked, goal)
+        attacked = run_screening(tables, base.screening, limit=limit, seed=goal.seed, progress=progress)
+        trial = _trial(base.scenario, candidate, release, attacked, goal)
         if base is self.whole and not self._is_refuted(trial):
-            self._open[candidate] = _Open(release, tuple(attempt.matching for attempt in attacked.attempts))
+            self._open[candidate] = _Open(release, tuple((each.attack, each.matching) for each in attacked.results))
         return trial
 
     def _protect(self, tables: Scenario, candidate: Candidate, progress: Progress) -> Release:
@@ -941,18 +940,16 @@ class _Search:
         if (start := self._open.pop(candidate, None)) is None:
             return
         base = self.whole
-        tables = base.tables.with_release(start.release)
+        scenario = base.scenario.with_release(start.release)
         inner = nested(self.progress, STAGE, 0, 1, f"in every way: {candidate.label}")
-        further = attack_in_every_way(
-            tables,
-            weights=base.weights,
-            joint=base.joint_weights,
-            exact=False,
-            made=[count_identified(tables.fullest_copy, matching) for matching in start.matchings],
+        further = run_suite(
+            scenario,
+            base.suite_for_protected,
+            made=[count_identified(scenario.fully_transformed, *each) for each in start.made],
             seed=self.goal.seed,
             progress=inner,
         )
-        self.trials[candidate] = _trial(base.tables, candidate, start.release, further, self.goal)
+        self.trials[candidate] = _trial(base.scenario, candidate, start.release, further, self.goal)
 
     def choose(self, by: Decide, screening: Screening | None) -> Candidate | None:
         """Return the cheapest protection that is enough, by what is proven or by what is measured; None if none is.
@@ -1012,7 +1009,7 @@ class _Search:
         is_proven = trial.is_proven_within(goal.target) and goal.is_safe_for_each(trial.proven, None, "proven")
         if by == "proven" or is_proven:
             return is_proven
-        is_refuted = not trial.in_every_way and trial.risk.high > goal.target
+        is_refuted = not trial.is_full_suite and trial.risk.high > goal.target
         return trial.chosen_on.high <= goal.target and not is_refuted
 
     def _holds(self, candidate: Candidate, by: Decide, answer: Candidate) -> bool:
@@ -1154,9 +1151,9 @@ class _Search:
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""
-        tables, goal = self.part.tables, self.goal
+        tables, goal = self.part.scenario, self.goal
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
         copied = tables.protected_by(candidate.mechanism, progress)[1].fully_transformed
-        joint = attack(copied, self.part.joint_weights[0], seed=goal.seed, progress=progress)
+        joint = run_attack(copied, Attack(self.part.joint_weights[0]), seed=goal.seed, progress=progress)
         return look_closer(joint, progress)

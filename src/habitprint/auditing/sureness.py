@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import Attempt
+from habitprint.attacks import AttackResult
 from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.mechanisms import ProvenShare
@@ -46,9 +46,8 @@ class Sureness:
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.attacks.scenario import Scenario
-    >>> found = find_sureness(attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> found = find_sureness(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> found.sureness.n_people, found.sureness.surest.n
     (60, 50)
     """
@@ -90,7 +89,7 @@ class EachSureness:
     probabilities: Floats
 
 
-def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness | None:
+def find_sureness(joint: AttackResult, margins: Floats | None = None) -> EachSureness | None:
     """Find how likely each claim of a joint attack is right, learned from other people; None with too few of them.
 
     Parameters
@@ -103,12 +102,11 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.attacks.scenario import Scenario
-    >>> find_sureness(attack(Scenario(*hp.datasets.town(12, 5), truth="same-id"))) is None
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> find_sureness(run_attack(Scenario(*hp.datasets.town(12, 5), truth="same-id"))) is None
     True
     """
-    tables, matching = joint.tables.applied, joint.matching
+    tables, matching = joint.scenario.applied, joint.matching
     common = tables.common
     if common.n < FEWEST_PEOPLE:
         return None
@@ -119,7 +117,7 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
         n_people=matching.size,
         above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
         highest=float(said.max()),
-        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.tables.anonymity_sets).largest),
+        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.scenario.anonymity_sets).largest),
         reliability=Reliability.of(said, chances, by_chance),
     )
     return EachSureness(sureness, said)

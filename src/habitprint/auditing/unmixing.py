@@ -28,7 +28,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Scenario
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Goal, Protections, Trial
 from habitprint.losses import SCALES, Scale, cost_words, leaves_little
@@ -76,14 +76,14 @@ class Verdict:
 
 def reach_verdict(
     goal: Goal,
-    strongest: Attack,
+    strongest: Outcome,
     protections: Protections,
     people: People,
     *,
     is_protected: bool = False,
     fail_above: float | None = None,
     overlap: float | None = None,
-    on_all: Attack | None = None,
+    on_all: Outcome | None = None,
 ) -> Verdict:
     """Say whether the table meets the target as it is, and if not, what would help.
 
@@ -139,11 +139,11 @@ class _Case:
 
     goal: Goal
     rule: Goal
-    strongest: Attack
+    strongest: Outcome
     protections: Protections
     people: People
     overlap: float | None
-    on_all: Attack | None
+    on_all: Outcome | None
 
     @property
     def subject(self) -> str:

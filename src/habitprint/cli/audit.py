@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.auditing.attacks import strongest_ways
+from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import Preparation
@@ -677,7 +677,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print()
         screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    ways = sorted(strongest_ways(found.attacks), key=lambda attack: -attack.rate.high)
+    ways = sorted(strongest_of_each(found.attacks), key=lambda attack: -attack.rate.high)
     for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()

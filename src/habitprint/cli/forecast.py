@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from habitprint.attacks.scenario import Scenario
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.audit import DEFAULT_TARGET, read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.cli.audit import PERCENT, to_share
@@ -189,7 +188,7 @@ def _of_tables(
         return _Source((), impostors, target, chosen)
     both = Scenario(found.released, found.known, found.truth)
     both.require_people()
-    curve = users_curve(attack(both, chosen.weight, seed=seed, progress=progress), progress)
+    curve = users_curve(run_attack(both, Attack(chosen.weight), seed=seed, progress=progress), progress)
     return _Source(tuple(Measured(point.n_users, point.rate) for point in curve.points), None, target, chosen)
 
 

@@ -12,9 +12,8 @@ import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
-from habitprint.attacks.scenario import Scenario
+from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
 from habitprint.auditing.data import EventsAsked
 from habitprint.auditing.risks import Risks
 from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, files_of, to_span
@@ -174,7 +173,7 @@ class Protected:
     out: Path | None
     key: Path | None
     advice: Advice | None
-    attacked: Attack | None
+    attacked: Outcome | None
     measured: Risks | None
     span: Span | None
 
@@ -498,7 +497,7 @@ def _is_table(files: Sequence[Path], asked: EventsAsked, columns: TableColumns, 
     return (set(wanted) <= names or set(COLUMNS) <= names) and asked.time not in names
 
 
-def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
+def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
     """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
     tables = Scenario(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
     if tables.common.n == 0:
@@ -508,7 +507,7 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
             fix="give a table of the same people, with the same ids, from another time; of a release with fresh ids, "
             "give its key too: --earlier-key OUT.key.csv",
         )
-    return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
+    return strongest_of(run_suite(tables, full_suite(exact=False), progress=progress).outcomes)
 
 
 def _asked_for(options: ProtectionOptions, out: Path | None) -> Recipe:

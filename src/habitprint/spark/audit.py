@@ -10,7 +10,7 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole
@@ -206,7 +206,7 @@ class SparkTables(Elsewhere):
             () if parts is None else check_unused(parts.unused, parts.n_rows),
         )
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         """Return what an attack on all people at once, by a weight, achieves."""
         with warnings.catch_warnings():
             # Facts that the rate tells too, as of every attack of an audit.
@@ -225,7 +225,7 @@ class SparkTables(Elsewhere):
             found = evaluate(matching, self.released, self.known, self.truth, progress=progress)
         matching.unpersist()
         assert found.accuracy_rate is not None  # noqa: S101  (a sample of them has people in both tables)
-        return Attack(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
+        return Outcome(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
 
     def _people(self, released: Counts, known: Counts) -> DataFrame:
         """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.
