@@ -44,8 +44,10 @@ def with_totals(
     >>> with_totals(habits, habits, (habits.totals, habits.totals))[0].n_places
     61
     """
+    # By their names as text: sums are rounded alike whether ids are numbers or text.
+    places = released.places.cast(pl.String).arg_sort().to_numpy()
     one, other = (
-        sparse.csr_array(sparse.hstack([table.shares * (1 - WEIGHT_OF_TOTALS), _ranks(of_table)]))
+        sparse.csr_array(sparse.hstack([table.shares[:, places] * (1 - WEIGHT_OF_TOTALS), _ranks(of_table)]))
         for table, of_table in zip((released, known), totals, strict=True)
     )
     columns = pl.Series(np.arange(one.shape[1]))
