@@ -28,7 +28,7 @@ LAYERS = """
     expectation
     attacks
     evaluation calibration
-    rehearsal forecasting
+    training forecasting
     plots markov
     auditing experiments
     report spark

@@ -75,14 +75,14 @@ def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from
 
 
 @pytest.mark.slow
-def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how() -> None:
+def test_an_adversary_who_trains_is_one_more_attacker_and_the_audit_says_how() -> None:
     released, known = hp.datasets.town(60, 12, seed=1)
-    found = hp.audit((released, known), rehearsal=hp.datasets.town(60, 12, seed=2), noise=False)
-    assert "learned by rehearsal" in {fact.weight for fact in found.attacks}
-    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows (60 people)")
+    found = hp.audit((released, known), training=hp.datasets.town(60, 12, seed=2), noise=False)
+    assert "trained" in {fact.weight for fact in found.attacks}
+    assert found.learned.startswith("The attacker trained on two tables of people whom they know (60 people)")
     alone = hp.audit((released, known), noise=False)
-    assert "learned by rehearsal" not in {fact.weight for fact in alone.attacks}
-    assert alone.learned.startswith("The adversary could not rehearse")
+    assert "trained" not in {fact.weight for fact in alone.attacks}
+    assert alone.learned.startswith("The attacker could not train")
 
 
 def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: Scenario) -> None:

@@ -112,7 +112,7 @@ def test_the_sentence_under_a_curve_follows_from_the_curve(
     assert trend_of(points) == trend
     assert (" rises " in words, " falls " in words) == (trend == "rises", trend == "falls")
     assert ("does not clearly change" in words) == (trend == "no clear change")
-    said = {key for key, lesson in LESSONS.items() if lesson in words.lower()}
+    said = {key for key, trained in LESSONS.items() if trained in words.lower()}
     assert said == {key for key in LESSONS if key == (dimension, trend)}
 
 

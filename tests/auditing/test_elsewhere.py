@@ -227,6 +227,6 @@ def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: di
         hp.audit(Unreachable(), **asked)
 
 
-def test_two_earlier_tables_to_rehearse_with_are_heard() -> None:
-    found = hp.audit(Nearby(N_SAMPLE), rehearsal=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
-    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows")
+def test_two_earlier_tables_to_train_on_are_heard() -> None:
+    found = hp.audit(Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
+    assert found.learned.startswith("The attacker trained on two tables of people whom they know")

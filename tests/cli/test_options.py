@@ -17,8 +17,8 @@ from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
 from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
 from habitprint.cli.match_options import MatchOptions
 from habitprint.cli.options import AttackOptions, FileOptions, Options, TableColumns, expanded
-from habitprint.cli.rehearse import WeightOptions
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import WeightOptions
 
 Record = TypeVar("Record", bound=Options)
 RECORDS = [
@@ -65,7 +65,7 @@ def test_what_was_given_is_read_back_from_the_words_of_a_shell(
     events = EventOptions(time=time, lat=lat)
     places = PlaceOptions(side=side, mapping=Path("my map.csv"), by_hours=by_hours, by_weekday=by_weekday)
     protections = ProtectionOptions(coarsen=[Path("a.csv"), Path("b c.csv")], noise=noise)
-    weight = WeightOptions(weight="auto", rehearse=(Path("a.csv"), Path("b c.csv")))
+    weight = WeightOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
     for options in (events, places, protections, weight):
         words = shlex.split(" ".join(option.words for option in options.given))
         assert read_back(type(options), words) == options
@@ -88,7 +88,7 @@ def test_an_option_without_a_default_is_asked_for() -> None:
         ("inspect", ["Input", "Output"]),
         ("match", ["Input", "Adversary", "Cluster", "Output"]),
         ("path", ["Input", "Adversary", "Output"]),
-        ("rehearse", ["Input", "Adversary", "Output"]),
+        ("train", ["Input", "Adversary", "Output"]),
     ],
 )
 def test_help_comes_in_groups(command: str, groups: list[str]) -> None:

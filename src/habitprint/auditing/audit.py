@@ -49,10 +49,10 @@ from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
-from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.side_by_side import Once, two_side_by_side
 from habitprint.sources import AnyTable, as_events, as_histograms, is_release, is_table
+from habitprint.training import train_weight
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
@@ -441,7 +441,7 @@ def audit(
     truth: Any = SAME_ID,
     original: Histograms | AnyTable | None = None,
     others: Sequence[Release] = (),
-    rehearsal: tuple[Histograms, Histograms] | None = None,
+    training: tuple[Histograms, Histograms] | None = None,
     active: int = 1,
     count: CountedAs = "visits",
     noise: bool = True,
@@ -499,7 +499,7 @@ def audit(
     others
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
-    rehearsal
+    training
         Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
         in two. From two tables alone nobody can learn.
     active, count
@@ -587,7 +587,7 @@ def audit(
     elsewhere = source if isinstance(source, Elsewhere) else None
     accepted = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
     settings = replace(settings, accept=tuple(code for code in settings.accept if code in accepted))
-    return _audit(prepared, settings, grid, where, steps, preparation.events, rehearsal, elsewhere, progress)
+    return _audit(prepared, settings, grid, where, steps, preparation.events, training, elsewhere, progress)
 
 
 def _audit(
@@ -597,12 +597,12 @@ def _audit(
     positions: pl.DataFrame | None,
     mappings: Iterable[PlaceMapping],
     events: EventsAsked | None,
-    rehearsal: tuple[Histograms, Histograms] | None,
+    training: tuple[Histograms, Histograms] | None,
     elsewhere: Elsewhere | None,
     progress: Progress,
 ) -> Audit:
     seed, everybody = settings.seed, prepared.facts.scope.whole
-    weights, learned = _learn(prepared, rehearsal, seed, progress)
+    weights, learned = _learn(prepared, training, seed, progress)
     whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
@@ -704,18 +704,17 @@ def _part_of(whole: SuiteResult, seed: int, progress: Progress) -> SuiteResult:
 
 
 def _learn(
-    prepared: Prepared, rehearsal: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
+    prepared: Prepared, training: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
 ) -> tuple[tuple[Weight, ...], str]:
-    """Return the weights that an adversary may use, with the one that he learned if he could rehearse, and how."""
+    """Return the weights that an attacker may use, with a trained one if they could train, and how."""
     try:
-        halves = prepared.halves_of_known(progress) if rehearsal is None else rehearsal
-        lesson = learn(*halves, seed=seed)
+        halves = prepared.halves_of_known(progress) if training is None else training
+        trained = train_weight(*halves, seed=seed)
     except InputError as error:
-        return ALL_WEIGHTS, f"The adversary could not rehearse: {error.what}."
-    source = "what he knows, cut in two in time" if rehearsal is None else "two tables of people whom he knows"
-    return (*ALL_WEIGHTS, lesson.weight), (
-        f"The adversary rehearsed with {source} ({counted(lesson.n_people, 'person', 'people')}), and so learned which "
-        f"evidence counts. {lesson.words}"
+        return ALL_WEIGHTS, f"The attacker could not train: {error.what}."
+    source = "their own data, cut in two in time" if training is None else "two tables of people whom they know"
+    return (*ALL_WEIGHTS, trained.weight), (
+        f"The attacker trained on {source} ({counted(trained.n_people, 'person', 'people')}). {trained.words}"
     )
 
 

@@ -376,7 +376,7 @@ class Prepared:
     source: CountedEvents | None
 
     def halves_of_known(self, progress: Progress = silent) -> tuple[Histograms, Histograms]:
-        """Return what the adversary knows, cut in two in time: all that he needs to rehearse.
+        """Return the attacker's data cut in two in time: all that they need to train.
 
         Examples
         --------
@@ -388,8 +388,8 @@ class Prepared:
         if self.source is None:
             raise InputError(
                 "two tables do not tell when somebody was where",
-                why="an adversary rehearses with two tables of his own",
-                fix="give two earlier tables of the people whom he knows to rehearse with, or audit the events",
+                why="an attacker trains on two tables of their own",
+                fix="give two earlier tables of people whom they know (--train A B), or audit the events",
             )
         source = self.source
         halves = split(

@@ -48,9 +48,9 @@ from habitprint.cli.options import (
     refuse_inputs,
 )
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import refuse_to_rehearse_with, require_earlier
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import refuse_to_train_on, require_earlier
 from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
@@ -86,11 +86,11 @@ class AdversaryOptions(Options, panel=ADVERSARY):
     overlap: Annotated[
         str | None, typer.Option(help="The adversary knows only this share of the people, such as 50%.", metavar="RATE")
     ] = None
-    rehearse: Annotated[
+    train: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
-            help="Two earlier tables of the people whom the adversary knows, with the same ids, from which he learns "
-            "which evidence counts. Of events, the known part is cut in two.",
+            help="Two earlier tables of people whom the attacker knows, with the same ids, to train on. Of events, the "
+            "known part is cut in two.",
             metavar="A B",
         ),
     ] = None
@@ -105,11 +105,11 @@ class AdversaryOptions(Options, panel=ADVERSARY):
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
 
-    def rehearsal(self, columns: TableColumns, written: FileOptions) -> tuple[Histograms, Histograms] | None:
+    def training(self, columns: TableColumns, written: FileOptions) -> tuple[Histograms, Histograms] | None:
         """Return the two earlier tables, if there are any."""
-        if self.rehearse is None:
+        if self.train is None:
             return None
-        found = TableOptions().read(*self.rehearse, columns=columns, files=written)
+        found = TableOptions().read(*self.train, columns=columns, files=written)
         return found.released, found.known
 
 
@@ -294,10 +294,10 @@ def audit(
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     beside = [places.mapping, *(protections.coarsen or []), output.positions]
-    others = [*beside, tables.truth_file, output.original, *(output.other or ()), *(adversary.rehearse or ())]
+    others = [*beside, tables.truth_file, output.original, *(output.other or ()), *(adversary.train or ())]
     if not is_events:
-        refuse_to_rehearse_with(data[0], adversary.rehearse)
-    require_earlier(adversary.rehearse)
+        refuse_to_train_on(data[0], adversary.train)
+    require_earlier(adversary.train)
     _require_output(output, [*data, *others])
     column = [given for given in counts.given if given.name == "--count"]
     for_events = [
@@ -353,7 +353,7 @@ def audit(
             truth=subject.truth,
             original=subject.original,
             others=[read_release(file) for file in output.other or ()],
-            rehearsal=adversary.rehearsal(columns, written),
+            training=adversary.training(columns, written),
             active=subject.active,
             count=subject.count,
             noise=protections.noise,

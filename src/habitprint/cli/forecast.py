@@ -14,9 +14,9 @@ from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.cli.audit import PERCENT, to_share
 from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import Screen, print_chosen, print_json
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import InputError
 from habitprint.files import write_all
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling

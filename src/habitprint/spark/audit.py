@@ -59,7 +59,7 @@ def audit(
     grid: Grid | None = None,
     positions: AnyTable | None = None,
     coarser: Iterable[PlaceMapping] = (),
-    rehearsal: tuple[Histograms, Histograms] | None = None,
+    training: tuple[Histograms, Histograms] | None = None,
     noise: bool = True,
     counts: bool = False,
     population: int | None = None,
@@ -93,7 +93,7 @@ def audit(
         Of the attack on all people, as for `habitprint.spark.match`.
     target, decide, keep, fail_above, surest_target, person_target, grid, positions, coarser, noise, counts
         As for `habitprint.audit`; the target, and the gate, must be met by the sample and by the attack on all.
-    rehearsal
+    training
         As for `habitprint.audit`. Where the weight that is learned from it identifies most, it attacks all people too.
     population
         For how many people the share identified is forecast; None for all who are in both tables.
@@ -123,7 +123,7 @@ def audit(
         grid=grid,
         positions=positions,
         coarser=coarser,
-        rehearsal=rehearsal,
+        training=training,
         noise=noise,
         counts=counts,
         population=population,
