@@ -157,4 +157,4 @@ def test_the_old_names_answer_with_the_new_ones(shell: Shell, words: list[str], 
     assert found.exit_code == 2
     assert message in found.stderr
     with pytest.raises(AttributeError, match="it is now 'train'"):
-        hp.rehearse  # noqa: B018
+        getattr(hp, "rehearse")  # noqa: B009
