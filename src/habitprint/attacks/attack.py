@@ -54,6 +54,8 @@ class Attack:
         Whether how much somebody was counted is compared too.
     is_cross_fitted
         Whether the weight is trained on the truth about one half of the people, and used on the other half.
+    is_as_common
+        Whether as many pairs are given out as there are common users (the paper's A2), not as many as there can be.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Attack:
     direction: Direction = "released-to-known"
     uses_totals: bool = False
     is_cross_fitted: bool = False
+    is_as_common: bool = False
 
 
 PROPOSED = Attack(find_weight("jensen-shannon"))  # the paper's
@@ -201,7 +204,12 @@ class AttackResult:
 
 
 def run_attack(
-    scenario: Scenario, attack: Attack = PROPOSED, *, seed: int = 0, progress: Progress = silent
+    scenario: Scenario,
+    attack: Attack = PROPOSED,
+    *,
+    seed: int = 0,
+    max_memory: float = 4e9,
+    progress: Progress = silent,
 ) -> AttackResult:
     """Match the two tables, and count the people who are identified, everybody once.
 
@@ -213,7 +221,8 @@ def run_attack(
     (40, 0.025)
     """
     epsilon = EPSILON if attack.method == "approximate" else None
-    asked = Asked(attack.weight, attack.method, attack.direction, epsilon=epsilon, seed=seed)
+    size = scenario.common.n if attack.is_as_common else None
+    asked = Asked(attack.weight, attack.method, attack.direction, size, epsilon, seed, max_memory)
     # Where no place or person is shared, the protection is good, and the rate tells it: no warning.
     with PLACES:
         matching = find_matching(*scenario.compared(totals=attack.uses_totals), asked, progress)
