@@ -10,7 +10,7 @@ from audits import audit_of_town
 from habitprint.attacks import Attack, Outcome, Scenario, run_attack
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import Whole, prepare_tables
-from habitprint.auditing.elsewhere import Drawn, Elsewhere
+from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
 from habitprint.auditing.search import Goal
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Finding
@@ -32,11 +32,11 @@ class Nearby(Elsewhere):
 
     n_drawn: int
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         del seed, progress
         users = TOWN[0].users.to_list()[: self.n_drawn]
         released, known = (side.select(users=users) for side in TOWN)
-        return Drawn(released, known, "same-id", Whole(N, N, N, N) if self.n_drawn < N else None)
+        return RemoteSample(Scenario(released, known, "same-id"), Whole(N, N, N, N) if self.n_drawn < N else None)
 
     def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         return run_attack(Scenario(*TOWN, truth="same-id"), Attack(weight), seed=seed, progress=progress).outcome
@@ -205,7 +205,7 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
 class Unreachable(Elsewhere):
     """Tables of which nothing may be asked for."""
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         raise AssertionError(seed, progress)
 
     def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:

@@ -807,9 +807,9 @@ def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) ->
         )
     drawn = source.draw(settings.seed, progress)
     return prepare_tables(
-        drawn.released,
-        drawn.known,
-        drawn.truth,
+        drawn.scenario.released,
+        drawn.scenario.known,
+        drawn.scenario.truth,
         seed=settings.seed,
         periods=drawn.periods,
         periods_how="The events were counted in these two periods, where they are.",

@@ -10,11 +10,11 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from habitprint.attacks import Outcome
+from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole
-from habitprint.auditing.elsewhere import MOST_SAMPLED, Drawn, Elsewhere
+from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere, RemoteSample
 from habitprint.auditing.search import Decide
 from habitprint.checks import Code
 from habitprint.checks.check import check_unused
@@ -152,7 +152,7 @@ class SparkTables(Elsewhere):
     >>> from habitprint.progress import silent
     >>> session = hp.spark.connect("local[2]")
     >>> sides = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
-    >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).released
+    >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).scenario.released
     Histograms(20 users × 18 places, 90 counts above zero)
     """
 
@@ -171,7 +171,7 @@ class SparkTables(Elsewhere):
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         """Return the people who are audited here: all, or as many as are asked for."""
         tables = Counts.of(self.released, "released", progress), Counts.of(self.known, "known", progress)
         people = self._people(*tables).persist(KEPT)
@@ -196,10 +196,9 @@ class SparkTables(Elsewhere):
             people.unpersist()
         parts = self.parts
         released, known = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
-        return Drawn(
-            released,
-            known,
-            SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls(),
+        truth = SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls()
+        return RemoteSample(
+            Scenario(released, known, truth),
             None if is_all else whole,
             None if parts is None else parts.periods,
             TWO_TABLES if parts is None else (parts.released_span, parts.known_span),
