@@ -64,15 +64,15 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
     assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in found.verdict.answer
 
 
-def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other() -> None:
+def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other() -> None:
     tables = hp.datasets.town(300, 12, seed=4)
     proven = hp.audit(tables, target=0.1, noise=False)
     found = hp.audit(tables, target=0.1, decide="measured", noise=False)
     number = found.protections.measured
     assert number is not None
     chosen = found.protections.trials[number]
-    assert max(chosen.chosen_on.high, chosen.confirmed_on.high, chosen.risk.high) <= 0.1
-    assert chosen.chosen_on.n + chosen.confirmed_on.n == chosen.risk.n
+    assert max(chosen.selection_rate.high, chosen.hold_out_rate.high, chosen.risk.high) <= 0.1
+    assert chosen.selection_rate.n + chosen.hold_out_rate.n == chosen.risk.n
     assert (advised(found).loss or 0) <= (advised(proven).loss or 0)
     assert proven.protections.measured == number
 

@@ -93,7 +93,7 @@ def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[]
 def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_more(by: Decide) -> None:
     base = run_suite(TABLES)
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
-    risks = {k: trial.proven.mean if by == "proven" else trial.chosen_on.high for k, trial in trials.items()}
+    risks = {k: trial.proven.mean if by == "proven" else trial.selection_rate.high for k, trial in trials.items()}
     weak, strong = trials[4], trials[16]
     for wanted in range(6, 15):
         goal = Goal(risks[wanted] * 1.0001, by)
@@ -141,7 +141,7 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
     whole = run_suite(TABLES)
     found = find_protection(whole, whole, [], goal, noise=False)
     assert further
-    halves = [(trial.chosen_on.high, trial.confirmed_on.high) for trial in found.protections.trials[1:]]
+    halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.protections.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
         assert trial.proven.is_within(goal.target) or trial.may_be_within(goal.target)

@@ -75,7 +75,7 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
     def find_everybody(original: Scenario, candidate: Candidate, *made: Any) -> Trial:
         trial = make_trial(original, candidate, *made)
         everybody = Rate.of(trial.risk.n, trial.risk.n, trial.risk.by_chance)
-        return replace(trial, confirmed_on=everybody) if candidate.label == label else trial
+        return replace(trial, hold_out_rate=everybody) if candidate.label == label else trial
 
     monkeypatch.setattr(search, "_trial", find_everybody)
     second = tried_on(120, tables, goal)

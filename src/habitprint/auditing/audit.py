@@ -616,7 +616,7 @@ def _audit(
 
     def look(progress: Progress) -> CloserLook:
         people, _ = assess(progress)
-        return CloserLook(people.surest, people.sureness)
+        return CloserLook(people.surest, people.confidence)
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
         times = measure_times(

@@ -11,7 +11,7 @@ import polars as pl
 
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
-from habitprint.auditing.sureness import Sureness, find_sureness
+from habitprint.auditing.confidence import Confidence, find_confidence
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
@@ -77,7 +77,7 @@ class Alike:
 class People(Drawn):
     """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed.
 
-    `sureness` is how likely claims are right, one by one; None where too few people teach that.
+    `confidence` is how likely claims are right, one by one; None where too few people teach that.
     """
 
     claims: tuple[Claims, ...]
@@ -85,7 +85,7 @@ class People(Drawn):
     margins: tuple[MarginClass, ...]
     alike: tuple[Alike, ...]
     surest: Rate
-    sureness: Sureness | None
+    confidence: Confidence | None
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -123,14 +123,14 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
-    sure = find_sureness(joint, ranked.margins)
+    sure = find_confidence(joint, ranked.margins)
     people = People(
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.sure_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
         alike=_alike(joint.scenario),
         surest=ranked.surest,
-        sureness=None if sure is None else sure.sureness,
+        confidence=None if sure is None else sure.confidence,
     )
     return people, _users(ranked, None if sure is None else sure.probabilities)
 
@@ -140,7 +140,7 @@ class CloserLook:
     """Hold how sure the claims about a protected table are: by margin, and one by one, where enough people teach it."""
 
     surest: Rate
-    sureness: Sureness | None
+    confidence: Confidence | None
 
 
 def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
@@ -154,8 +154,8 @@ def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
     50
     """
     ranked = _Ranked.of(joint, progress)
-    sure = find_sureness(joint, ranked.margins)
-    return CloserLook(ranked.surest, None if sure is None else sure.sureness)
+    sure = find_confidence(joint, ranked.margins)
+    return CloserLook(ranked.surest, None if sure is None else sure.confidence)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,9 +31,9 @@ from habitprint.auditing.candidates import (
     list_candidates,
     why_no_noise,
 )
+from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
-from habitprint.auditing.sureness import Sureness
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
@@ -122,7 +122,7 @@ class Goal:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
         return self.surest_target is None or (surest is not None and surest.high <= self.surest_target)
 
-    def is_safe_for_each(self, proven: ProvenShare, sureness: Sureness | None, by: Decide) -> bool:
+    def is_safe_for_each(self, proven: ProvenShare, confidence: Confidence | None, by: Decide) -> bool:
         """Return whether nobody is found too surely, by what is proven, or where that decides by what is measured.
 
         Examples
@@ -132,7 +132,7 @@ class Goal:
         """
         if self.person_target is None or proven.is_within_for_each(self.person_target):
             return True
-        return by == "measured" and sureness is not None and sureness.is_within(self.person_target)
+        return by == "measured" and confidence is not None and confidence.is_within(self.person_target)
 
     def is_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
@@ -146,7 +146,7 @@ class Goal:
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return the same by the attacks that were made so far, which need not be all."""
         within = trial.is_proven_within(self.target) if by == "proven" else trial.may_be_within(self.target)
-        is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
+        is_safe = self.is_safe_for_each(trial.proven, trial.confidence, by)
         return within and is_safe and self.is_sure_enough(trial.surest)
 
     def looks_reached_by(self, trial: "Trial") -> bool:
@@ -190,16 +190,16 @@ class Trial:
     attacks, n_attacks
         The strongest attack of each method and weight, of so many that were made.
     is_full_suite
-        Whether all attacks were made. Else, after the first ones, it was above the target already, or too dear to be
-        the answer: then every measured share is the least that it can be.
-    chosen_on, confirmed_on
-        The highest rates of all attacks among one half of the people, with whom protections are chosen, and among the
-        other half, with whom the choice is confirmed.
+        Whether the full suite was run. Else, after screening, it was above the target already, or too dear to be the
+        answer: then every measured share is the least that it can be.
+    selection_rate, hold_out_rate
+        The highest rates of all attacks among the selection half of the people, on whom protections are selected, and
+        among the hold-out half, on whom the selection is confirmed.
     losses
         What is lost against the table as it is.
     surest
         Precision of the surest claims by margin; None if it was not measured.
-    sureness
+    confidence
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
     taken, attribution
         Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
@@ -219,11 +219,11 @@ class Trial:
     attacks: tuple[Outcome, ...]
     n_attacks: int
     is_full_suite: bool
-    chosen_on: Rate
-    confirmed_on: Rate
+    selection_rate: Rate
+    hold_out_rate: Rate
     losses: Losses
     surest: Rate | None
-    sureness: Sureness | None
+    confidence: Confidence | None
     passes: bool | None
     taken: TakenApart = WHOLE
     attribution: Attribution | None = None
@@ -279,7 +279,7 @@ class Trial:
 
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
-        highest = max(self.risk.high, self.chosen_on.high, self.confirmed_on.high)
+        highest = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
         return self.keeps_rows_apart(target) and (self.proven.is_within(target) or highest <= target)
 
     def is_proven_within(self, target: float) -> bool:
@@ -465,18 +465,18 @@ def find_protection(
     counts: bool = False,
     progress: Progress = silent,
 ) -> Found:
-    """Try protections, each against the same first attacks, and find the cheapest that reaches the goal.
+    """Try protections, each against the same screening attacks, and find the cheapest that reaches the goal.
 
-    What may be the answer is then attacked in every way. What is above the target after the first attacks would be so
-    after all of them, and what is dearer than the answer need not be measured on: both stay as they are.
+    More attacks can only raise the measured risk, so a candidate above the target after screening is rejected. The full
+    suite runs only on candidates that could still be the cheapest that passes.
 
-    Beside it, the cheapest that is only measured to be enough: it is chosen by what the attacks find among one half of
-    the people, and confirmed among the other half.
+    Beside it, the cheapest that is only measured to be enough: it is selected on one half of the people, and confirmed
+    on the hold-out half.
 
     Parameters
     ----------
     whole
-        The tables as they are, attacked in every way.
+        The full suite on the unprotected tables.
     part
         The same; or, with many users, a random part of them, against an adversary who knows the same part. There they
         are easier to tell apart, and groups cost more, than among all: all protections are screened with them, and
@@ -551,7 +551,7 @@ def find_protection(
 
 
 def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
-    """Protect, attack in every way, and measure what is lost; as it is, the attacks were made before.
+    """Protect, run the full suite, and measure what is lost; unprotected, the attacks were made before.
 
     Examples
     --------
@@ -606,11 +606,11 @@ def _trial(original: Scenario, candidate: Candidate, release: Release, attacked:
         attacks=strongest_of_each(attacked.outcomes),
         n_attacks=len(attacked.outcomes),
         is_full_suite=attacked.is_full_suite,
-        chosen_on=attacked.highest_among(half),
-        confirmed_on=attacked.highest_among(~half),
+        selection_rate=attacked.highest_among(half),
+        hold_out_rate=attacked.highest_among(~half),
         losses=measure_losses(original.released, added, later=original.held_out),
         surest=None,
-        sureness=None,
+        confidence=None,
         passes=None if is_open else is_reached and is_safe,
         taken=taken,
         attribution=None if scene is None or not attacked.is_full_suite else attribute(scene),
@@ -660,7 +660,7 @@ def size_between(
     [10, 19, None]
     """
     fails, holds = sizes
-    risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
+    risks = [trial.proven.mean if by == "proven" else trial.selection_rate.high for trial in (weak, strong)]
     if not risks[0] > risks[1] > 0.0:
         return (fails + holds) // 2
     low, high = (1 / risk for risk in risks)
@@ -863,9 +863,9 @@ class _Search:
 
     def _looked_at(self, candidate: Candidate, look: CloserLook | None, by: Decide) -> Trial:
         trial, goal = self.trials[candidate], self.goal
-        surest, sureness = (None, None) if look is None else (look.surest, look.sureness)
-        is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
-        return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
+        surest, confidence = (None, None) if look is None else (look.surest, look.confidence)
+        is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, confidence, by)
+        return replace(trial, surest=surest, confidence=confidence, passes=trial.passes is not False and is_enough)
 
     def _try(self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
         """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
@@ -902,7 +902,7 @@ class _Search:
         return found
 
     def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> Trial:
-        """Protect, and attack in the first ways; as it is, all attacks were made before."""
+        """Protect, and run the screening attacks; unprotected, all attacks were made before."""
         goal = self.goal
         release = self._protect(base.scenario, candidate, progress)
         tables = base.scenario.with_release(release)
@@ -941,7 +941,7 @@ class _Search:
             return
         base = self.whole
         scenario = base.scenario.with_release(start.release)
-        inner = nested(self.progress, STAGE, 0, 1, f"in every way: {candidate.label}")
+        inner = nested(self.progress, STAGE, 0, 1, f"full suite: {candidate.label}")
         further = run_suite(
             scenario,
             base.suite_for_protected,
@@ -989,7 +989,7 @@ class _Search:
         return self._best("proven", keep), self._best("measured", keep)
 
     def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
-        """Return the cheapest that is enough, attacked in every way."""
+        """Return the cheapest that is enough by the full suite."""
         while True:
             met = [
                 each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
@@ -1010,7 +1010,7 @@ class _Search:
         if by == "proven" or is_proven:
             return is_proven
         is_refuted = not trial.is_full_suite and trial.risk.high > goal.target
-        return trial.chosen_on.high <= goal.target and not is_refuted
+        return trial.selection_rate.high <= goal.target and not is_refuted
 
     def _holds(self, candidate: Candidate, by: Decide, answer: Candidate) -> bool:
         """Look more closely at what looks enough: at the other half of the people, and at the surest claims.

@@ -266,7 +266,7 @@ def measure_times(
     most_users
         How many of the people who are in both periods are attacked at most.
     weights
-        By which an adversary who knows all other time compares people, in every way; empty for that of the attack.
+        By which an attacker who knows all other time compares people; empty for that of the attack.
     overlap
         The share of the people whom the adversary knows; None for all.
 

@@ -331,7 +331,7 @@ def _(value: Curve) -> Card:
 
 @card_of.register
 def _(value: People) -> Card:
-    sure = () if value.sureness is None else (Term("Found how surely", value.sureness.words),)
+    sure = () if value.confidence is None else (Term("Found how surely", value.confidence.words),)
     card = _with_rows(Card("Who is at risk", "", sure), value.to_frame())
     return _with_picture(card, draw(value), "Share of claims that are right against their number.")
 

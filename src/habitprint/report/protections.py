@@ -40,7 +40,7 @@ KEY = (
     "Click on the head of a column to sort by it."
 )
 AT_LEAST = (
-    " “≥”: only the first attacks were made, because it is above the target already, or dearer than what is advised; "
+    " “≥”: only screening attacks ran, because it is above the target already, or dearer than what is advised; "
     "other attacks may identify more."
 )
 BEST = (
@@ -98,7 +98,7 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
     missing = f" {n_missing} without a defined loss {'is' if n_missing == 1 else 'are'} not drawn." if n_missing else ""
     scale = SCALES[found.keep]
     n_open = sum(not trial.is_full_suite for trial in found.trials)
-    first = f" On {n_open} of them only the first attacks were made: these may lie higher." if n_open else ""
+    first = f" On {n_open} of them only screening attacks ran: these may lie higher." if n_open else ""
     return (
         "Each dot is a protection at one strength, drawn at the upper end of the 95% interval of the strongest attack "
         f"that was made on it. {headed(scale.name)}: {scale.ends}. Line: the frontier, the least "

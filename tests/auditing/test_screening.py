@@ -1,4 +1,4 @@
-"""A protection is attacked in the first ways, and in every way where it may be the answer: the answer is the same."""
+"""Every protection is screened, and the full suite runs where it may be the answer: the answer is the same."""
 
 from typing import Any, get_args
 
@@ -54,7 +54,7 @@ def shown(found: Protections) -> list[Trial]:
 @pytest.mark.parametrize(
     ("seed", "target"), [(4, 0.15), *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((5, 0.2), (6, 0.1)))]
 )
-def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
+def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
     monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
 ) -> None:
     tables = Scenario(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
@@ -89,7 +89,7 @@ def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_is_out(decide: Decide) -> None:
+def test_what_is_shown_as_an_answer_met_the_full_suite_and_what_did_not_is_out(decide: Decide) -> None:
     goal = Goal(0.2, decide)
     found = found_on(TABLES, goal)
     assert all(trial.is_full_suite for trial in shown(found))
@@ -98,7 +98,7 @@ def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_i
         assert trial.is_full_suite == (trial.n_attacks >= n_full)
         if trial.is_full_suite or not trial.may_be_within(goal.target):
             continue
-        # Not refuted: then something that was attacked in every way, or is proven, is cheaper for every purpose.
+        # Not refuted: then something that met the full suite, or is proven, is cheaper for every purpose.
         for best in found.best:
             assert best.measured is not None
             cost, chosen = trial.cost(best.keep), found.trials[best.measured].cost(best.keep)
@@ -109,7 +109,7 @@ def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_i
         assert decide == "proven" or trial.proven.is_within(goal.target) or trial.passes is None
 
 
-def test_the_first_attacks_find_no_more_than_all_do() -> None:
+def test_screening_attacks_find_no_more_than_all_do() -> None:
     whole = run_suite(TABLES)
     for candidate in (micro_aggregation(5), top_places(5)):
         tables = TABLES.protected_by(candidate.mechanism)[1]
