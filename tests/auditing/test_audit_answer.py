@@ -178,7 +178,7 @@ def test_the_report_names_nobody_and_no_place() -> None:
 
 def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/4"
+    assert plain["schema"] == "habitprint-audit/5"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",

@@ -62,7 +62,7 @@ from habitprint.words import counted, printable_json
 if TYPE_CHECKING:
     import altair as alt
 
-SCHEMA = "habitprint-audit/4"  # a change of meaning or of a name makes it /5; new names do not
+SCHEMA = "habitprint-audit/5"  # a change of meaning or of a name makes it /6; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -196,7 +196,7 @@ class Audit(Shown):
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/4', True)
+    ('habitprint-audit/5', True)
     """
 
     settings: Settings
