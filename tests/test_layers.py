@@ -14,7 +14,7 @@ SOURCE = Path(hp.__file__).parent
 LAYERS = """
     words showing
     errors progress arrays compiled versions
-    files inputs rates ids blocks side_by_side ties
+    files inputs rates ids blocks side_by_side ties flags
     dialects excel databases
     tables
     counts

@@ -45,7 +45,7 @@ def values() -> dict[str, object]:
     events = hp.events_from_frame(table.join(days, how="cross"), source=HOSTILE[0])
     matching = hp.match(released, known)
     found = hp.audit((released, known), noise=False, name=HOSTILE[0])
-    other = replace(found, settings=replace(found.settings, target=0.5))
+    other = replace(found, verdict=replace(found.verdict, target=0.5))
     release = hp.chain(hp.KeepTopPlaces(6), hp.Microaggregate(3), hp.ReleaseShares())(released)
     mapping = hp.PlaceMapping(
         pl.DataFrame({"place": released.places, "to": [f"to {at % 3}" for at in range(released.n_places)]})
@@ -122,7 +122,10 @@ def values() -> dict[str, object]:
         "protections": found.protections,
         "trial": found.protections.trials[1],
         "data": found.data,
-        "settings": found.settings,
+        "options": found.options,
+        "run": found.run,
+        "spec": hp.EventSpec(user="caller"),
+        "matching options": hp.MatchOptions(size=3),
         "verdict": found.verdict,
         "internal": found.internal,
     }

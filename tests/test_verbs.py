@@ -101,7 +101,7 @@ def test_an_audit_of_files_is_the_audit_of_their_values(tmp_path: Path) -> None:
     from_files = hp.audit((tmp_path / "released.parquet", tmp_path / "known.parquet"), noise=False)
     assert from_files.to_json() == hp.audit((released, known), noise=False).to_json()
     of_events = hp.audit(tmp_path / "calls.parquet", noise=False)
-    assert of_events.settings.source == "calls.parquet"
+    assert of_events.run.source == "calls.parquet"
     named = hp.audit(visits(), noise=False, name="calls.parquet")
     assert named.to_json() == of_events.to_json()
 

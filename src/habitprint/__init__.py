@@ -18,6 +18,7 @@ from habitprint.auditing.audit import Audit, audit, read_audit
 from habitprint.auditing.compare import Comparison, compare
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.explanation import Explanation
+from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.auditing.unmixing import Reconstruction
 from habitprint.calibration import Calibration, LikelyPairs
@@ -34,6 +35,7 @@ from habitprint.errors import (
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import (
     Events,
+    EventSpec,
     SharedHistories,
     by_hours,
     by_weekday,
@@ -51,7 +53,7 @@ from habitprint.grids import Box, Grid
 from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.losses import measure_losses
 from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.matching import Matching, MatchingPath, match, matching_path, pair_margins
+from habitprint.matching import Matching, MatchingPath, MatchOptions, match, matching_path, pair_margins
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.mechanisms import (
     AddNoise,
@@ -154,6 +156,7 @@ __all__ = [
     "AttackResult",
     "Attribution",
     "Audit",
+    "AuditOptions",
     "Box",
     "BusiestWeeks",
     "Calibration",
@@ -167,6 +170,7 @@ __all__ = [
     "EqualContributions",
     "EqualTotals",
     "Evaluation",
+    "EventSpec",
     "Events",
     "EventsCheck",
     "Explanation",
@@ -189,6 +193,7 @@ __all__ = [
     "LimitContribution",
     "LimitedContribution",
     "Losses",
+    "MatchOptions",
     "Matching",
     "MatchingPath",
     "Measured",

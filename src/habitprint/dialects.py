@@ -9,9 +9,10 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, AnyStr, Literal, get_args
+from typing import IO, Annotated, AnyStr, Literal, TypedDict, get_args
 
 from habitprint.errors import InputError, first_few, require_option
+from habitprint.flags import Record, flag
 
 Decimal = Literal[".", ","]
 
@@ -36,9 +37,8 @@ NUMBER_WITH: dict[Decimal, re.Pattern[str]] = {".": re.compile(r"[-+]?\d*\.\d+")
 LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
 
 
-@dataclass(frozen=True)
-class Format:
-    """Hold what is said about how a file is written; what is None is found from the file.
+class Format(Record, frozen=True, kw_only=True):
+    """How a file is written, where that is told; what is None is found from the file.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Format:
 
     Examples
     --------
-    >>> Format(separator="semicolon").separator
+    >>> Format(separator="semicolon").mark
     ';'
     >>> Format(encoding="ansi-ish")
     Traceback (most recent call last):
@@ -64,24 +64,33 @@ class Format:
       fix: use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows
     """
 
-    separator: str | None = None
-    decimal: Decimal | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    sql: str | None = None
+    separator: Annotated[
+        str | None,
+        flag("What separates the columns of a text file; default: found from it.", metavar="comma|semicolon|tab|pipe"),
+    ] = None
+    decimal: Annotated[Decimal | None, flag("The sign before a fraction in a text file; default: found from it.")] = (
+        None
+    )
+    encoding: Annotated[
+        str | None, flag("Of a text file, such as utf-8, cp1252 or utf-16; default: found from it.")
+    ] = None
+    sheet: Annotated[str | None, flag("The sheet of an Excel file; default: the only one.")] = None
+    sql: Annotated[
+        str | None,
+        flag(
+            "The query that makes the table, of a DuckDB or SQLite file or an address; default: the only table.",
+            metavar="QUERY",
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        named = {name: mark for mark, name in SEPARATORS.items()} | {"\\t": "\t"}
         if self.separator is not None:
-            object.__setattr__(self, "separator", named.get(self.separator, self.separator))
-            require_option("separator", self.separator, [*SEPARATORS, *SEPARATORS.values()])
+            require_option("separator", self.mark, [*SEPARATORS, *SEPARATORS.values()])
         if self.decimal is not None:
             require_option("decimal", self.decimal, get_args(Decimal))
         if self.encoding is not None:
             try:
                 b"a".decode(self.encoding, "ignore")
-                if codecs.lookup(self.encoding).name == UTF_8:  # by whatever name: it is read without a copy
-                    object.__setattr__(self, "encoding", UTF_8)
             except (LookupError, ValueError, TypeError) as error:
                 raise InputError(
                     f"there is no encoding {self.encoding!r}",
@@ -89,8 +98,30 @@ class Format:
                     fix="use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows",
                 ) from error
 
+    @property
+    def mark(self) -> str | None:
+        """Return the sign that separates columns, by whichever name it was told."""
+        named = {name: mark for mark, name in SEPARATORS.items()} | {"\\t": "\t"}
+        return None if self.separator is None else named.get(self.separator, self.separator)
+
+    @property
+    def codec(self) -> str | None:
+        """Return the encoding; UTF-8, which is read without a copy, under one name only."""
+        is_utf8 = self.encoding is not None and codecs.lookup(self.encoding).name == UTF_8
+        return UTF_8 if is_utf8 else self.encoding
+
 
 AS_FOUND = Format()
+
+
+class FormatKeywords(TypedDict, total=False):
+    """What a reader of files may be told: fields of a `Format`."""
+
+    separator: str | None
+    decimal: Decimal | None
+    encoding: str | None
+    sheet: str | None
+    sql: str | None
 
 
 @dataclass(frozen=True)
@@ -180,7 +211,7 @@ def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None
     expected = expected or Expected()
     pieces = _pieces(path)
     is_longer = len(pieces[0]) == HEAD
-    encoding = asked.encoding or _encoding(_whole_lines(pieces, b"\n", is_longer=is_longer))
+    encoding = asked.codec or _encoding(_whole_lines(pieces, b"\n", is_longer=is_longer))
     # Cut as text: the bytes of a line's end are those of other letters too, where letters have several bytes.
     texts = [piece.decode(_within(encoding, pieces[0]), "replace") for piece in pieces]
     head, *others = _whole_lines(texts, "\n", is_longer=is_longer)
@@ -189,7 +220,7 @@ def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None
     told = SEP_LINE.fullmatch(first.rstrip("\r"))
     n_before = int(told is not None and told[1] in SEPARATORS)
     body = rest if n_before else head
-    separator = asked.separator or (told[1] if told and n_before else _separator(body, expected))
+    separator = asked.mark or (told[1] if told and n_before else _separator(body, expected))
     refuse_wide(body.lstrip().partition("\n")[0].count(separator) + 1, path)
     decimal = asked.decimal
     if decimal is None and expected.numbers:

@@ -7,16 +7,18 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, Unpack
 
+import msgspec
 import numpy as np
 import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.counts import COLUMNS, Duplicates, checked_counts, counts_from_table
-from habitprint.dialects import Decimal, Expected, Format
+from habitprint.dialects import Expected, Format, FormatKeywords
 from habitprint.errors import InputError, first_few, require_option
+from habitprint.flags import flag
 from habitprint.ids import ascending, positions, same_kind, to_ids
 from habitprint.inputs import OF_POLARS, reading
 from habitprint.showing import Framed, Shown
@@ -307,18 +309,37 @@ def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
     return found
 
 
+class TableKeywords(FormatKeywords, total=False):
+    """What `read_histograms` may be told: fields of a `TableSpec`."""
+
+    user: str
+    place: str
+    count: str
+    duplicates: Duplicates
+
+
+class TableSpec(Format, frozen=True, kw_only=True):
+    """How a table of histograms is read: its columns and its format. The fields are those of `read_histograms`.
+
+    Examples
+    --------
+    >>> TableSpec(count="visits").columns
+    ('user', 'place', 'visits')
+    """
+
+    user: Annotated[str, flag("The column that says who.")] = "user"
+    place: Annotated[str, flag("The column that says where.")] = "place"
+    count: Annotated[str, flag("The column that says how often.")] = "count"
+    duplicates: Annotated[Duplicates, flag("What several rows for one user and place mean.")] = "error"
+
+    @property
+    def columns(self) -> tuple[str, str, str]:
+        """Return the names of its columns."""
+        return self.user, self.place, self.count
+
+
 def read_histograms(
-    path: str | os.PathLike[str],
-    *,
-    user: str = "user",
-    place: str = "place",
-    count: str = "count",
-    duplicates: Duplicates = "error",
-    separator: str | None = None,
-    decimal: Decimal | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    sql: str | None = None,
+    path: str | os.PathLike[str], spec: TableSpec | None = None, **keywords: Unpack[TableKeywords]
 ) -> Histograms:
     r"""Read histograms from a file with the columns ``user, place, count``: CSV, Parquet, Excel, DuckDB or SQLite.
 
@@ -329,6 +350,8 @@ def read_histograms(
     ----------
     path
         The file.
+    spec
+        A record of all that follows; single keywords go before it.
     user, place, count
         The names of its columns. A table that has none of them, but ``user, place, count`` as habitprint writes them,
         is read by these.
@@ -346,10 +369,11 @@ def read_histograms(
     ...     read_histograms(file.name)
     Histograms(2 users × 1 places, 2 counts above zero)
     """
-    asked = Format(separator, decimal, encoding, sheet, sql)
+    spec = msgspec.structs.replace(spec or TableSpec(), **keywords)
+    user, place, count = spec.columns
     is_usual = (place, count) == COLUMNS[1:]  # only then may a table be a wide one
     expected = Expected(columns=(user, place, count), numbers=(count,), index=user if is_usual else None)
-    table = open_table(path, asked=asked, expected=expected)
+    table = open_table(path, asked=spec, expected=expected)
     if not {user, place, count} & set(table.frame.columns) and set(COLUMNS) <= set(table.frame.columns):
         user, place, count = COLUMNS
     try:
@@ -359,6 +383,8 @@ def read_histograms(
             fix="give ids as text or integers, counts as numbers",
             faults=OF_POLARS,
         ):
-            return Histograms(*counts_from_table(table.frame, user, place, count, duplicates, decimal=table.decimal))
+            return Histograms(
+                *counts_from_table(table.frame, user, place, count, spec.duplicates, decimal=table.decimal)
+            )
     except InputError as error:
         raise error.of(os.fspath(path)) from error

@@ -40,8 +40,7 @@ def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
 
 def answered(found: hp.Audit, **changes: Protections | people.People) -> Verdict:
     """Return the verdict on the same audit, with other protections or people."""
-    settings = found.settings
-    goal = Goal(settings.target, settings.decide, settings.surest_target, settings.seed)
+    goal = found.options.goal
     parts = {"protections": found.protections, "people": found.people} | changes
     return reach_verdict(goal, found.strongest, **parts)  # type: ignore[arg-type]
 
@@ -181,7 +180,8 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert plain["schema"] == "habitprint-audit/5"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
-        "schema", "settings", "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
+        "schema", "options", "run",
+        "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
         "protections", "remedies", "people", "verdict", "forecast", "place_map", "on_all",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
@@ -192,7 +192,7 @@ def test_the_curve_of_the_number_of_people_is_followed_to_ten_times_as_many(foun
     forecast = found.forecast
     assert forecast is not None
     assert forecast.n == 10 * forecast.n_measured == 10 * found.strongest.rate.n
-    assert forecast == hp.forecast(found.curves[0].points, forecast.n, target=found.settings.target)
+    assert forecast == hp.forecast(found.curves[0].points, forecast.n, target=found.verdict.target)
     assert forecast.words in hp.render_report(found).replace("&#39;", "'")
     assert f"{forecast.n:,} people: forecast" in hp.render_report(found)
 

@@ -14,6 +14,7 @@ import habitprint as hp
 from habitprint.attacks import Scenario
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
 from habitprint.checks import Code, Finding
+from habitprint.events.spec import Shared
 from habitprint.periods import count_days
 
 START = datetime(2012, 4, 11)  # noqa: DTZ001  (a Wednesday; the zone is that of the events)
@@ -122,15 +123,15 @@ def test_the_scope_says_what_all_other_time_is_other_than() -> None:
 def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
     released = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b", "Mary": "c"})
     known = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b"})
-    scope = prepare_tables(released, known, "same-id").facts.scope
+    scope = prepare_tables(Scenario(released, known, "same-id")).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (3, 3, 2, 2)
     assert scope.words.startswith("2 of the 3 people in the two tables are in the release")
-    everybody = prepare_tables(known, known, "same-id").facts.scope
+    everybody = prepare_tables(Scenario(known, known, "same-id")).facts.scope
     assert everybody.words.startswith("All 2 people in the two tables are in the release")
 
 
 def test_an_adversary_who_knows_fewer_is_in_the_scope() -> None:
-    scope = prepare_tables(*TOWN, "same-id", overlap=0.4).facts.scope
+    scope = prepare_tables(Scenario(*TOWN, "same-id"), hp.AuditOptions(overlap=0.4)).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (25, 25, 10, 10)
 
 
@@ -166,7 +167,8 @@ def test_bad_rows_stop_an_audit_before_anything_else_is_done(monkeypatch: pytest
 
 @given(st.integers(2, 4), st.integers(1, 5), st.integers(0, 99))
 def test_a_few_users_are_enough_to_begin_with(n_users: int, n_places: int, seed: int) -> None:
-    assert prepare_tables(*hp.datasets.town(n_users, n_places, seed=seed), "same-id").facts.scope.n_attacked == n_users
+    both = Scenario(*hp.datasets.town(n_users, n_places, seed=seed), "same-id")
+    assert prepare_tables(both).facts.scope.n_attacked == n_users
     visits = {f"user {n}": [0, 1 + (seed + n) % 3] for n in range(n_users)}
     found = prepare_events(events_on(visits), hp.AllOtherTime(released=("2012-04-11", "2012-04-11")))
     assert found.facts.scope.n_attacked == n_users
@@ -190,7 +192,7 @@ def test_a_split_tells_its_periods() -> None:
     parts = hp.split(events, hp.DateRanges(("2012-04-11", "2012-04-11"), ("2012-04-12", "2012-04-12")))
     found = hp.audit(parts, noise=False)
     assert found.data.periods == parts.periods
-    assert found.settings.source == "a frame"
+    assert found.run.source == "a frame"
 
 
 def test_every_row_is_accounted_for() -> None:
@@ -219,11 +221,11 @@ def test_shared_histories_are_reported() -> None:
 
 
 @pytest.mark.parametrize("shared", ["merge", "drop"])
-def test_who_has_merged_or_dropped_shared_histories_is_not_told_to(shared: str) -> None:
+def test_who_has_merged_or_dropped_shared_histories_is_not_told_to(shared: Shared) -> None:
     events = events_on({"Jill": list(range(6)), "Mike": [0, 3, 5]})
     twin = events.frame.filter(pl.col("user") == "Jill").with_columns(user=pl.lit("Jill again"))
     both = replace(events, frame=pl.concat([events.frame, twin]))
-    found = hp.audit(both, preparation=hp.Preparation(shared=shared), noise=False)
+    found = hp.audit(both, preparation=hp.Preparation(hp.EventSpec(shared=shared)), noise=False)
     assert told(found.data, "shared-histories").options == ""
 
 
@@ -243,14 +245,14 @@ def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
 
 def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
     released, known = hp.datasets.town(20, 5)
-    counts = prepare_tables(released, known, "same-id").facts
+    counts = prepare_tables(Scenario(released, known, "same-id")).facts
     assert counts.totals.startswith("totals are visible")
     assert told(counts, "totals-identify").of == 20
     shares = hp.Histograms(released.shares, released.users, released.places)
-    equal = prepare_tables(shares, known, "same-id").facts
+    equal = prepare_tables(Scenario(shares, known, "same-id")).facts
     assert told(equal, "shares-show-totals").count == 20
     assert "totals-identify" not in codes(equal)
-    grouped = prepare_tables(hp.microaggregate(released, k=5).histograms, known, "same-id").facts
+    grouped = prepare_tables(Scenario(hp.microaggregate(released, k=5).histograms, known, "same-id")).facts
     assert not {"shares-show-totals", "totals-identify"} & set(codes(grouped))
 
 
@@ -295,11 +297,12 @@ def test_rates_are_shares(name: str, value: float) -> None:
 
 def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() -> None:
     released, _ = hp.datasets.town(20, 5)
-    assert codes(prepare_tables(released, released, "same-id").facts)[0] == "same-tables"
+    assert codes(prepare_tables(Scenario(released, released, "same-id")).facts)[0] == "same-tables"
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
     with pytest.raises(hp.InputError, match="--accept no-shared-places"):
-        prepare_tables(released, hp.Histograms.from_table(table), "same-id")
-    apart = prepare_tables(released, hp.Histograms.from_table(table), "same-id", accept=["no-shared-places"]).facts
+        prepare_tables(Scenario(released, hp.Histograms.from_table(table), "same-id"))
+    both = Scenario(released, hp.Histograms.from_table(table), "same-id")
+    apart = prepare_tables(both, hp.AuditOptions(accept=("no-shared-places",))).facts
     assert "no-shared-places" in codes(apart)
 
 

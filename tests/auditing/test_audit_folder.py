@@ -82,7 +82,7 @@ def test_an_audit_that_was_read_back_has_a_page_but_names_nobody(found: hp.Audit
         ({"schema": "habitprint-audit/1"}, "of the schema 'habitprint-audit/1'"),
         ({"attacks": [{"method": "magic"}]}, r"Invalid enum value 'magic' - at `\$.attacks\[0\].method`"),
         ({"people": None}, "people"),
-        ({"settings": {}}, "missing required field"),
+        ({"run": {}}, "missing required field"),
     ],
 )
 def test_facts_that_are_no_audit_are_refused_with_the_place(

@@ -271,7 +271,7 @@ def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
 
 
 def test_who_knows_some_of_the_people_knows_some_of_them_in_other_periods_but_has_both_releases() -> None:
-    prepared = prepare_events(events_of(diary(12, changes=False)), first_week, overlap=0.5)
+    prepared = prepare_events(events_of(diary(12, changes=False)), first_week, hp.AuditOptions(overlap=0.5))
     whole = run_attack(prepared.tables)
     times = measure_times(prepared, whole, whole, most_users=5000, overlap=0.5)
     assert {point.rate.n for point in (*times.pairs.points, *times.distance.points)} == {N_PEOPLE // 2}

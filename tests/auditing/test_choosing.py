@@ -223,7 +223,7 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
 @pytest.mark.parametrize("keep", PURPOSES)
 def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
     found = audit_of_town(12, 5, target=0.2, keep=keep)
-    assert found.settings.keep == found.protections.keep == keep
+    assert found.options.keep == found.protections.keep == keep
     assert found.advice is not None
     assert found.advice.keep == keep
     assert cost_words(found.advice.losses) in found.verdict.answer

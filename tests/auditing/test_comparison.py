@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import habitprint as hp
@@ -33,8 +34,16 @@ def with_share(found: hp.Audit, right: float, n: int = 100) -> hp.Audit:
     return replace(found, attacks=(attack,))
 
 
-def with_settings(**changes: object) -> Change:
-    return lambda found: replace(found, settings=replace(found.settings, **changes))  # type: ignore[arg-type]
+def with_options(**changes: object) -> Change:
+    return lambda found: replace(found, options=msgspec.structs.replace(found.options, **changes))
+
+
+def with_run(**changes: object) -> Change:
+    return lambda found: replace(found, run=replace(found.run, **changes))  # type: ignore[arg-type]
+
+
+def with_target(target: float) -> Change:
+    return lambda found: replace(found, verdict=replace(found.verdict, target=target))
 
 
 def with_scope(**changes: object) -> Change:
@@ -55,10 +64,10 @@ CHANGES: dict[Aspect, Change] = {
     "places released": lambda found: replace(
         found, data=replace(found.data, released=replace(found.data.released, n_places=77))
     ),
-    "how habits are counted": with_settings(by_hours=6),
-    "share of the people known": with_settings(overlap=0.5),
-    "target": with_settings(target=0.3),
-    "what decides": with_settings(decide="measured"),
+    "how habits are counted": with_run(events=hp.EventSpec(by_hours=6)),
+    "share of the people known": with_options(overlap=0.5),
+    "target": with_target(0.3),
+    "what decides": with_options(decide="measured"),
 }
 
 
@@ -80,7 +89,7 @@ def test_a_difference_that_may_be_chance_is_said_to_be(found: hp.Audit) -> None:
 
 @pytest.mark.parametrize("aspect", CHANGES)
 def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect: Aspect) -> None:
-    before = SPANS(with_settings(count="visits")(with_share(found, 12, 12)))
+    before = SPANS(with_run(count="visits")(with_share(found, 12, 12)))
     (other,) = hp.compare([before, CHANGES[aspect](before)]).others
     assert [unlike.aspect for unlike in other.unlike] == [aspect]
     (warning,) = hp.compare([before, CHANGES[aspect](before)]).warnings
@@ -110,7 +119,7 @@ def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found:
 
 def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit) -> None:
     files = [hp.InputFile(name, digit * 64, 7) for name, digit in (("known.csv", "a"), ("safer.csv", "b"))]
-    before, after = (with_settings(inputs=tuple(part))(found) for part in (files[:1], files))
+    before, after = (with_run(inputs=tuple(part))(found) for part in (files[:1], files))
     compared = hp.compare([before, after])
     assert compared.others[0].shared_inputs == ("known.csv",)
     assert any("the same file known.csv" in words for words in compared.about_people)
@@ -153,7 +162,7 @@ def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more
 
 @pytest.mark.slow
 def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) -> None:
-    compared = hp.compare([found, with_settings(target=0.3)(with_share(found, 3))], ["before", HOSTILE])
+    compared = hp.compare([found, with_target(0.3)(with_share(found, 3))], ["before", HOSTILE])
     page = render_page(build_comparison(compared))
     text = Outline(page).text
     for words in (*compared.differences, *compared.warnings, *compared.about_people, compared.first.scope.words):

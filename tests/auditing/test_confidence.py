@@ -101,7 +101,7 @@ def test_what_is_advised_for_a_person_target_is_proven_for_each() -> None:
     assert advised.proven.mean <= 0.25
     assert found.verdict.person_passes is False
     assert "for each person" in " ".join(found.verdict.details)
-    assert found.settings.person_target == person_target
+    assert found.options.person_target == person_target
     again = hp.Audit.from_json(found.to_json())
     assert again.to_json() == found.to_json()
 

@@ -9,7 +9,7 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Attack, Outcome, Scenario, run_attack
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.data import Whole, prepare_tables
+from habitprint.auditing.data import Background, Whole, prepare_tables
 from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
 from habitprint.auditing.search import Goal
 from habitprint.auditing.verdict import Verdict, reach_verdict
@@ -192,7 +192,9 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
     told = Finding("unused-rows", "note", 7, 900)
     released, known = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
     drawn = prepare_tables(
-        released, known, "same-id", whole=Whole(9, 9, 9, 9), told=[told], accept=["no-shared-places"]
+        Scenario(released, known, "same-id"),
+        hp.AuditOptions(accept=("no-shared-places",)),
+        Background(whole=Whole(9, 9, 9, 9), found=[told]),
     ).facts
     assert told in drawn.findings
     others = [words_of(each) for each in drawn.findings if each != told]

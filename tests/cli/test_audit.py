@@ -91,7 +91,7 @@ def test_events_become_a_folder_with_a_report(
     ):
         assert words in text
     facts = json.loads((out / "report.json").read_text())
-    assert facts["settings"]["target"] == 0.1
+    assert facts["options"]["target"] == facts["verdict"]["target"] == 0.1
     scope = facts["data"]["scope"]
     assert min(scope["n_released"], scope["n_known"]) == pl.read_parquet(out / "users.parquet").height
     assert (out / "report.html").read_text().lstrip().lower().startswith("<!doctype html>")
@@ -106,18 +106,12 @@ def test_events_become_a_folder_with_a_report(
         hp.read_events(calls, user="caller", time="start", place="antenna"), target=0.1, fail_above=0.999, noise=False
     )
     command = (
-        "habitprint audit calls.parquet --user caller --place antenna --time start --target 10% --no-noise --out audit "
-        "--fail-above 0.999"
+        "habitprint audit calls.parquet --user caller --place antenna --time start --target 0.1 --no-noise "
+        "--fail-above 0.999 --out audit"
     )
-    settings = replace(
-        expected.settings,
-        by_weekday=False,
-        shared="keep",
-        first_day="monday",
-        command=command,
-        inputs=(hp.mechanisms.InputFile.of(calls),),
-    )
-    assert facts == replace(expected, settings=settings).to_json()
+    spec, inputs = hp.EventSpec(user="caller", place="antenna", time="start"), (hp.mechanisms.InputFile.of(calls),)
+    made = replace(expected.run, events=spec, command=command, inputs=inputs)
+    assert facts == replace(expected, run=made).to_json()
 
 
 def test_two_tables_of_histograms_and_a_gate_that_fails(
@@ -134,8 +128,8 @@ def test_two_tables_of_histograms_and_a_gate_that_fails(
     facts = json.loads(capsys.readouterr().out)
     assert facts == json.loads((out / "report.json").read_text())
     assert facts["verdict"]["fails_gate"] is True
-    assert facts["settings"]["overlap"] == 0.5
-    assert facts["settings"]["source"] == "week1.csv and week2.csv"
+    assert facts["options"]["overlap"] == 0.5
+    assert facts["run"]["source"] == "week1.csv and week2.csv"
     assert facts["data"]["known"]["n_users"] == 6
     assert facts["verdict"]["can_pass_at_all"] is False
 
@@ -158,12 +152,11 @@ def test_an_existing_folder_is_replaced_when_asked_files_are_called_by_the_given
         assert str(tmp_path) not in text
     facts = json.loads((out / "report.json").read_text())
     assert facts["schema"] == "habitprint-audit/5"
-    settings = facts["settings"]
-    assert [file["name"] for file in settings["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
-    assert settings["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
-    assert settings["target_given"] is False
-    assert settings["command"] == (
-        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --out audit --name 'Calls 2012' --force"
+    assert [file["name"] for file in facts["run"]["inputs"]] == ["Calls 2012, released", "Calls 2012, known"]
+    assert facts["run"]["inputs"][0]["sha256"] == sha256(weeks[0].read_bytes()).hexdigest()
+    assert facts["options"]["target"] is None
+    assert facts["run"]["command"] == (
+        "habitprint audit 'Calls 2012, released' 'Calls 2012, known' --no-noise --name 'Calls 2012' --out audit --force"
     )
 
 
@@ -236,7 +229,7 @@ def test_places_split_by_hours_are_told(
     out = tmp_path / "audit"
     assert run(monkeypatch, "audit", calls, *COLUMNS, "--out", out, "--no-noise", "--by-hours", "12", "--json") == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["settings"]["by_hours"] == 12
+    assert facts["run"]["events"]["by_hours"] == 12
     page = (out / "report.html").read_text()
     assert "times only as far as places are split by parts of the day" in page
     assert "no hours of the day" not in page

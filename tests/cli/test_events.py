@@ -173,7 +173,7 @@ def test_the_last_of_many_rows_is_looked_at_before_anything_else(
         pytest.fail("work has begun")
 
     for slow in ("find_shared", "resolve_shared"):
-        monkeypatch.setattr(f"habitprint.cli.event_options.{slow}", never)
+        monkeypatch.setattr(f"habitprint.cli.open_events.{slow}", never)
     path = tmp_path / "calls.csv"
     path.write_text("user,time,place\n" + "Jill,2012-04-09,dorm\n" * 5000 + "Jill,never,dorm\n")
     out = ["--out", tmp_path / "out"] if command == "audit" else ["--released", "r.csv", "--known", "k.csv"]
@@ -186,7 +186,7 @@ def test_the_last_of_many_rows_is_looked_at_before_anything_else(
 def test_the_place_for_the_output_is_tried_before_the_file_is_opened(command: str, calls: Path, tmp_path: Path) -> None:
     lost = tmp_path / "nowhere"
     out = ["--out", lost / "out"] if command == "audit" else ["--released", lost / "r.csv", "--known", lost / "k.csv"]
-    result = run(command, calls, "--time-zone", "Nowhere", *out)
+    result = run(command, calls, "--user", "nobody", *out)
     assert result.exit_code == 2
     assert f"the folder {lost} does not exist" in result.stderr
 

@@ -3,34 +3,43 @@
 import inspect
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_type_hints
 
+import hypothesis
+import msgspec
 import pytest
 import typer
-from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+import habitprint as hp
+from habitprint.auditing.audit import AuditKeywords, Subject
 from habitprint.cli.app import app
-from habitprint.cli.audit import AdversaryOptions, ProtectionOptions
-from habitprint.cli.event_options import CountOptions, EventOptions, IdColumns, PeriodOptions, PlaceOptions, RowOptions
-from habitprint.cli.match_options import MatchOptions
-from habitprint.cli.options import AttackOptions, FileOptions, Options, TableColumns, expanded
+from habitprint.cli.options import Options, expanded, given
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import WeightOptions
+from habitprint.dialects import Format, FormatKeywords
+from habitprint.events.spec import Reading, ReadingKeywords
+from habitprint.flags import Record
+from habitprint.histograms import TableKeywords, TableSpec
+from habitprint.matching.options import MatchKeywords, SolverOptions
 
-Record = TypeVar("Record", bound=Options)
-RECORDS = [
-    *(IdColumns, EventOptions, RowOptions, PlaceOptions, PeriodOptions, CountOptions, TableOptions),
-    *(FileOptions, TableColumns, AttackOptions, MatchOptions, WeightOptions, AdversaryOptions, ProtectionOptions),
+AnyRecord = TypeVar("AnyRecord", bound=Options | Record)
+RECORDS = [Format, Reading, hp.EventSpec, TableSpec, SolverOptions, hp.MatchOptions, hp.AuditOptions]
+KEYWORDS = [
+    (Format, FormatKeywords),
+    (Reading, ReadingKeywords),
+    (TableSpec, TableKeywords),
+    (hp.MatchOptions, MatchKeywords),
 ]
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(lambda text: text[0] != "-")
 
 
-def read_back(kind: type[Record], words: list[str]) -> Record:
+def read_back(kind: type[AnyRecord], words: list[str]) -> AnyRecord:
     """Return what a command with such options is called with."""
-    found: list[Record] = []
+    found: list[AnyRecord] = []
 
     def command(options: Options) -> None:
         assert isinstance(options, kind)
@@ -44,35 +53,63 @@ def read_back(kind: type[Record], words: list[str]) -> Record:
     return found[0]
 
 
-@pytest.mark.parametrize("kind", RECORDS)
-def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: type[Options]) -> None:
+@pytest.mark.parametrize("kind", [*RECORDS, TableOptions, WeightOptions])
+def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: type[Options | Record]) -> None:
     options = read_back(kind, [])
     assert options == kind()
-    assert options.given == []
+    assert given(options) == []
 
 
-@given(
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_record_is_read_back_from_json_which_knows_no_other_field(kind: type[Record]) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(kind()), type=kind) == kind()
+    with pytest.raises(msgspec.ValidationError, match="unknown field"):
+        msgspec.json.decode(b'{"no such option": 1}', type=kind)
+
+
+@pytest.mark.parametrize(("kind", "keywords"), KEYWORDS)
+def test_keywords_are_the_fields_of_their_record(kind: type[Record], keywords: type) -> None:
+    assert set(get_type_hints(keywords)) == set(kind.__struct_fields__)
+
+
+def test_keywords_of_an_audit_are_its_options_and_what_is_given_beside_the_data() -> None:
+    beside = {field.name for field in fields(Subject)} - {"source"}
+    assert set(get_type_hints(AuditKeywords)) == beside | set(hp.AuditOptions.__struct_fields__)
+
+
+@hypothesis.given(
     time=TEXT,
     lat=st.none() | TEXT,
     side=st.floats(min_value=0.001, max_value=1e9),
     by_hours=st.none() | st.integers(1, 24),
     by_weekday=st.booleans(),
     noise=st.booleans(),
+    share=st.floats(min_value=1e-4, max_value=1),
 )
 def test_what_was_given_is_read_back_from_the_words_of_a_shell(
-    time: str, lat: str | None, side: float, by_hours: int | None, by_weekday: bool, noise: bool
+    time: str, lat: str | None, side: float, by_hours: int | None, by_weekday: bool, noise: bool, share: float
 ) -> None:
-    events = EventOptions(time=time, lat=lat)
-    places = PlaceOptions(side=side, mapping=Path("my map.csv"), by_hours=by_hours, by_weekday=by_weekday)
-    protections = ProtectionOptions(coarsen=[Path("a.csv"), Path("b c.csv")], noise=noise)
+    events = hp.EventSpec(
+        time=time,
+        lat=lat,
+        lon=lat,
+        columns=["user", "when"],
+        without_user=("NULL", "n/a"),
+        mapping="my map.csv",
+        side=side,
+        by_hours=by_hours,
+        by_weekday=by_weekday,
+    )
+    audit = hp.AuditOptions(target=share, accept=("future-dates", "no-shared-places"), noise=noise)
+    match = hp.MatchOptions(max_memory=5e8, size=3)
     weight = WeightOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
-    for options in (events, places, protections, weight):
-        words = shlex.split(" ".join(option.words for option in options.given))
+    for options in (events, audit, match, weight):
+        words = shlex.split(" ".join(option.words for option in given(options)))
         assert read_back(type(options), words) == options
 
 
 def test_an_option_without_a_default_is_asked_for() -> None:
-    def command(options: PlaceOptions, out: Path) -> None:
+    def command(options: hp.EventSpec, out: Path) -> None:
         raise AssertionError(options, out)
 
     flat = inspect.signature(expanded(command)).parameters
@@ -83,7 +120,7 @@ def test_an_option_without_a_default_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("command", "groups"),
     [
-        ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Cluster", "Output"]),
+        ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Output", "Cluster"]),
         ("split", ["Input", "Periods", "Places", "Cluster", "Output"]),
         ("inspect", ["Input", "Output"]),
         ("match", ["Input", "Adversary", "Cluster", "Output"]),

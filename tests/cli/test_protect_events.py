@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -12,17 +12,7 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town
 from command_line import run
-from habitprint.auditing.data import EventsAsked, Scope
-from habitprint.cli.event_options import (
-    CountOptions,
-    EventOptions,
-    EventSource,
-    IdColumns,
-    PeriodOptions,
-    PlaceOptions,
-    RowOptions,
-)
-from habitprint.cli.options import FileOptions
+from habitprint.auditing.data import Scope
 from habitprint.periods import Span
 
 WEEKS = date(2012, 4, 9), date(2012, 4, 15), date(2012, 4, 16), date(2012, 4, 22)
@@ -47,7 +37,7 @@ def any_advice() -> hp.Advice:
 def advise(any_advice: hp.Advice, tmp_path: Path) -> Advise:
     """Return what writes the advice of an audit of such events."""
 
-    def write(asked: EventsAsked | None, scope: Scope = SCOPE, decide: str = "proven", k: int = 5) -> Path:
+    def write(asked: hp.EventSpec | None, scope: Scope = SCOPE, decide: str = "proven", k: int = 5) -> Path:
         file = tmp_path / "advice.json"
         told = replace(any_advice, recipe=(hp.Microaggregate(k, units=None),), events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
         file.write_text(told.to_text())
@@ -68,20 +58,20 @@ def in_two_steps(
 
 
 TWO_WEEKS = ["--ranges", "2012-04-09..2012-04-15,2012-04-16..2012-04-22"]
-CASES: dict[str, tuple[EventsAsked, list[str]]] = {
-    "chosen by the audit": (EventsAsked(), TWO_WEEKS),
-    "weeks": (EventsAsked(weeks="2012-04-09", by_hours=12), ["--weeks", "2012-04-09", "--by-hours", "12"]),
+CASES: dict[str, tuple[hp.EventSpec, list[str]]] = {
+    "chosen by the audit": (hp.EventSpec(), TWO_WEEKS),
+    "weeks": (hp.EventSpec(weeks="2012-04-09", by_hours=12), ["--weeks", "2012-04-09", "--by-hours", "12"]),
     "days of the week, in a zone": (
-        EventsAsked(days="monday..friday", time_zone="Asia/Tokyo"),
+        hp.EventSpec(days="monday..friday", time_zone="Asia/Tokyo"),
         [*TWO_WEEKS, "--days", "monday..friday", "--time-zone", "Asia/Tokyo"],
     ),
-    "halves": (EventsAsked(halves=True, active=3), ["--halves", "--active", "3"]),
+    "halves": (hp.EventSpec(halves=True, active=3), ["--halves", "--active", "3"]),
     "squares": (
-        EventsAsked(lat="lat", lon="lon", side=5000.0, box="4,-9,11,-2", weeks="2012-04-09"),
+        hp.EventSpec(lat="lat", lon="lon", side=5000.0, box="4,-9,11,-2", weeks="2012-04-09"),
         ["--lat", "lat", "--lon", "lon", "--side", "5000", "--box", "4,-9,11,-2", "--weeks", "2012-04-09"],
     ),
     "all other time": (
-        EventsAsked(release_span="2012-04-10..2012-04-12"),
+        hp.EventSpec(release_span="2012-04-10..2012-04-12"),
         ["--release-span", "2012-04-10..2012-04-12"],
     ),
 }
@@ -109,7 +99,7 @@ def test_what_is_known_in_the_audit_attacks_the_release_as_the_known_table_does(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")
-    advice = advise(EventsAsked(weeks="2012-04-09"))
+    advice = advise(hp.EventSpec(weeks="2012-04-09"))
     _, released, known = in_two_steps(monkeypatch, events, ["--weeks", "2012-04-09"], advice, tmp_path)
     capsys.readouterr()
     said = []
@@ -132,10 +122,10 @@ def test_days_that_the_adversary_knows_are_released_only_where_a_proof_decides(
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")
     words = ("--release", release, "--keep-ids", "--out", tmp_path / "safer.parquet")
-    assert run(monkeypatch, "protect", events, "--advice", advise(EventsAsked(), decide="measured"), *words) == 2
+    assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), decide="measured"), *words) == 2
     assert "overlaps what the adversary knows" in capsys.readouterr().err
     assert not (tmp_path / "safer.parquet").exists()
-    assert run(monkeypatch, "protect", events, "--advice", advise(EventsAsked()), *words) == 0
+    assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec()), *words) == 0
     first, last = (date.fromisoformat(day) for day in release.split(".."))
     inside = twin.filter(pl.col("time").dt.date().is_between(first, last))
     assert set(pl.read_parquet(tmp_path / "safer.parquet")["user"]) == set(inside["user"])
@@ -146,7 +136,7 @@ def test_other_days_are_released_if_the_adversary_does_not_know_them(
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")
     options = ["--ranges", "2012-04-11..2012-04-13,2012-04-16..2012-04-22"]
-    advice = advise(EventsAsked(weeks="2012-04-09"), decide="measured")
+    advice = advise(hp.EventSpec(weeks="2012-04-09"), decide="measured")
     twice, _, _ = in_two_steps(monkeypatch, events, options, advice, tmp_path)
     words = ("--release", "2012-04-11..2012-04-13", "--keep-ids", "--out", tmp_path / "once.parquet")
     assert run(monkeypatch, "protect", events, "--advice", advice, *words) == 0
@@ -162,7 +152,7 @@ def test_a_target_that_is_not_met_on_this_file_is_a_warning(
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")
     for k, is_warned in ((2, True), (5, False)):
-        assert run(monkeypatch, "protect", events, "--advice", advise(EventsAsked(), k=k)) == 0
+        assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), k=k)) == 0
         assert ("not guaranteed that this file meets" in " ".join(capsys.readouterr().err.split())) == is_warned
 
 
@@ -170,18 +160,10 @@ def test_days_are_asked_of_events_only(
     advise: Advise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     hp.datasets.town(12, 5)[0].to_table().write_csv(table := tmp_path / "week1.csv")
-    for asked in (None, EventsAsked()):
+    for asked in (None, hp.EventSpec()):
         words = ("--advice", advise(asked), "--release", "2012-04-09..2012-04-15")
         assert run(monkeypatch, "protect", table, *words) == 2
         assert "--release without events" in capsys.readouterr().err
-
-
-def test_how_events_are_asked_for_is_every_option_about_them() -> None:
-    records = (IdColumns, EventOptions, FileOptions, RowOptions, PeriodOptions, CountOptions, PlaceOptions)
-    options = {field.name: field.default for record in records for field in fields(record)}
-    assert {field.name: field.default for field in fields(EventsAsked)} == options
-    asked = EventsAsked(user="a", lon="b", shared="merge", days="monday", active=4, side=7.5, box="1,2,3,4")
-    assert EventSource.of(asked).asked(asked.box) == asked
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import habitprint as hp
 from habitprint.cli.app import app
-from habitprint.cli.event_options import to_stay_rule
+from habitprint.cli.open_events import to_stay_rule
 from habitprint.datasets import geolife_shared_files, read_tracks
 from habitprint.datasets import tracks as tracks_module
 from habitprint.datasets.tracks import find_tracks
@@ -269,7 +269,7 @@ def test_an_audit_of_a_folder_and_of_its_advice_reads_the_same_stays(
     result = run("audit", "tracks", *asked, "--target", "50%", "--no-noise", "--out", "audit")
     assert result.exit_code == 0, result.stderr
     found = hp.read_audit("audit")
-    assert [file.name for file in found.settings.inputs] == ["tracks"]
+    assert [file.name for file in found.run.inputs] == ["tracks"]
     made = run("protect", "tracks", "--advice", "audit", "--out", "safer.csv")
     assert made.exit_code == 0, made.stderr
 

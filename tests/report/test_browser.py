@@ -271,7 +271,7 @@ def test_a_record_with_all_that_may_stand_in_it_is_one_page(
     grave = (Finding("repeated-rows", "changes-answer", 1_000_000, 2_000_000),) * 2
     full = replace(
         found,
-        settings=replace(found.settings, inputs=inputs, command="habitprint audit " + "--coarsen places.csv " * 15),
+        run=replace(found.run, inputs=inputs, command="habitprint audit " + "--coarsen places.csv " * 15),
         data=replace(found.data, findings=grave),
     )
     path = tmp_path / "record.html"

@@ -31,14 +31,14 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
     assert advised is not None
     for text in records(found):
         for words in (
-            found.settings.source,
+            found.run.source,
             found.verdict.answer,
             found.data.scope.words,
             found.strongest.rate.words,
             f"“{advised.label}”. Guaranteed: an attacker who points at rows is right for {advised.proven.in_short}",
             "Linkability is measured",
             "Inference is measured for groups only",
-            f"habitprint {found.versions['habitprint']}, seed {found.settings.seed}",
+            f"habitprint {found.versions['habitprint']}, seed {found.options.seed}",
             "Signature",
         ):
             assert words in text
@@ -57,7 +57,7 @@ def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_
 )
 def test_it_says_who_set_the_target(target: float | None, who: str) -> None:
     found = audit_of_town(12, 5, target=target)
-    assert found.settings.target == 0.05
+    assert found.verdict.target == 0.05
     for text in records(found):
         assert f"At most 5% of the people identified: {who}" in text
 
@@ -88,11 +88,11 @@ def test_sentences_name_no_options_but_for_whoever_runs_it(found: hp.Audit, harm
 
 def test_every_input_is_told_with_its_size_and_hash(found: hp.Audit) -> None:
     inputs = (InputFile("week1.csv", "0123abcd" * 8, 12_345), InputFile("week2.csv", "f" * 64, 7))
-    told = replace(found, settings=replace(found.settings, inputs=inputs, command="habitprint audit week1.csv"))
+    told = replace(found, run=replace(found.run, inputs=inputs, command="habitprint audit week1.csv"))
     for text in (*records(told), text_of(told)):
         for words in ("week1.csv", "12,345", "0123abcd" * 8, "f" * 64, "habitprint audit week1.csv"):
             assert words in text
-    assert hp.Audit.from_json(told.to_json()).settings.inputs == inputs
+    assert hp.Audit.from_json(told.to_json()).run.inputs == inputs
 
 
 def test_what_is_grave_stands_at_the_top_and_the_rest_in_notes(found: hp.Audit) -> None:
@@ -116,7 +116,7 @@ def test_people_in_headlines_are_whole(found: hp.Audit) -> None:
 
 def test_text_from_the_data_is_no_markup_in_a_record(found: hp.Audit) -> None:
     name = "a](b) <img src=x> | `c` **d**\n# e"
-    told = replace(found, settings=replace(found.settings, source=name))
+    told = replace(found, run=replace(found.run, source=name))
     markdown = to_markdown(build_record(told))
     assert "<img" not in re.sub(r"\\<", "", markdown)
     assert re.findall(r"^#", markdown, re.MULTILINE) == ["#"]
@@ -133,7 +133,7 @@ def test_text_from_the_data_is_no_markup_in_a_record(found: hp.Audit) -> None:
     ],
 )
 def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code: str) -> None:
-    told = replace(found, settings=replace(found.settings, command=command))
+    told = replace(found, run=replace(found.run, command=command))
     markdown = to_markdown(build_record(told))
     assert f"**Command.** {code}\n" in markdown
     assert "put their paths in place of the names" in markdown
@@ -142,7 +142,7 @@ def test_a_command_is_shown_as_it_was_typed(found: hp.Audit, command: str, code:
 
 def test_the_record_names_the_other_releases_that_the_attacker_has(found: hp.Audit) -> None:
     for n, words in {1: "They also hold 1 other release of the same people", 2: "hold 2 other releases"}.items():
-        changed = replace(found, settings=replace(found.settings, n_others=n))
+        changed = replace(found, run=replace(found.run, n_others=n))
         assert all(words in text for text in records(changed))
     assert not any("other release" in text.split("knows nothing else")[1][:200] for text in records(found))
 

@@ -27,7 +27,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
     """Return the audit as it would be with these protections."""
-    goal = Goal(found.settings.target, found.settings.decide, found.settings.surest_target, found.settings.seed)
+    goal = Goal(found.verdict.target, found.options.decide, found.options.surest_target, found.options.seed)
     verdict = reach_verdict(goal, found.strongest, protections, found.people)
     return replace(found, protections=protections, verdict=verdict)
 
@@ -62,8 +62,8 @@ def test_the_answer_stands_before_everything_else(found: hp.Audit, harmless: str
 def test_every_setting_and_version_is_in_the_report(found: hp.Audit, harmless: str) -> None:
     text = Outline(harmless).text
     facts = found.to_json()
-    assert isinstance(facts["settings"], dict)
-    for name in facts["settings"]:
+    assert isinstance(facts["options"], dict)
+    for name in facts["options"]:
         assert name.replace("_", " ") in text
     for name, version in found.versions.items():
         assert f"{name} {version}" in text
@@ -97,12 +97,12 @@ def test_hostile_text_changes_neither_scripts_nor_policy(harmless: str, hostile:
 
 @pytest.mark.slow
 def test_no_sign_that_a_terminal_obeys_is_in_a_page_a_record_or_the_facts(found: hp.Audit) -> None:
-    told = replace(found, settings=replace(found.settings, source="a\x1b[2J\u202eb\x9b", command="habitprint \x1b[2J"))
+    told = replace(found, run=replace(found.run, source="a\x1b[2J\u202eb\x9b", command="habitprint \x1b[2J"))
     compared = hp.compare([told, found], ["a\x1b[2J", "b\u202e"])
     texts = [hp.render_report(told), render_record(told), to_markdown(build_record(told)), told.to_text()]
     for text in (*texts, render_page(build_comparison(compared)), compared.to_text()):
         assert {letter for letter in text if unicodedata.category(letter) in {"Cc", "Cf", "Zl"}} <= set("\n\t")
-    assert hp.Audit.from_json(told.to_json()).settings.source == told.settings.source
+    assert hp.Audit.from_json(told.to_json()).run.source == told.run.source
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
         for block in protections_section(found).blocks
         if isinstance(block, Table) and block.caption == "The best for each purpose"
     )
-    assert [row.is_marked for row in shown.rows] == [keep == found.settings.keep for keep in SCALES]
+    assert [row.is_marked for row in shown.rows] == [keep == found.options.keep for keep in SCALES]
     for best, row in zip(found.protections.best, shown.rows, strict=True):
         proven, measured = (
             "none" if number is None else found.protections.trials[number].label

@@ -155,7 +155,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
     rest = "--target 20% --no-noise --out audit --fail-above 5% --engine spark --sample 20"
-    assert found.settings.command == f"habitprint audit calls {columns} {rest}"
+    assert found.run.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
     assert pl.read_parquet("audit/users.parquet").height == found.data.scope.n_released
 

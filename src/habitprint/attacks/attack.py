@@ -10,8 +10,8 @@ import numpy as np
 from habitprint.arrays import Booleans, Floats
 from habitprint.attacks.scenario import Scenario
 from habitprint.expectation import people_chances, people_interval
-from habitprint.matching import Direction, Matching, Method
-from habitprint.matching.match import Asked, find_from_both_sides, find_matching
+from habitprint.matching import Direction, Matching, MatchOptions, Method
+from habitprint.matching.match import find_from_both_sides, find_matching
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.side_by_side import PLACES, side_by_side
@@ -222,10 +222,18 @@ def run_attack(
     """
     epsilon = EPSILON if attack.method == "approximate" else None
     size = scenario.common.n if attack.is_as_common else None
-    asked = Asked(attack.weight, attack.method, attack.direction, size, epsilon, seed, max_memory)
+    options = MatchOptions(
+        weight=attack.weight,
+        method=attack.method,
+        direction=attack.direction,
+        size=size,
+        epsilon=epsilon,
+        seed=seed,
+        max_memory=max_memory,
+    )
     # Where no place or person is shared, the protection is good, and the rate tells it: no warning.
     with PLACES:
-        matching = find_matching(*scenario.compared(totals=attack.uses_totals), asked, progress)
+        matching = find_matching(*scenario.compared(totals=attack.uses_totals), options, progress)
     return count_identified(scenario, attack, matching)
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from habitprint.auditing.candidates import Candidate
-from habitprint.auditing.data import EventsAsked, Scope
+from habitprint.auditing.data import Scope
 from habitprint.auditing.search import Decide, Goal, Trial
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
 from habitprint.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mechanisms import Losses, Mechanism, ProvenShare, Recipe, chain, with_seed
@@ -61,14 +62,14 @@ class Advice(Shown):
     keep: Purpose
     losses: Losses
     scope: Scope
-    events: EventsAsked | None = None
+    events: EventSpec | None = None
 
     def __repr__(self) -> str:
         return abbreviated(self)
 
     @classmethod
     def of(
-        cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventsAsked | None = None
+        cls, candidate: Candidate, trial: Trial, goal: Goal, scope: Scope, events: EventSpec | None = None
     ) -> "Advice":
         """Return the advice to protect a table like this."""
         return cls(

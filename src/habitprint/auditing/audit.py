@@ -2,24 +2,32 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, date, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
 import msgspec
 import polars as pl
 
-from habitprint.attacks import ALL_WEIGHTS, Outcome, SuiteResult, draw_blindly, full_suite, run_suite, strongest_of
+from habitprint.attacks import (
+    ALL_WEIGHTS,
+    Outcome,
+    Scenario,
+    SuiteResult,
+    draw_blindly,
+    full_suite,
+    run_suite,
+    strongest_of,
+)
 from habitprint.auditing.advice import FILE, Advice
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
 from habitprint.auditing.data import (
     NOTHING,
-    TWO_TABLES,
+    Background,
     DataFacts,
-    EventsAsked,
     Preparation,
     Prepared,
     losses_words,
@@ -28,15 +36,16 @@ from habitprint.auditing.data import (
 )
 from habitprint.auditing.elsewhere import Elsewhere, words_on_all
 from habitprint.auditing.explanation import Case, Explanation
+from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
-from habitprint.auditing.search import Decide, Goal, Protections, find_protection
+from habitprint.auditing.search import Decide, Protections, find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
-from habitprint.errors import InputError, require_option, require_seed, require_whole
-from habitprint.events import Events
+from habitprint.errors import InputError, require_option
+from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
@@ -56,7 +65,6 @@ from habitprint.training import train_weight
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
-from habitprint.wording.findings import to_codes
 from habitprint.words import counted, printable_json
 
 if TYPE_CHECKING:
@@ -66,7 +74,6 @@ SCHEMA = "habitprint-audit/5"  # a change of meaning or of a name makes it /6; n
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
-DEFAULT_TARGET = 0.05  # ours, and nobody's law
 STARTS_FROM = "an audit starts from events, or from two sets of histograms: released and known"
 READ_THEM = "read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
@@ -78,63 +85,43 @@ Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claim
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Hold what was asked for: rates are shares of one, None is not asked for, or not known.
+class Run:
+    """What was audited, when, by which command and from which files.
 
-    What only whoever prepared the data knows, such as `by_hours`, is None where he did not tell (`Preparation`).
-    `target_given` is whether the target was asked for, or is the tool's default. `population` is for how many people
-    the share identified is forecast; None for all people where a sample is audited, else ten times those attacked.
-    `accept` are the codes of findings that make the answer wrong, and were accepted; not those
-    that were not found. `n_others` is how many further
-    releases of the same people the attacker has.
+    What only whoever prepared the data knows is None or empty where nobody told (`Preparation`).
+
+    Parameters
+    ----------
+    source, kind
+        What the data is called; events, or two tables of histograms.
+    made_on
+        The day of the audit.
+    active, count
+        Of events: the fewest of a user who counts, and what is counted.
+    grid
+        Whose squares the places are.
+    events
+        How events were read and cut.
+    coarsen, command, inputs
+        Files of coarser places, the command line, and the files that it read; all without folders.
+    n_others
+        How many further releases of the same people the attacker has.
     """
 
     source: str
     kind: Kind
-    target: float
-    target_given: bool
-    decide: Decide
-    keep: Purpose
-    fail_above: float | None
-    surest_target: float | None
-    person_target: float | None
-    overlap: float | None
-    seed: int
-    noise: bool
-    counts: bool
-    active: int | None
-    count: str | None
-    side: float | None
-    box: str | None
-    by_hours: int | None
-    by_weekday: bool | None
-    shared: str | None
-    first_day: str | None
-    coarsen: tuple[str, ...]
     made_on: date
-    command: str | None
-    inputs: tuple[InputFile, ...]
-    population: int | None = None
-    accept: tuple[Code, ...] = ()
+    active: int | None = None
+    count: str | None = None
+    grid: Grid | None = None
+    events: EventSpec | None = None
+    coarsen: tuple[str, ...] = ()
+    command: str | None = None
+    inputs: tuple[InputFile, ...] = ()
     n_others: int = 0
 
     def __repr__(self) -> str:
         return abbreviated(self)
-
-    def __post_init__(self) -> None:
-        require_seed(self.seed)
-        require_option("decide", self.decide, get_args(Decide))
-        require_option("keep", self.keep, get_args(Purpose))
-        to_codes(self.accept)
-        _require_share("target", self.target)
-        if self.population is not None:
-            why, fix = "it is a number of people", f"give how many people there would be, at most {MOST_PEOPLE:,}"
-            require_whole("population", self.population, 1, why=why, fix=fix)
-            if self.population > MOST_PEOPLE:
-                raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
-        for name in ("fail_above", "surest_target", "person_target", "overlap"):
-            if getattr(self, name) is not None:
-                _require_share(name, getattr(self, name))
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,8 +152,8 @@ class Audit(Shown):
 
     Parameters
     ----------
-    settings, versions
-        What was asked for, and with which software.
+    options, run, versions
+        What was asked for; of what, when and from which files; and with which software.
     data, attacks, curves, protections, people, verdict
         One for each stage.
     other_time
@@ -199,7 +186,8 @@ class Audit(Shown):
     ('habitprint-audit/5', True)
     """
 
-    settings: Settings
+    options: AuditOptions
+    run: Run
     versions: Mapping[str, str]
     data: DataFacts
     weight: str
@@ -424,34 +412,65 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
 
 
+Source = Events | Split | Elsewhere | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable
+
+
+class AuditKeywords(TypedDict, total=False):
+    """What `habitprint.audit` may be told: fields of `AuditOptions` and of a `Subject`."""
+
+    target: float | None
+    decide: Decide
+    keep: Purpose
+    fail_above: float | None
+    surest_target: float | None
+    person_target: float | None
+    overlap: float | None
+    noise: bool
+    counts: bool
+    population: int | None
+    accept: Sequence[Code]
+    name: str | None
+    seed: int
+    period: Period | None
+    grid: Grid | None
+    positions: AnyTable | None
+    coarser: Iterable[PlaceMapping]
+    truth: Any
+    original: Histograms | AnyTable | None
+    others: Sequence[Release]
+    training: tuple[Histograms, Histograms] | None
+    active: int
+    count: CountedAs
+    preparation: Preparation
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What is audited, and what is given beside it; the fields are those of `audit`."""
+
+    source: Source
+    period: Period | None = None
+    grid: Grid | None = None
+    positions: AnyTable | None = None
+    coarser: Iterable[PlaceMapping] = ()
+    truth: Any = SAME_ID
+    original: Histograms | AnyTable | None = None
+    others: Sequence[Release] = ()
+    training: tuple[Histograms, Histograms] | None = None
+    active: int = 1
+    count: CountedAs = "visits"
+    preparation: Preparation = NOTHING
+
+
+BESIDE = {field.name for field in fields(Subject)} - {"source"}
+
+
 def audit(
-    source: Events | Split | Elsewhere | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable,
+    source: Source,
+    options: AuditOptions | None = None,
     *,
-    period: Period | None = None,
-    target: float | None = None,
-    decide: Decide = "proven",
-    keep: Purpose = "patterns",
-    fail_above: float | None = None,
-    surest_target: float | None = None,
-    person_target: float | None = None,
-    overlap: float | None = None,
-    grid: Grid | None = None,
-    positions: AnyTable | None = None,
-    coarser: Iterable[PlaceMapping] = (),
-    truth: Any = SAME_ID,
-    original: Histograms | AnyTable | None = None,
-    others: Sequence[Release] = (),
-    training: tuple[Histograms, Histograms] | None = None,
-    active: int = 1,
-    count: CountedAs = "visits",
-    noise: bool = True,
-    counts: bool = False,
-    population: int | None = None,
-    accept: Sequence[Code] = (),
-    name: str | None = None,
-    preparation: Preparation = NOTHING,
-    seed: int = 0,
     progress: Progress = silent,
+    **keywords: Unpack[AuditKeywords],
 ) -> Audit:
     """Find out whether statistics of habits meet a target, and if not, which protection would make them.
 
@@ -462,6 +481,8 @@ def audit(
         protected already: the adversary knows how. Each may also be the name of a file, or any frame; then columns
         that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so. For tables
         that are too large to come here, see `habitprint.spark.audit`.
+    options
+        A record of the keywords that are options; single keywords go before it.
     period
         Which events are released and which are known; None cuts the file at the day that halves its rows.
     target
@@ -530,87 +551,76 @@ def audit(
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
     ('all at once, likelihood', False, 'groups of 5')
     """
-    called = _as_text(name or _name_of(source))
-    source = _opened(source)
-    _refuse_misplaced(source, period=period, active=active, count=count, truth=truth)
-    settings = Settings(
-        source=called,
-        kind="events" if isinstance(source, Events) else "histograms",
-        target=DEFAULT_TARGET if target is None else target,
-        target_given=target is not None,
-        decide=decide,
-        keep=keep,
-        fail_above=fail_above,
-        surest_target=surest_target,
-        person_target=person_target,
-        overlap=overlap,
-        seed=seed,
-        noise=noise,
-        counts=counts,
-        active=active if isinstance(source, Events) else None,
-        count=count if isinstance(source, Events) else None,
-        side=preparation.side if grid is None else float(grid.side),
-        box=preparation.box if grid is None else ",".join(f"{edge:g}" for edge in astuple(grid.box)),
-        by_hours=preparation.by_hours,
-        by_weekday=preparation.by_weekday,
-        shared=preparation.shared,
-        first_day=preparation.first_day,
-        coarsen=tuple(map(_as_text, preparation.coarsen)),
+    given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
+    subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})
+    return audit_subject(subject, msgspec.structs.replace(options or DEFAULTS, **given), progress)
+
+
+def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = silent) -> Audit:
+    """Do the same with records in place of keywords.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> audit_subject(Subject(hp.datasets.town(12, 5)), AuditOptions(target=1.0, noise=False)).verdict.passes
+    True
+    """
+    source, grid, told = _opened(subject.source), subject.grid, subject.preparation
+    _refuse_misplaced(source, subject)
+    is_events = isinstance(source, Events)
+    run = Run(
+        source=_as_text(options.name or told.source or _name_of(subject.source)),
+        kind="events" if is_events else "histograms",
         made_on=datetime.now(UTC).date(),
-        command=None if preparation.command is None else _as_text(preparation.command),
-        inputs=tuple(replace(file, name=_as_text(file.name)) for file in preparation.inputs),
-        population=population,
-        accept=tuple(accept),
-        n_others=len(others),
+        active=subject.active if is_events else None,
+        count=subject.count if is_events else None,
+        grid=grid,
+        events=_without_folder(told.events),
+        coarsen=tuple(map(_as_text, told.coarsen)),
+        command=None if told.command is None else _as_text(told.command),
+        inputs=tuple(replace(file, name=_as_text(file.name)) for file in told.inputs),
+        n_others=len(subject.others),
     )
     progress("checking the data", 0, 1)
-    steps = list(coarser)
-    where = None if positions is None else read_positions(positions)
+    # A mapping that cannot be read, or a table of positions, is told before the long work.
+    subject = replace(
+        subject,
+        coarser=list(subject.coarser),
+        positions=None if subject.positions is None else read_positions(subject.positions),
+    )
     if isinstance(source, Events):
         events = source if grid is None or "place" in source.columns else grid.place(source)
         prepared = prepare_events(
             events,
-            period,
-            overlap=overlap,
-            seed=seed,
-            active=active,
-            count=count,
-            preparation=preparation,
-            accept=settings.accept,
+            subject.period,
+            options,
+            active=subject.active,
+            count=subject.count,
+            spec=told.events,
             progress=progress,
         )
     elif isinstance(source, Elsewhere):
-        prepared = _prepare_drawn(source, settings, progress)
+        prepared = _prepare_drawn(source, options, progress)
     else:
-        own = None if original is None else as_histograms(original, "original")
-        prepared = _prepare_pair(source, truth, own, others, settings, preparation)
-    elsewhere = source if isinstance(source, Elsewhere) else None
-    accepted = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
-    settings = replace(settings, accept=tuple(code for code in settings.accept if code in accepted))
-    return _audit(prepared, settings, grid, where, steps, preparation.events, training, elsewhere, progress)
+        prepared = _prepare_pair(source, subject, options)
+    # Codes that were accepted in vain are not told.
+    found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
+    options = msgspec.structs.replace(options, accept=tuple(code for code in options.accept if code in found))
+    return _audit(prepared, replace(subject, source=source), options, run, progress)
 
 
-def _audit(
-    prepared: Prepared,
-    settings: Settings,
-    grid: Grid | None,
-    positions: pl.DataFrame | None,
-    mappings: Iterable[PlaceMapping],
-    events: EventsAsked | None,
-    training: tuple[Histograms, Histograms] | None,
-    elsewhere: Elsewhere | None,
-    progress: Progress,
-) -> Audit:
-    seed, everybody = settings.seed, prepared.facts.scope.whole
-    weights, learned = _learn(prepared, training, seed, progress)
+def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run, progress: Progress) -> Audit:
+    seed, everybody, grid = options.seed, prepared.facts.scope.whole, subject.grid
+    weights, learned = _learn(prepared, subject.training, seed, progress)
     whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
     # The very attack that later stages repeat, so that what they find can be compared with it.
-    on_all = None if elsewhere is None else elsewhere.attack(joint.matching.weight, seed, progress)
+    source = subject.source
+    on_all = source.attack(joint.matching.weight, seed, progress) if isinstance(source, Elsewhere) else None
     part = _part_of(whole, seed, progress)
-    steps = coarser_places(prepared.tables.released, grid, mappings)
-    goal = Goal(settings.target, settings.decide, settings.surest_target, seed, settings.keep, settings.person_target)
+    steps = coarser_places(prepared.tables.released, grid, subject.coarser)
+    goal = options.goal
 
     assess = Once(partial(assess_people, joint))
 
@@ -625,12 +635,12 @@ def _audit(
             part.strongest_joint,
             most_users=MOST_USERS,
             weights=whole.weights,
-            overlap=settings.overlap,
+            overlap=options.overlap,
             progress=progress,
         )
         curves = (
             users_curve(joint, progress),
-            duration_curve(prepared, joint, overlap=settings.overlap, progress=progress),
+            duration_curve(prepared, joint, overlap=options.overlap, progress=progress),
             resolution_curve(
                 part.strongest_joint,
                 steps,
@@ -644,21 +654,20 @@ def _audit(
         assess(progress)
         return times, curves
 
-    protect = partial(
-        find_protection, whole, part, steps, goal, look=look, noise=settings.noise, counts=settings.counts
-    )
+    protect = partial(find_protection, whole, part, steps, goal, look=look, noise=options.noise, counts=options.counts)
     # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
     found, (times, curves) = two_side_by_side(lambda progress: protect(progress=progress), see_what_matters, progress)
     people, users = assess(progress)
-    n = settings.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
+    n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     is_protected = bool(prepared.tables.steps)
     # Of a protected table, parts say nothing about more people: its groups would be others.
-    forecast = None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), settings.target)
+    forecast = None if is_protected else forecast_people(curves[0], min(n, MOST_PEOPLE), goal.target)
     advised, advice = found.protections.advised, None
     if advised is not None and found.chosen is not None:
-        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, events)
+        advice = Advice.of(found.chosen, advised, goal, prepared.facts.scope, subject.preparation.events)
     return Audit(
-        settings=settings,
+        options=options,
+        run=run,
         versions=versions(),
         data=prepared.facts,
         weight=weight,
@@ -684,12 +693,12 @@ def _audit(
             found.protections,
             people,
             is_protected=is_protected,
-            fail_above=settings.fail_above,
-            overlap=settings.overlap,
+            fail_above=options.fail_above,
+            overlap=options.overlap,
             on_all=None if everybody is None else on_all,
         ),
         forecast=forecast,
-        place_map=draw_map(joint, positions, grid),
+        place_map=draw_map(joint, subject.positions, grid),
         on_all=on_all,
         internal=Internal(users, advice, Case(joint, users, found.tried, found.protections)),
     )
@@ -716,15 +725,6 @@ def _learn(
     return (*ALL_WEIGHTS, trained.weight), (
         f"The attacker trained on {source} ({counted(trained.n_people, 'person', 'people')}). {trained.words}"
     )
-
-
-def _require_share(name: str, value: object) -> None:
-    if not (isinstance(value, (int, float)) and 0 < value <= 1):
-        raise InputError(
-            f"{name} = {value!r}",
-            why="it is a share of people or of claims, above 0 and at most 1",
-            fix="write 0.05 for 5% (on the command line also 5%)",
-        )
 
 
 def _name_of(source: object) -> str:
@@ -754,26 +754,28 @@ def _opened(source: object) -> Events | Split | Elsewhere | tuple[Histograms | R
     return table, as_histograms(known, "known")
 
 
+def _without_folder(spec: EventSpec | None) -> EventSpec | None:
+    """Return how events were read, for a report."""
+    if spec is None or spec.mapping is None:
+        return spec
+    return msgspec.structs.replace(spec, mapping=Path(spec.mapping).name)
+
+
 def _as_text(name: str) -> str:
     """Return a name of a file, which may hold bytes that are no text at all, as text."""
     return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _refuse_misplaced(
-    source: Events | Split | Elsewhere | tuple[Histograms | Release, Histograms],
-    *,
-    period: Period | None,
-    active: int,
-    count: CountedAs,
-    truth: Any,
+    source: Events | Split | Elsewhere | tuple[Histograms | Release, Histograms], subject: Subject
 ) -> None:
     """Raise `InputError` for what is asked of something else: it would be passed over, and the answer be of another."""
     is_elsewhere = isinstance(source, Elsewhere)
     what = "tables that are elsewhere" if is_elsewhere else "two sets of histograms"
     of_events = {
-        "a period": period is not None,
-        f"active = {active!r}": active != 1,
-        f"count = {count!r}": count != "visits",
+        "a period": subject.period is not None,
+        f"active = {subject.active!r}": subject.active != 1,
+        f"count = {subject.count!r}": subject.count != "visits",
     }
     for option, is_given in of_events.items():
         if is_given and not isinstance(source, Events):
@@ -782,7 +784,7 @@ def _refuse_misplaced(
                 why="they are counts already, of two periods",
                 fix=f"leave it out, or {'ask for it where events are counted' if is_elsewhere else 'give the events'}",
             )
-    if isinstance(truth, str) and truth == SAME_ID:
+    if isinstance(subject.truth, str) and subject.truth == SAME_ID:
         return
     if isinstance(source, Events):
         raise InputError(
@@ -798,54 +800,33 @@ def _refuse_misplaced(
         )
 
 
-def _prepare_drawn(source: Elsewhere, settings: Settings, progress: Progress) -> Prepared:
-    if settings.overlap is not None:
+def _prepare_drawn(source: Elsewhere, options: AuditOptions, progress: Progress) -> Prepared:
+    if options.overlap is not None:
         raise InputError(
             "an overlap for tables that are elsewhere",
             why="the attack on all people is made with everybody in the known table",
             fix="leave out of the known table whom the adversary is not to know",
         )
-    drawn = source.draw(settings.seed, progress)
-    return prepare_tables(
-        drawn.scenario.released,
-        drawn.scenario.known,
-        drawn.scenario.truth,
-        seed=settings.seed,
-        periods=drawn.periods,
-        periods_how="The events were counted in these two periods, where they are.",
-        spans=drawn.spans,
-        whole=drawn.whole,
-        told=drawn.told,
-        accept=settings.accept,
-    )
+    drawn = source.draw(options.seed, progress)
+    how = "The events were counted in these two periods, where they are."
+    background = Background(drawn.periods, how, drawn.spans, whole=drawn.whole, found=drawn.told)
+    return prepare_tables(drawn.scenario, options, background)
 
 
 def _prepare_pair(
-    source: Split | tuple[Histograms | Release, Histograms],
-    truth: Any,
-    original: Histograms | None,
-    others: Sequence[Release],
-    settings: Settings,
-    preparation: Preparation,
+    source: Split | tuple[Histograms | Release, Histograms], subject: Subject, options: AuditOptions
 ) -> Prepared:
     first, known = source
     release = first if isinstance(first, Release) else Release(first)
     _refuse_secret_mapping(release)
-    return prepare_tables(
-        release.histograms,
-        known,
-        truth,
-        overlap=settings.overlap,
-        seed=settings.seed,
-        periods=source.periods if isinstance(source, Split) else None,
-        spans=(source.released_span, source.known_span) if isinstance(source, Split) else TWO_TABLES,
-        steps=release.steps,
-        original=original or release.original,
-        others=others,
-        losses=preparation.losses,
-        told=preparation.found,
-        accept=settings.accept,
-    )
+    own = None if subject.original is None else as_histograms(subject.original, "original")
+    original = own or release.original
+    others = tuple(subject.others)
+    both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
+    background = Background(losses=subject.preparation.losses, found=subject.preparation.found)
+    if isinstance(source, Split):
+        background = replace(background, periods=source.periods, spans=(source.released_span, source.known_span))
+    return prepare_tables(both, options, background)
 
 
 def _refuse_secret_mapping(release: Release) -> None:

@@ -10,11 +10,12 @@ import msgspec
 import polars as pl
 
 from habitprint.attacks import Outcome
-from habitprint.auditing.audit import Audit, Settings
+from habitprint.auditing.audit import Audit, Run
 from habitprint.auditing.data import TWO_TABLES, Scope
 from habitprint.auditing.search import Decide, Trial
 from habitprint.auditing.verdict import SAMPLE_DOES
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
 from habitprint.rates import Difference, Rate, rates_frame
@@ -131,16 +132,16 @@ class Compared:
     @classmethod
     def of(cls, audit: Audit, name: str) -> "Compared":
         """Return what is compared of an audit."""
-        settings, verdict = audit.settings, audit.verdict
+        verdict = audit.verdict
         return cls(
             name=name,
-            made_on=settings.made_on,
+            made_on=audit.run.made_on,
             scope=audit.data.scope,
             strongest=audit.strongest,
             other_time=audit.knows_more,
             proven=verdict.proven,
-            target=settings.target,
-            decide=settings.decide,
+            target=verdict.target,
+            decide=audit.options.decide,
             is_protected=verdict.is_protected,
             passes=verdict.passes,
             answer=audit.headline,
@@ -238,7 +239,7 @@ class Comparison(Drawn):
     >>> from dataclasses import replace
     >>> import habitprint as hp
     >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> lenient = replace(strict, settings=replace(strict.settings, target=0.2))
+    >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
     >>> found = hp.compare([strict, lenient], names=["strict", "lenient"])
     >>> found.others[0].difference.words
     'no difference (95% interval 24.2 points lower to 24.2 points higher)'
@@ -382,7 +383,7 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     """
     given = tuple(audits)
     _require_comparable(given)
-    called = _distinct([audit.settings.source for audit in given] if names is None else list(names))
+    called = _distinct([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
         raise InputError(
             f"{len(called)} names for {len(given)} audits", why="each has one", fix="give a name for each, or none"
@@ -395,7 +396,7 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
                 other,
                 Difference.of(other.rate, first.rate),
                 tuple(_unlike(given[0], audit)),
-                _shared(given[0].settings.inputs, audit.settings.inputs),
+                _shared(given[0].run.inputs, audit.run.inputs),
             )
             for audit, other in zip(given[1:], others, strict=True)
         ),
@@ -440,7 +441,7 @@ def _unlike(first: Audit, other: Audit) -> Iterable[Unlike]:
 
 
 def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
-    settings, scope = audit.settings, audit.data.scope
+    options, scope = audit.options, audit.data.scope
     return [
         ("release span", None if scope.released in TWO_TABLES else scope.released.words),
         ("known span", None if scope.known in TWO_TABLES else scope.known.words),
@@ -448,26 +449,28 @@ def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
         ("people known", f"{scope.n_known:,}"),
         ("people in the file", None if scope.share_of_rows is None else f"{scope.n_in_file:,}"),
         ("places released", f"{audit.data.released.n_places:,}"),
-        ("how habits are counted", _counted_how(settings)),
-        ("share of the people known", percent(1.0 if settings.overlap is None else settings.overlap)),
+        ("how habits are counted", _counted_how(audit.run)),
+        ("share of the people known", percent(1.0 if options.overlap is None else options.overlap)),
         ("strongest attack", audit.strongest.name),
-        ("target", percent(settings.target)),
-        ("target for each person", "none" if settings.person_target is None else percent(settings.person_target)),
-        ("what the release is for", SCALES[settings.keep].kept),
-        ("what decides", f"what is {settings.decide}"),
+        ("target", percent(audit.verdict.target)),
+        ("target for each person", "none" if options.person_target is None else percent(options.person_target)),
+        ("what the release is for", SCALES[options.keep].kept),
+        ("what decides", f"what is {options.decide}"),
     ]
 
 
-def _counted_how(settings: Settings) -> str | None:
-    if settings.count is None:
+def _counted_how(run: Run) -> str | None:
+    if run.count is None:
         return None
+    spec = run.events or EventSpec()
+    side = spec.side if run.grid is None else run.grid.side
     parts = [
-        settings.count,
-        "" if settings.active in (None, 1) else f"at least {settings.active} events",
-        "" if settings.side is None else f"squares of {settings.side:g} m",
-        "" if not settings.by_hours else f"blocks of {counted(settings.by_hours, 'hour')}",
-        "days of the week apart" if settings.by_weekday else "",
-        f"shared histories: {settings.shared}" if settings.shared in ("merge", "drop") else "",
+        run.count,
+        "" if run.active in (None, 1) else f"at least {run.active} events",
+        "" if side is None else f"squares of {side:g} m",
+        "" if not spec.by_hours else f"blocks of {counted(spec.by_hours, 'hour')}",
+        "days of the week apart" if spec.by_weekday else "",
+        "" if spec.shared == "keep" else f"shared histories: {spec.shared}",
     ]
     return ", ".join(part for part in parts if part)
 

@@ -3,21 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
 
 import numpy as np
 
 from habitprint.attacks import Scenario
-from habitprint.checks import Code, EventsCheck, Finding, check_events, check_sides, check_tables
+from habitprint.auditing.options import DEFAULTS, AuditOptions
+from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
 from habitprint.checks.days import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
-from habitprint.dialects import Decimal
 from habitprint.errors import InputError
-from habitprint.events import Events, OnBadRows
+from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.losses import cost_words
-from habitprint.mechanisms import InputFile, Losses, Release, Step
+from habitprint.mechanisms import InputFile, Losses
 from habitprint.mechanisms.exposure import totals_exposure
 from habitprint.mechanisms.release import holds_shares
 from habitprint.mechanisms.traces import looks_protected
@@ -32,7 +31,6 @@ from habitprint.periods import (
     Split,
     split,
 )
-from habitprint.periods.dates import DayName
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
@@ -41,10 +39,7 @@ from habitprint.truth import SAME_ID
 from habitprint.wording.findings import refuse
 from habitprint.words import counted, percent
 
-Shared = Literal["keep", "merge", "drop"]
-
 GIVEN = "The periods were given."
-UNRESOLVED = (None, "keep")  # what was done with users who share their events: nothing
 TWO_TABLES = (Span("the released table"), Span("the known table"))
 SAMPLED = (
     "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "
@@ -56,100 +51,37 @@ SAMPLED = (
 
 
 @dataclass(frozen=True)
-class EventsAsked:
-    """Hold how a file of events was read and cut, in the words of the command line: the same can be done to it again.
-
-    Each field is the option of its name; None is not given. `box` is given wherever there is a grid, so that another
-    file has the same squares, and `mapping` is the whole path of a file.
-
-    Examples
-    --------
-    >>> EventsAsked(user="caller", place="antenna").time_zone
-    'UTC'
-    """
-
-    user: str = "user"
-    place: str | None = None
-    time: str = "time"
-    lat: str | None = None
-    lon: str | None = None
-    seconds: str | None = None
-    columns: str | None = None
-    time_zone: str = "UTC"
-    time_format: str | None = None
-    stays: str | None = None
-    separator: str | None = None
-    decimal: Decimal | None = None
-    encoding: str | None = None
-    sheet: str | None = None
-    sql: str | None = None
-    on_bad_rows: OnBadRows = "skip"
-    shared: Shared = "keep"
-    plain_ids: bool = False
-    without_user: list[str] | None = None
-    without_place: list[str] | None = None
-    release_span: str | None = None
-    known_span: str | None = None
-    weeks: str | None = None
-    ranges: str | None = None
-    halves: bool = False
-    days: str | None = None
-    first_day: DayName = "monday"
-    active: int = 1
-    count: CountedAs | None = None
-    side: float | None = None
-    box: str | None = None
-    mapping: str | None = None
-    map_to: str = "to"
-    by_hours: int | None = None
-    by_weekday: bool = False
-
-    def __repr__(self) -> str:
-        return abbreviated(self)
-
-
-@dataclass(frozen=True)
 class Preparation:
-    """Hold what was done to the data before an audit saw it; None or empty for what was not done, or is not known.
+    """What was done to the data before an audit saw it; None or empty for what was not done, or is not known.
 
     Parameters
     ----------
-    by_hours, by_weekday
-        Whether places were split by blocks of so many hours, and by the day of the week.
-    shared
-        What was done with users who share their events with another id.
-    first_day
-        On which day weeks begin.
-    side, box
-        Of the squares that positions were turned into, where these are no longer the places.
+    events
+        How events were read and cut, for the report and whoever reads them again.
+    source
+        What the data is called, unless the audit is given a name for it.
     coarsen
         The files of the mappings to coarser places.
     command, inputs
         The command that asked for the audit, and the files that it read, without their folders.
     losses
         Of a released table that was protected: what it has lost against its original.
-    events
-        Of a file of events: how it was read, for whoever reads it again.
     found
         What was found wrong before, such as by the names of columns.
 
     Examples
     --------
-    >>> Preparation(by_hours=6).by_hours
+    >>> import habitprint as hp
+    >>> Preparation(hp.EventSpec(by_hours=6)).events.by_hours
     6
     """
 
-    by_hours: int | None = None
-    by_weekday: bool | None = None
-    shared: str | None = None
-    first_day: str | None = None
-    side: float | None = None
-    box: str | None = None
+    events: EventSpec | None = None
+    source: str | None = None
     coarsen: tuple[str, ...] = ()
     command: str | None = None
     inputs: tuple[InputFile, ...] = ()
     losses: Losses | None = None
-    events: EventsAsked | None = None
     found: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
@@ -402,68 +334,78 @@ class Prepared:
         return one, other
 
 
+@dataclass(frozen=True)
+class Background:
+    """What is known of two tables beside them.
+
+    Parameters
+    ----------
+    periods, how, spans
+        Which periods they are of, how these were chosen, and which time they cover; None where that is not known.
+    losses
+        Of a released table that was protected: what it has lost against its original.
+    whole
+        Of how many people those in the tables are a sample; None where they are all.
+    found
+        What may be wrong with them.
+    """
+
+    periods: str | None = None
+    how: str = GIVEN
+    spans: tuple[Span, Span] = TWO_TABLES
+    losses: Losses | None = None
+    whole: Whole | None = None
+    found: Sequence[Finding] = ()
+
+
+NO_BACKGROUND = Background()
+
+
 def prepare_tables(
-    released: Histograms,
-    known: Histograms,
-    truth: Any,
-    *,
-    overlap: float | None = None,
-    seed: int = 0,
-    periods: str | None = None,
-    periods_how: str = GIVEN,
-    spans: tuple[Span, Span] = TWO_TABLES,
-    steps: tuple[Step, ...] = (),
-    original: Histograms | None = None,
-    others: Sequence[Release] = (),
-    losses: Losses | None = None,
-    whole: Whole | None = None,
-    told: Sequence[Finding] = (),
-    accept: Sequence[Code] = (),
+    both: Scenario, options: AuditOptions = DEFAULTS, background: Background = NO_BACKGROUND
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> prepare_tables(*hp.datasets.town(40, 20), "same-id").facts.n_common
+    >>> prepare_tables(Scenario(*hp.datasets.town(40, 20), "same-id")).facts.n_common
     40
     """
-    same_ids = isinstance(truth, str) and truth == SAME_ID
+    released, known, steps, whole = both.released, both.known, both.steps, background.whole
+    same_ids = isinstance(both.truth, str) and both.truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
-    refuse([*told, *in_tables], accept, "the two tables")
-    both = Scenario(released.in_order(), known.in_order(), truth, steps, original=original, others=tuple(others))
-    tables = _known_to_adversary(both, overlap, seed)
+    refuse([*background.found, *in_tables], options.accept, "the two tables")
+    tables = _known_to_adversary(replace(both, released=released.in_order(), known=known.in_order()), options)
     # Of a protected table, with what an adversary copies: only then places have the same names.
-    copied = Scenario(released, known, truth, steps).fully_transformed.transformed_known
+    copied = Scenario(released, known, both.truth, steps).fully_transformed.transformed_known
     traces = () if steps else looks_protected(tables.released)
     sides = check_sides(released, copied)
-    refuse(sides, accept, "the two tables")
+    refuse(sides, options.accept, "the two tables")
     seen = [*in_tables, *traces, *sides, *_check_totals(tables)]
-    found = [*told, *(replace(each, in_sample=whole is not None) for each in seen)]
+    found = [*background.found, *(replace(each, in_sample=whole is not None) for each in seen)]
     unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
-    how = unknown if periods is None else periods_how
+    how = unknown if background.periods is None else background.how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
-    scope = _scope(tables, n_in_file, spans, share_of_rows=None, whole=whole)
-    facts = _facts(tables, scope, None, periods or "two tables of histograms", how, found, losses)
-    return Prepared(tables, facts, None)
+    scope = _scope(tables, n_in_file, background.spans, share_of_rows=None, whole=whole)
+    periods = background.periods or "two tables of histograms"
+    return Prepared(tables, _facts(tables, scope, None, periods, how, found, background.losses), None)
 
 
 def prepare_events(
     events: Events,
     period: Period | None = None,
+    options: AuditOptions = DEFAULTS,
     *,
-    overlap: float | None = None,
-    seed: int = 0,
     active: int = 1,
     count: CountedAs = "visits",
-    preparation: Preparation = NOTHING,
-    accept: Sequence[Code] = (),
+    spec: EventSpec | None = None,
     progress: Progress = silent,
 ) -> Prepared:
     """Check a table of events and split it into two periods: the given ones, or those that suit the data.
 
     Everybody counts who is in either period. Every row is looked at before anything else is done. A finding that makes
-    the answer wrong is refused unless its code is in `accept`; wrong days, only where a period holds them.
+    the answer wrong is refused unless its code is in `options.accept`; wrong days, only where a period holds them.
 
     Examples
     --------
@@ -478,16 +420,16 @@ def prepare_events(
     found = check_events(events, progress=progress)
     calendar = found.calendar
     others = [each for each in found.findings if each.code not in DAY_CODES]
-    refuse(others, accept, events.source)
+    refuse(others, options.accept, events.source)
     settled, how, command = _settle(period, calendar)
     parts = split(events, settled, users="all", active=active, count=count, progress=progress)
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
-    refuse(of_days, accept, events.source)
-    tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), overlap, seed)
+    refuse(of_days, options.accept, events.source)
+    tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), options)
     facts = _events_facts(found, parts, command)
     scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
     told = [
-        *_as_prepared(others, preparation, count),
+        *_as_prepared(others, spec, count),
         *of_days,
         *check_sides(parts.released, parts.known),
         *_check_totals(tables),
@@ -499,10 +441,10 @@ def prepare_events(
     )
 
 
-def _known_to_adversary(tables: Scenario, overlap: float | None, seed: int) -> Scenario:
+def _known_to_adversary(tables: Scenario, options: AuditOptions) -> Scenario:
     tables.require_people()
-    some = tables.with_overlap(overlap, seed)
-    some.require_people(overlap)
+    some = tables.with_overlap(options.overlap, options.seed)
+    some.require_people(options.overlap)
     return some
 
 
@@ -630,9 +572,9 @@ def _table_facts(histograms: Histograms) -> TableFacts:
     )
 
 
-def _as_prepared(found: Sequence[Finding], preparation: Preparation, count: CountedAs) -> list[Finding]:
+def _as_prepared(found: Sequence[Finding], spec: EventSpec | None, count: CountedAs) -> list[Finding]:
     """Return findings about rows without what was done about them already."""
-    is_resolved = preparation.shared not in UNRESOLVED
+    is_resolved = spec is not None and spec.shared != "keep"
     return [
         replace(each, options="") if is_resolved and each.code == "shared-histories" else each
         for each in found

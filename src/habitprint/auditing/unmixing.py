@@ -32,8 +32,8 @@ from habitprint.attacks import Scenario
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
-from habitprint.matching import Matching
-from habitprint.matching.match import Asked, find_matching
+from habitprint.matching import Matching, MatchOptions
+from habitprint.matching.match import find_matching
 from habitprint.mechanisms import Release, RoundTo, Step
 from habitprint.mechanisms.exposure import apparent_totals
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
@@ -355,7 +355,7 @@ def point(tables: Scenario, progress: Progress = silent) -> Matching:
     >>> point(Scenario(*hp.datasets.town(60, 20), "same-id")).size
     60
     """
-    asked = Asked(find_weight(NAMED_BY[0]), "approximate", epsilon=EPSILON)
+    asked = MatchOptions(weight=find_weight(NAMED_BY[0]), method="approximate", epsilon=EPSILON)
     return find_matching(*tables.fully_transformed.aligned, asked, progress)
 
 
@@ -400,7 +400,7 @@ def _split_by_denominator(groups: Groups) -> tuple[SparseMatrix, Indices]:
 def _name_pieces(pieces: SparseMatrix, known: Histograms, weight: WeightName, progress: Progress) -> Indices:
     """Return the piece that is matched to each known user; -1 for none."""
     rows = Histograms(pieces, pl.Series(np.arange(pieces.shape[0])), known.places)
-    asked = Asked(find_weight(weight), "approximate", epsilon=EPSILON)
+    asked = MatchOptions(weight=find_weight(weight), method="approximate", epsilon=EPSILON)
     matching = find_matching(rows, known, asked, progress)
     named = np.full(known.n_users, -1, np.int64)
     named[positions(matching.known, known.users)] = matching.released.to_numpy()

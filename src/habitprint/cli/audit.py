@@ -1,6 +1,5 @@
 """``habitprint audit``: whether statistics of habits meet a target for re-identification."""
 
-import re
 import shlex
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -8,66 +7,62 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from habitprint.attacks import strongest_of_each
-from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
-from habitprint.auditing.audit import audit as audit_source
+from habitprint.auditing.audit import (
+    ADVICE,
+    FACTS,
+    RECORD_HTML,
+    RECORD_MD,
+    REPORT,
+    USERS,
+    Audit,
+    Subject,
+    audit_subject,
+)
 from habitprint.auditing.data import Preparation
-from habitprint.auditing.elsewhere import Elsewhere
-from habitprint.auditing.search import Decide, Protections
-from habitprint.checks import Code, Finding
+from habitprint.auditing.options import AuditOptions
+from habitprint.auditing.search import Protections
+from habitprint.checks import Finding
 from habitprint.checks.swapped import check_names
 from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
 from habitprint.cli.ending import GATE_FAILED
-from habitprint.cli.event_options import (
-    CountOptions,
-    EventOptions,
-    EventSource,
-    IdColumns,
-    PlaceOptions,
-    ReleaseOptions,
-    RowOptions,
+from habitprint.cli.open_events import (
+    counted_as,
     files_of,
+    has_squares,
+    named_period,
+    open_events,
+    period_or,
+    told_grid,
 )
-from habitprint.cli.options import (
-    ADVERSARY,
-    INPUT,
-    OUTPUT,
-    PROTECTIONS,
-    FileOptions,
-    Given,
-    JsonOption,
-    Options,
-    TableColumns,
-    expanded,
-    refuse_inputs,
-)
+from habitprint.cli.options import Given, JsonOption, Options, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import refuse_to_train_on, require_earlier
+from habitprint.counts import Duplicates
 from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
+from habitprint.dialects import Format
 from habitprint.errors import InputError
-from habitprint.events import Events, ReadAs
+from habitprint.events import EventSpec, ReadAs
 from habitprint.files import check_folder, real_path
-from habitprint.grids import Grid
-from habitprint.histograms import Histograms
-from habitprint.losses import SCALES, Purpose
+from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.histograms import TableSpec, read_histograms
+from habitprint.losses import SCALES
 from habitprint.mappings import read_place_mapping
-from habitprint.mechanisms import InputFile, Release, read_release
+from habitprint.mechanisms import InputFile, read_release
 from habitprint.mechanisms.files import read_sidecar
-from habitprint.periods import HalvesOfRows, Period
-from habitprint.periods.split import CountedAs
+from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
 from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
-from habitprint.wording.findings import not_accepted, to_codes, told
+from habitprint.wording.findings import not_accepted, told
 from habitprint.words import at_most, percent
 
 if TYPE_CHECKING:
@@ -75,137 +70,38 @@ if TYPE_CHECKING:
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
-PERCENT = "such as 5% or 0.05"
+OF_GOAL = {"--target", "--person-target", "--surest-target", "--decide", "--keep", "--accept"}
+# Options about events that say the same of tables of histograms.
+OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
 
 
 @dataclass(frozen=True)
-class AdversaryOptions(Options, panel=ADVERSARY):
-    """Hold whom the adversary knows, and what decides his random choices."""
-
-    overlap: Annotated[
-        str | None, typer.Option(help="The adversary knows only this share of the people, such as 50%.", metavar="RATE")
-    ] = None
-    train: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option(
-            help="Two earlier tables of people whom the attacker knows, with the same ids, to train on. Of events, the "
-            "known part is cut in two.",
-            metavar="A B",
-        ),
-    ] = None
-    population: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Forecast how many would be identified among so many people; default: ten times those attacked, or of "
-            "a sample, all.",
-            metavar="N",
-        ),
-    ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Decides all random choices but noise.")] = 0
-
-    def training(self, columns: TableColumns, written: FileOptions) -> tuple[Histograms, Histograms] | None:
-        """Return the two earlier tables, if there are any."""
-        if self.train is None:
-            return None
-        found = TableOptions().read(*self.train, columns=columns, files=written)
-        return found.released, found.known
-
-
-@dataclass(frozen=True)
-class ProtectionOptions(Options, panel=PROTECTIONS):
-    """Hold what a protection must reach, and which ones are tried."""
-
-    target: Annotated[
-        str | None,
-        typer.Option(
-            help=f"The largest share of people identified that you accept, {PERCENT}; default: 5%.", metavar="RATE"
-        ),
-    ] = None
-    decide: Annotated[
-        Decide,
-        typer.Option(
-            help="What must be within the target once the table is protected: what is proven about anybody, or what "
-            "the strongest attack was measured to reach."
-        ),
-    ] = "proven"
-    keep: Annotated[
-        Purpose,
-        typer.Option(
-            help="What the release is for; which loss makes a protection cheap: totals of places, their ranking, "
-            "patterns of each person, their predictive value, or as many people as possible."
-        ),
-    ] = "patterns"
-    surest_target: Annotated[
-        str | None,
-        typer.Option(help="How often the surest claims may be right: 5% of all claims, at least 50.", metavar="RATE"),
-    ] = None
-    person_target: Annotated[
-        str | None,
-        typer.Option(
-            help="The highest probability of pointing at anybody's row: guaranteed for each, or with --decide "
-            "measured, the upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
-            metavar="RATE",
-        ),
-    ] = None
-    coarsen: Annotated[
-        list[Path] | None,
-        typer.Option(help="A table with the columns place, to: coarser places to try. May be repeated."),
-    ] = None
-    counts: Annotated[
-        bool,
-        typer.Option(
-            "--counts", help="Let what is advised keep counts, and so totals, where it can: groups are always shares."
-        ),
-    ] = False
-    noise: Annotated[
-        bool, typer.Option("--noise/--no-noise", help="Try noise too, if OpenDP is installed; it has no seed.")
-    ] = True
-
-    @property
-    def mappings(self) -> tuple[str, ...]:
-        """Return the names of the files with coarser places to try."""
-        return tuple(file.name for file in self.coarsen or ())
-
-
-@dataclass(frozen=True)
-class OutputOptions(Options, panel=OUTPUT):
-    """Hold where the report goes, and when the command fails."""
+class AuditFiles(Options, panel=OUTPUT):
+    """The files that an audit writes, and those that it reads beside the data."""
 
     out: Annotated[
         Path,
         typer.Option(help="The folder for the report; it must not be there, or be empty."),
     ]
-    name: Annotated[
-        str | None,
-        typer.Option(help="What the data is called in report and record; default: the name of its file."),
-    ] = None
-    positions: Annotated[
-        Path | None,
-        typer.Option(help="Where places are, for a map in the report: a table with the columns place, lat, lon."),
-    ] = None
-    fail_above: Annotated[
-        str | None,
-        typer.Option(
-            help="Exit with 1 if the table exceeds this: by the upper end of the 95% interval of the strongest attack, "
-            "unless it is proven of a protected table that nobody could reach more.",
-            metavar="RATE",
-        ),
-    ] = None
-    accept: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Code of a finding that stops the audit because it makes the answer wrong: go on. May be repeated.",
-            metavar="CODE",
-        ),
-    ] = None
+    duplicates: Annotated[
+        Duplicates, typer.Option(help="What several rows for one user and place mean.", rich_help_panel=INPUT)
+    ] = "error"
     original: Annotated[
         Path | None,
         typer.Option(
             help="Of a RELEASED table that was protected: the table before any protection. It is needed to measure "
             "whether own rows can be reconstructed.",
             rich_help_panel=INPUT,
+        ),
+    ] = None
+    train: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            help="Two earlier tables of the people whom the adversary knows, with the same ids, from which he learns "
+            "which evidence counts. Of events, the known part is cut in two.",
+            rich_help_panel=ADVERSARY,
+            metavar="A B",
         ),
     ] = None
     other: Annotated[
@@ -216,29 +112,26 @@ class OutputOptions(Options, panel=OUTPUT):
             metavar="RELEASE",
         ),
     ] = None
+    coarsen: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="A table with the columns place, to: coarser places to try. May be repeated.",
+            rich_help_panel=PROTECTIONS,
+        ),
+    ] = None
+    positions: Annotated[
+        Path | None,
+        typer.Option(help="Where places are, for a map in the report: a table with the columns place, lat, lon."),
+    ] = None
     force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
         False
     )
     as_json: JsonOption = False
 
     @property
-    def for_tables(self) -> list[Given]:
+    def of_tables(self) -> list[Given]:
         """Return what was given that goes with two tables only."""
-        return [given for given in self.given if given.name in {"--original", "--other"}]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """Hold what is audited, as `habitprint.audit` takes it, and what was done to it before."""
-
-    source: Events | Elsewhere | tuple[Release, Histograms]
-    preparation: Preparation
-    period: Period | None = None
-    grid: Grid | None = None
-    truth: str | pl.DataFrame = SAME_ID
-    original: Histograms | None = None
-    active: int = 1
-    count: CountedAs = "visits"
+        return [option for option in self.given if option.name in {"--original", "--other", "--duplicates"}]
 
 
 @expanded
@@ -251,18 +144,11 @@ def audit(
             metavar="EVENTS | RELEASED KNOWN",
         ),
     ],
-    ids: IdColumns,
-    events: EventOptions,
-    written: FileOptions,
-    rows: RowOptions,
-    periods: ReleaseOptions,
-    counts: CountOptions,
-    places: PlaceOptions,
+    spec: EventSpec,
     tables: TableOptions,
-    adversary: AdversaryOptions,
-    protections: ProtectionOptions,
+    options: AuditOptions,
     engine: AuditEngineOptions,
-    output: OutputOptions,
+    beside: AuditFiles,
 ) -> None:
     """Find out how many people statistics of their habits would identify, and whether that meets a target.
 
@@ -285,120 +171,93 @@ def audit(
 
     habitprint audit calls/ --engine spark --master spark://host:7077 --out audit
     """
-    target = _optional_share(protections.target, "--target")
-    fail_above = _optional_share(output.fail_above, "--fail-above")
-    surest_target = _optional_share(protections.surest_target, "--surest-target")
-    person_target = _optional_share(protections.person_target, "--person-target")
-    overlap = _optional_share(adversary.overlap, "--overlap")
-    accept = to_codes(output.accept or ())
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
-    beside = [places.mapping, *(protections.coarsen or []), output.positions]
-    others = [*beside, tables.truth_file, output.original, *(output.other or ()), *(adversary.train or ())]
+    mapping = None if spec.mapping is None else Path(spec.mapping)
+    others = [mapping, *(beside.coarsen or ()), beside.positions, tables.truth_file, beside.original]
+    others += [*(beside.other or ()), *(beside.train or ())]
     if not is_events:
-        refuse_to_train_on(data[0], adversary.train)
-    require_earlier(adversary.train)
-    _require_output(output, [*data, *others])
-    column = [given for given in counts.given if given.name == "--count"]
-    for_events = [
-        given
-        for options in (events, rows, places, periods, counts)
-        for given in options.given
-        if is_events or given not in column
-    ]
-    columns = TableColumns(ids.user, ids.place or "place", counts.count or "count")
-    _refuse_other_options([*tables.given, *output.for_tables] if is_events else for_events, is_events=is_events)
-    source = EventSource(ids, events, written, rows, periods, counts, places)
-    cluster = AuditOnSpark(files, source, columns, tables, engine, output.out)
+        refuse_to_train_on(data[0], beside.train)
+    require_earlier(beside.train)
+    _require_output(beside, [*data, *others])
+    of_both = OF_BOTH if is_events else OF_BOTH | {"--count"}
+    for_events = [option for option in given(spec) if option.name not in of_both]
+    _refuse_other_options([*tables.given, *beside.of_tables] if is_events else for_events, is_events=is_events)
+    columns = TableSpec(
+        **{name: getattr(spec, name) for name in Format.__struct_fields__},
+        user=spec.user,
+        place=spec.place or "place",
+        count=spec.count or "count",
+        duplicates=beside.duplicates,
+    )
+    cluster = AuditOnSpark(files, spec, columns, tables, engine, beside.out)
     if is_spark:
-        cluster.refuse(adversary.given)
+        cluster.refuse(options)
     with (
         ProgressBar(Screen(stderr=True)) as progress,
         engine.connected(progress) if is_spark else nullcontext() as session,
     ):
-        coarser = [read_place_mapping(file) for file in protections.coarsen or []]
+        coarser = [read_place_mapping(file) for file in beside.coarsen or []]
         if session is not None:
-            subject = _on_spark(cluster, session, protections, progress)
+            subject = _on_spark(cluster, session, progress)
         elif is_events:
-            subject = _events(files[0], source, protections)
+            subject = _events(files[0], spec)
         else:
-            subject = _two_tables(files, columns, written, tables, protections, output.original, progress)
+            subject = _two_tables(files, columns, tables, beside.original, progress)
         is_folder = is_events and is_tracks(files[0])
-        called = names_of_files([Path(files[0])] if is_folder else data, output.name, is_events=is_events)
-        shown = [output.name or _without_folder(files[0])] if is_events else called
-        asked = (ids, events, written, rows, periods, counts, places, tables, adversary, protections, output)
+        called = names_of_files([Path(files[0])] if is_folder else data, options.name, is_events=is_events)
+        shown = [options.name or _without_folder(files[0])] if is_events else called
+        asked = [*given(spec), *tables.given, *given(options), *engine.told, *beside.given]
         progress("hashing the files", 0, 1)
         preparation = replace(
             subject.preparation,
-            command=command_in_words(shown, [*(given for each in asked for given in each.given), *engine.told]),
+            source=" and ".join(shown),
+            coarsen=tuple(file.name for file in beside.coarsen or ()),
+            command=command_in_words(shown, asked),
             inputs=(
                 # Folders of a cluster are not here to be hashed.
                 *(() if is_spark else _hashed(data, called, is_folder=is_folder)),
                 *(InputFile.of(file) for file in others if file is not None),
             ),
         )
-        found = audit_source(
-            subject.source,
-            period=subject.period,
-            target=target,
-            decide=protections.decide,
-            keep=protections.keep,
-            fail_above=fail_above,
-            surest_target=surest_target,
-            person_target=person_target,
-            overlap=overlap,
-            grid=subject.grid,
-            positions=output.positions,
+        earlier = None if beside.train is None else TableOptions().read(*beside.train, columns)
+        subject = replace(
+            subject,
+            positions=beside.positions,
             coarser=coarser,
-            truth=subject.truth,
-            original=subject.original,
-            others=[read_release(file) for file in output.other or ()],
-            training=adversary.training(columns, written),
-            active=subject.active,
-            count=subject.count,
-            noise=protections.noise,
-            counts=protections.counts,
-            population=adversary.population,
-            accept=accept,
-            name=output.name or " and ".join(shown),
+            others=[read_release(file) for file in beside.other or ()],
+            training=None if earlier is None else (earlier.released, earlier.known),
             preparation=preparation,
-            seed=adversary.seed,
-            progress=progress,
         )
+        found = audit_subject(subject, options, progress)
         progress("writing", 0, 1)
         from habitprint.report import write_audit  # noqa: PLC0415  (what draws is loaded only when it is needed)
 
-        made = write_audit(found, output.out, overwrite=output.force)
-    if output.as_json:
+        made = write_audit(found, beside.out, overwrite=beside.force)
+    if beside.as_json:
         print_json_text(found.to_text())
     else:
-        given = [*for_events, *ids.given, *written.given, *([] if is_events else column)]
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
-        whole = WHOLE, [] if is_events else given
+        whole = WHOLE, [] if is_events else given(spec)
         commands = commands_to_protect(
             found,
-            *(whole if is_spark else (files, given)),
-            out=output.out,
+            *(whole if is_spark else (files, given(spec))),
+            out=beside.out,
             truth=tables.truth_file,
-            original=output.original,
+            original=beside.original,
         )
         _tell(found, made, commands, Screen())
-    _end(found, accept)
-
-
-def _end(found: Audit, accept: Sequence[Code]) -> None:
-    """Say which findings were accepted in vain, and end with the code of a gate that failed."""
-    for code in sorted(set(accept) - set(found.settings.accept)):
+    for code in sorted(set(options.accept) - set(found.options.accept)):
         Screen(stderr=True).print(f"warning: {not_accepted(code)}", soft_wrap=True, markup=False)
     if found.verdict.fails_gate:
         raise SystemExit(GATE_FAILED)
 
 
-def _require_output(output: OutputOptions, inputs: Sequence[Path | None]) -> None:
+def _require_output(beside: AuditFiles, inputs: Sequence[Path | None]) -> None:
     """Raise `InputError` unless a report could be written: worth knowing before long work."""
-    check_folder(output.out, overwrite=output.force)
+    check_folder(beside.out, overwrite=beside.force)
     for name in (REPORT, FACTS, USERS, ADVICE, RECORD_HTML, RECORD_MD):
-        refuse_inputs(output.out / name, *inputs)
+        refuse_inputs(beside.out / name, *inputs)
 
 
 def _hashed(files: Sequence[Path], called: Sequence[str], *, is_folder: bool) -> list[InputFile]:
@@ -407,67 +266,37 @@ def _hashed(files: Sequence[Path], called: Sequence[str], *, is_folder: bool) ->
     return [replace(InputFile.of(file), name=name) for file, name in zip(files, called, strict=True)]
 
 
-def _events(files: str, source: EventSource, protections: ProtectionOptions) -> Subject:
-    periods = source.periods
-    is_left_to_us = periods.named is None and periods.days is None
-    period = None if is_left_to_us else periods.period_or(HalvesOfRows())
-    placed = source.open(files)
-    preparation = replace(
-        _prepared(source, placed.grid, placed.box, protections),
-        shared=source.rows.shared,
-        events=source.asked(placed.box),
-    )
-    counts = source.counts
-    return Subject(placed.events, preparation, period, placed.grid, active=counts.active, count=counts.counted_as)
+def _events(files: str, spec: EventSpec) -> Subject:
+    is_left_to_us = named_period(spec) is None and spec.days is None
+    period, count = None if is_left_to_us else period_or(spec, HalvesOfRows()), counted_as(spec)
+    placed = open_events(files, spec)
+    preparation = Preparation(placed.spec)
+    return Subject(placed.events, period, placed.grid, active=spec.active, count=count, preparation=preparation)
 
 
-def _prepared(source: EventSource, grid: Grid | None, box: str | None, protections: ProtectionOptions) -> Preparation:
-    places = source.places
-    return Preparation(
-        by_hours=places.by_hours,
-        by_weekday=places.by_weekday,
-        first_day=source.periods.first_day,
-        side=places.side if grid is None else None,
-        box=box if grid is None else None,
-        coarsen=protections.mappings,
-    )
-
-
-def _on_spark(
-    cluster: AuditOnSpark, session: "SparkSession", protections: ProtectionOptions, progress: Progress
-) -> Subject:
+def _on_spark(cluster: AuditOnSpark, session: "SparkSession", progress: Progress) -> Subject:
     tables = cluster.open(session, progress)
     if not cluster.is_events:
-        return Subject(tables, Preparation(coarsen=protections.mappings))
-    places = cluster.source.places
-    grid = places.grid if places.are_squares else None
-    return Subject(tables, _prepared(cluster.source, grid, places.box, protections), grid=grid)
+        return Subject(tables)
+    grid = told_grid(cluster.spec) if has_squares(cluster.spec) else None
+    return Subject(tables, grid=grid, preparation=Preparation(cluster.spec))
 
 
 def _two_tables(
-    files: list[str],
-    columns: TableColumns,
-    written: FileOptions,
-    tables: TableOptions,
-    protections: ProtectionOptions,
-    original: Path | None,
-    progress: Progress,
+    files: list[str], columns: TableSpec, tables: TableOptions, original: Path | None, progress: Progress
 ) -> Subject:
     released_file, known_file = map(Path, files)
-    with_truth = replace(tables, truth=tables.truth or SAME_ID)
-    found = with_truth.read(released_file, known_file, columns=columns, files=written, progress=progress)
-    losses = None if found.owner is None else found.owner.losses
+    found = replace(tables, truth=tables.truth or SAME_ID).read(released_file, known_file, columns, progress)
     is_as_is = tables.as_is and sidecar(released_file).exists()
     copied = [Finding("nothing-copied", "changes-answer", len(read_sidecar(released_file).steps))] if is_as_is else []
     return Subject(
         (found.release, found.unchanged),
-        Preparation(
-            coarsen=protections.mappings,
-            losses=losses,
+        truth=SAME_ID if found.truth is None else found.truth,
+        original=None if original is None else read_histograms(original, columns),
+        preparation=Preparation(
+            losses=None if found.owner is None else found.owner.losses,
             found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.n_users), *copied),
         ),
-        truth=SAME_ID if found.truth is None else found.truth,
-        original=None if original is None else columns.read(original, written, tables.duplicates),
     )
 
 
@@ -512,34 +341,11 @@ def command_in_words(files: Sequence[str], given: Iterable[Given]) -> str:
 
 def _without_folders(option: Given) -> Given:
     value = option.value
-    if option.name == "--truth":
+    if option.name in {"--truth", "--map"}:
         return replace(option, value=Path(str(value)).name)
     if isinstance(value, (list, tuple)):
         return replace(option, value=type(value)(each.name if isinstance(each, Path) else each for each in value))
     return replace(option, value=value.name) if isinstance(value, Path) else option
-
-
-def to_share(text: str, option: str) -> float:
-    """Return a rate such as 5% or 0.05 as a share of one.
-
-    Examples
-    --------
-    >>> to_share("5%", "--target"), to_share("0.05", "--target")
-    (0.05, 0.05)
-    """
-    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*(%?)\s*", text)
-    value = float(found[1]) / (100 if found[2] else 1) if found else 0.0
-    if not 0 < value <= 1:
-        raise InputError(
-            f"{option} '{text}' is not a rate",
-            why="it is a share above nothing and at most all",
-            fix=f"write {option} 5%, or {option} 0.05",
-        )
-    return value
-
-
-def _optional_share(text: str | None, option: str) -> float | None:
-    return None if text is None else to_share(text, option)
 
 
 def _is_events(files: list[str]) -> bool:
@@ -566,7 +372,7 @@ def _refuse_other_options(options: list[Given], *, is_events: bool) -> None:
 def commands_to_protect(
     found: Audit,
     files: list[str],
-    given: Iterable[Given] = (),
+    read_as: Iterable[Given] = (),
     *,
     out: Path,
     truth: Path | None = None,
@@ -580,7 +386,7 @@ def commands_to_protect(
         What the audit found.
     files
         What was audited: one table of events, or two of histograms.
-    given
+    read_as
         The options that say how the data is read, as they were given.
     out
         The folder of the audit, which holds its advice.
@@ -606,7 +412,7 @@ def commands_to_protect(
         earlier = (
             f" --earlier-key {shlex.quote(str(truth))}" if truth is not None and found.verdict.is_protected else ""
         )
-        read = "".join(f" {option.words}" for option in given)
+        read = "".join(f" {option.words}" for option in read_as)
         protect, split = (
             f"habitprint protect {table} --advice {folder} --known {other}{read}{earlier} --out {result}",
             [],
@@ -616,24 +422,16 @@ def commands_to_protect(
         # How the events are read is in the advice.
         protect = f"habitprint protect {file} --advice {folder} --out {result}"
         periods = found.data.events.periods_command if found.data.events else None
-        read, words = "", [file, *(option.words for option in given), *([periods] if periods else [])]
+        read, words = "", [file, *(option.words for option in read_as), *([periods] if periods else [])]
         split = [f"habitprint split {' '.join(words)} --users all --released {table} --known {other}"]
     key, again = shlex.quote(f"{safer}.key.csv"), shlex.quote(f"{real_path(out).name}-again")
     own = str(original or "") if found.verdict.is_protected else (files[0] if len(files) > 1 else released)
     before = f" --original {shlex.quote(own)}" if own else ""
-    settings = found.settings
-    asked = [
-        f"--target {settings.target:g}",
-        *([] if settings.person_target is None else [f"--person-target {settings.person_target:g}"]),
-        *([] if settings.surest_target is None else [f"--surest-target {settings.surest_target:g}"]),
-        *([] if settings.decide == "proven" else ["--decide measured"]),
-        *([] if settings.keep == "patterns" else [f"--keep {settings.keep}"]),
-        *(f"--accept {code}" for code in settings.accept),
-    ]
+    asked = "".join(f" {option.words}" for option in given(found.options) if option.name in OF_GOAL)
     return [
         protect,
         *split,
-        f"habitprint audit {result} {other}{read} --truth {key}{before} {' '.join(asked)} --out {again}",
+        f"habitprint audit {result} {other}{read} --truth {key}{before}{asked} --out {again}",
     ]
 
 
@@ -696,7 +494,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         use = " (names people at risk: internal use only)" if file.name == USERS else ""
         screen.print(f"written to {file}{use}", soft_wrap=True, markup=False)
     if verdict.fails_gate is not None:
-        allowed = percent(found.settings.fail_above or 0.0)
+        allowed = percent(found.options.fail_above or 0.0)
         word = "exceeds" if verdict.fails_gate else "does not exceed"
         sampled = found.data.scope.of_sample
         of_both = ", in the sample or on all people" if sampled else ""

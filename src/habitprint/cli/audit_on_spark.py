@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere
+from habitprint.auditing.options import AuditOptions
 from habitprint.cli.engine import CLUSTER, EngineOptions, refuse_on_spark
-from habitprint.cli.event_options import EventSource
-from habitprint.cli.options import Given, TableColumns
+from habitprint.cli.open_events import by_row, period_or
+from habitprint.cli.options import Given, given
 from habitprint.cli.split import count_on_spark, refuse_to_count_on_spark
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
 from habitprint.files import real_path
+from habitprint.histograms import TableSpec
 from habitprint.matching.match import check_epsilon
 from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
@@ -59,8 +62,8 @@ class AuditOnSpark:
     """Hold what is to be audited on a cluster: events, or two tables of counts."""
 
     files: Sequence[str]
-    source: EventSource
-    columns: TableColumns
+    spec: EventSpec
+    columns: TableSpec
     tables: TableOptions
     engine: AuditEngineOptions
     out: Path
@@ -70,9 +73,11 @@ class AuditOnSpark:
         """Return whether these are events, which have to be counted first."""
         return len(self.files) == 1
 
-    def refuse(self, adversary: Sequence[Given]) -> None:
+    def refuse(self, options: AuditOptions) -> None:
         """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
-        refuse_on_spark(adversary, ["--overlap"], fix="leave out of the known table whom the adversary is not to know")
+        refuse_on_spark(
+            given(options), ["--overlap"], fix="leave out of the known table whom the adversary is not to know"
+        )
         if self.engine.epsilon is not None:
             check_epsilon(self.engine.epsilon)
         for name in self.files:
@@ -83,11 +88,11 @@ class AuditOnSpark:
                     fix="choose another folder",
                 )
         if self.is_events:
-            refuse_to_count_on_spark(self.source)
-            self.source.places.by_row()
+            refuse_to_count_on_spark(self.spec)
+            by_row(self.spec)
             return
         refuse_on_spark(
-            [*self.source.written.given, *self.tables.given],
+            given(self.columns),
             OF_TEXT,
             fix="give Parquet tables with a row for each user and place",
         )
@@ -102,10 +107,9 @@ class AuditOnSpark:
 
         engine = self.engine
         if self.is_events:
-            period = self.source.periods.period_or(HalvesOfRows())
-            parts = count_on_spark(self.files[0], self.source, period, self.source.places.by_row(), "all", progress)
+            period = period_or(self.spec, HalvesOfRows())
+            parts = count_on_spark(self.files[0], self.spec, period, by_row(self.spec), "all", progress)
             return SparkTables(parts.released, parts.known, parts=parts, sample=engine.sample, epsilon=engine.epsilon)
-        names = (self.columns.user, self.columns.place, self.columns.count)
-        released, known = (read_counts(session, name, names, progress) for name in self.files)
+        released, known = (read_counts(session, name, self.columns.columns, progress) for name in self.files)
         truth = SAME_ID if self.tables.truth in (None, SAME_ID) else read_table(str(self.tables.truth))
         return SparkTables(released, known, truth, sample=engine.sample, epsilon=engine.epsilon)

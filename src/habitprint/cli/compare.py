@@ -12,9 +12,10 @@ from rich.text import Text
 from habitprint.auditing.audit import FACTS, read_audit
 from habitprint.auditing.compare import Compared, Comparison
 from habitprint.auditing.compare import compare as compare_audits
-from habitprint.cli.options import OUTPUT, ForceOption, JsonOption, refuse_inputs
+from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target, real_path
+from habitprint.flags import OUTPUT
 from habitprint.losses import cost_words
 from habitprint.words import at_most, percent
 

@@ -11,12 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import INPUT, JsonOption
+from habitprint.cli.options import JsonOption
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import events_from_frame
+from habitprint.flags import INPUT
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split

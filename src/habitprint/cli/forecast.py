@@ -9,17 +9,19 @@ import typer
 from rich.table import Table
 
 from habitprint.attacks import Attack, Scenario, run_attack
-from habitprint.auditing.audit import DEFAULT_TARGET, read_audit
+from habitprint.auditing.audit import read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
-from habitprint.cli.audit import PERCENT, to_share
-from habitprint.cli.options import ADVERSARY, OUTPUT, ForceOption, JsonOption, expanded, refuse_inputs
+from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
+from habitprint.cli.options import ForceOption, Given, JsonOption, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_chosen, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import InputError
 from habitprint.files import write_all
+from habitprint.flags import ADVERSARY, OUTPUT
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
+from habitprint.histograms import TableSpec
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.progress import Progress
 from habitprint.sources import is_release
@@ -64,6 +66,7 @@ def forecast(
     population: Annotated[
         int, typer.Option(min=1, max=MOST_PEOPLE, help="How many people there would be.", metavar="N")
     ],
+    spec: TableSpec,
     tables: TableOptions,
     weighing: WeightOptions,
     method: Annotated[
@@ -113,10 +116,10 @@ def forecast(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         if len(files) == 1:
-            _refuse_options(files[0], tables, weighing, method)
+            _refuse_options(files[0], [*given(spec), *tables.given, *weighing.given], method)
             source = _of_audit(files[0], asked)
         else:
-            source = _of_tables(files, tables, weighing, method, seed, asked or DEFAULT_TARGET, progress)
+            source = _of_tables(files, spec, tables, weighing, method, seed, asked or DEFAULT_TARGET, progress)
         progress("forecasting", 0, 1)
         found = source.scaling.at(population, source.target)
         if plot is not None:
@@ -137,12 +140,11 @@ def forecast(
         screen.print(f"written to {plot}", soft_wrap=True, markup=False)
 
 
-def _refuse_options(file: Path, tables: TableOptions, weighing: WeightOptions, method: ForecastMethod) -> None:
-    given = [option.name for options in (tables, weighing) for option in options.given]
-    given += ["--method one-by-one"] if method != "joint" else []
-    if given:
+def _refuse_options(file: Path, options: Sequence[Given], method: ForecastMethod) -> None:
+    names = [option.name for option in options] + (["--method one-by-one"] if method != "joint" else [])
+    if names:
         raise InputError(
-            f"{given[0]} does not go with an audit ({file})",
+            f"{names[0]} does not go with an audit ({file})",
             why="its attacks have been made already",
             fix="leave it out, or give the two tables of histograms",
         )
@@ -158,11 +160,12 @@ def _of_audit(file: Path, asked: float | None) -> _Source:
         )
     points = [point for curve in audit.curves if curve.dimension == "users" for point in curve.points]
     sizes = tuple(Measured(point.n_users, point.rate) for point in points)
-    return _Source(sizes, None, audit.settings.target if asked is None else asked, None)
+    return _Source(sizes, None, audit.verdict.target if asked is None else asked, None)
 
 
 def _of_tables(
     files: Sequence[Path],
+    spec: TableSpec,
     tables: TableOptions,
     weighing: WeightOptions,
     method: ForecastMethod,
@@ -177,12 +180,12 @@ def _of_tables(
             fix="habitprint forecast RELEASED KNOWN --population N",
         )
     released, known = files
-    found = replace(tables, truth=tables.truth or SAME_ID).read(released, known, progress=progress)
+    found = replace(tables, truth=tables.truth or SAME_ID).read(released, known, spec, progress)
     if found.release.steps or is_release(released):
         raise InputError(
             f"{released} is a protected table", why=NOT_PROTECTED, fix="forecast the table from which it was made"
         )
-    chosen = weighing.choose(method, "released-to-known", released=released, seed=seed, progress=progress)
+    chosen = weighing.choose(method, "released-to-known", released=released, spec=spec, seed=seed, progress=progress)
     if method == "one-by-one":
         impostors = count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
         return _Source((), impostors, target, chosen)

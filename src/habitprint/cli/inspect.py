@@ -2,24 +2,24 @@
 
 from dataclasses import asdict
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
 from habitprint.checks import EventsCheck, check_events
-from habitprint.cli.event_options import EventFiles, EventOptions, IdColumns
-from habitprint.cli.options import FileOptions, JsonOption, expanded
+from habitprint.cli.open_events import EventFiles, open_files
+from habitprint.cli.options import JsonOption, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.events import ReadAs
+from habitprint.events.spec import Reading, StaysOption
 from habitprint.wording.findings import told
 
 N_SHOWN = 10  # pairs of users with a shared history
 
 
 @expanded
-def inspect(
-    files: EventFiles, ids: IdColumns, events: EventOptions, written: FileOptions, as_json: JsonOption = False
-) -> None:
+def inspect(files: EventFiles, reading: Reading, stays: StaysOption = None, as_json: JsonOption = False) -> None:
     """Check a table of events before anything is concluded from it.
 
     Says how the file was read. Counts rows by what can be done with them, users, places and the span of time.
@@ -32,7 +32,7 @@ def inspect(
     habitprint inspect calls.duckdb --sql "select caller as user, start as time, antenna as place from calls"
     """
     with ProgressBar(Screen(stderr=True)) as progress:
-        opened = events.open(files, ids, written, on_bad_rows="skip")
+        opened = open_files(files, msgspec.structs.replace(reading, on_bad_rows="skip"), stays)
         found = check_events(opened, progress=progress)
     if as_json:
         _print_json(found, opened.read_as)

@@ -11,17 +11,7 @@ from rich.text import Text
 
 from habitprint.cli.engine import EngineOptions
 from habitprint.cli.match_on_spark import SparkAsked, match_on_spark
-from habitprint.cli.match_options import MatchOptions
-from habitprint.cli.options import (
-    OUTPUT,
-    AttackOptions,
-    FileOptions,
-    ForceOption,
-    JsonOption,
-    TableColumns,
-    expanded,
-    refuse_inputs,
-)
+from habitprint.cli.options import ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import (
     Screen,
@@ -38,8 +28,9 @@ from habitprint.cli.table_options import TableOptions, Tables
 from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
-from habitprint.histograms import n_shared_places
-from habitprint.matching import Matching
+from habitprint.flags import OUTPUT
+from habitprint.histograms import TableSpec, n_shared_places
+from habitprint.matching import Matching, MatchOptions
 from habitprint.matching import match as match_histograms
 from habitprint.progress import Progress
 from habitprint.tables import check_writable, write_table
@@ -59,12 +50,10 @@ def match(
         ),
     ],
     known: Annotated[str, typer.Argument(help="Histograms whose owners are known.", metavar="KNOWN")],
-    columns: TableColumns,
-    written: FileOptions,
+    spec: TableSpec,
     tables: TableOptions,
     how: MatchOptions,
     weighing: WeightOptions,
-    attack: AttackOptions,
     engine: EngineOptions,
     out: Annotated[
         str | None,
@@ -98,7 +87,7 @@ def match(
     habitprint match week1 week2 --engine spark --master spark://host:7077 --out pairs
     """
     if engine.is_spark:
-        asked = SparkAsked(released, known, columns, written, tables, how, weighing, attack, out, force)
+        asked = SparkAsked(released, known, spec, tables, how, weighing, out, force)
         match_on_spark(asked, engine, as_json=as_json)
         return
     screen, notes = Screen(), Screen(stderr=True)
@@ -108,28 +97,11 @@ def match(
         refuse_inputs(out_file, released_file, known_file, tables.truth)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
-        found = tables.read(released_file, known_file, columns=columns, files=written, progress=progress)
+        found = tables.read(released_file, known_file, spec, progress)
         chosen = weighing.choose(
-            how.method,
-            how.direction,
-            released=released_file,
-            columns=columns,
-            files=written,
-            seed=attack.seed,
-            progress=progress,
+            how.method, how.direction, released=released_file, spec=spec, seed=how.seed, progress=progress
         )
-        matching = match_histograms(
-            found.released,
-            found.known,
-            weight=chosen.weight,
-            size=how.size,
-            method=how.method,
-            direction=how.direction,
-            epsilon=how.epsilon,
-            seed=attack.seed,
-            max_memory=attack.max_bytes,
-            progress=progress,
-        )
+        matching = match_histograms(found.released, found.known, options=how, weight=chosen.weight, progress=progress)
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
         pairs = _with_probabilities(matching, found, how, chosen.training, progress)
         if out_file is not None:

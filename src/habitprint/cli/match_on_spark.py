@@ -10,8 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from habitprint.cli.engine import EngineOptions, refuse_on_spark
-from habitprint.cli.match_options import MatchOptions
-from habitprint.cli.options import AttackOptions, FileOptions, TableColumns
+from habitprint.cli.options import given
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import (
     FIRST,
@@ -28,6 +27,8 @@ from habitprint.cli.table_options import TableOptions, require_common
 from habitprint.cli.train import AUTO, WeightOptions
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
+from habitprint.histograms import TableSpec
+from habitprint.matching import MatchOptions
 from habitprint.matching.match import NO_SHARED_PLACE
 from habitprint.progress import Progress
 from habitprint.sources import refuse_release
@@ -47,19 +48,17 @@ class SparkAsked:
 
     released: str
     known: str
-    columns: TableColumns
-    written: FileOptions
+    spec: TableSpec
     tables: TableOptions
     how: MatchOptions
     weighing: WeightOptions
-    attack: AttackOptions
     out: str | None
     force: bool
 
     def refuse(self) -> None:
         """Raise `InputError` if something is asked for that is not done on a cluster."""
         refuse_on_spark(
-            [*self.written.given, *self.tables.given, *self.how.given, *self.weighing.given],
+            [*given(self.spec), *self.tables.given, *given(self.how), *self.weighing.given],
             ["--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates", "--direction", "--train"],
             fix="give Parquet tables with a row for each user and place; train on one machine: habitprint train",
         )
@@ -127,22 +126,14 @@ def _match(asked: SparkAsked, session: "SparkSession", progress: Progress) -> _F
 
     if asked.out is not None:
         refuse_outputs(session, [asked.out], [asked.released, asked.known], overwrite=asked.force)
-    columns = (asked.columns.user, asked.columns.place, asked.columns.count)
-    released, known = (read_counts(session, name, columns, progress) for name in (asked.released, asked.known))
+    released, known = (
+        read_counts(session, name, asked.spec.columns, progress) for name in (asked.released, asked.known)
+    )
     truth = None if asked.tables.truth is None else _truth(asked.tables.truth)
     weight = asked.weighing.choose(
-        asked.how.method, asked.how.direction, released=Path(asked.released), seed=asked.attack.seed, progress=progress
+        asked.how.method, asked.how.direction, released=Path(asked.released), seed=asked.how.seed, progress=progress
     ).weight
-    matching = spark.match(
-        released,
-        known,
-        weight=weight,
-        size=asked.how.size,
-        epsilon=asked.how.epsilon,
-        seed=asked.attack.seed,
-        max_memory=asked.attack.max_bytes,
-        progress=progress,
-    )
+    matching = spark.match(released, known, options=asked.how, weight=weight, progress=progress)
     result = None if truth is None else spark.evaluate(matching, released, known, truth, progress=progress)
     if result is not None:
         require_common(result.n_common, "equal ids" if isinstance(truth, str) else f"{asked.tables.truth}")

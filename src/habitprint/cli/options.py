@@ -2,32 +2,23 @@
 
 import functools
 import inspect
-import re
 import shlex
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
-from typing import Annotated, TypeGuard, get_args, get_type_hints
+from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints
 
+import msgspec
 import typer
 from typer.models import OptionInfo
 
-from habitprint.counts import Duplicates
-from habitprint.dialects import Decimal, Format
+from habitprint.dialects import Format
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms, read_histograms
+from habitprint.flags import OUTPUT, Record
 
-# The groups of options in the help of a command.
-INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
-    *("Input", "Periods", "Places"),
-    *("Adversary", "Protections", "Output"),
-)
-UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+NONE: frozenset[str] = frozenset()
 
-DuplicatesOption = Annotated[
-    Duplicates,
-    typer.Option("--duplicates", help="What several rows for one user and place mean.", rich_help_panel=INPUT),
-]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.", rich_help_panel=OUTPUT)]
 JsonOption = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, for machines.", rich_help_panel=OUTPUT)
@@ -69,7 +60,7 @@ class Options:
     Examples
     --------
     >>> @dataclass(frozen=True)
-    ... class Columns(Options, panel=INPUT):
+    ... class Columns(Options, panel="Input"):
     ...     user: Annotated[str, typer.Option("--user")] = "user"
     ...     time_zone: Annotated[str, typer.Option(help="Where days begin.")] = "UTC"
     >>> Columns(time_zone="Europe/Zurich").given
@@ -85,8 +76,24 @@ class Options:
     @property
     def given(self) -> list[Given]:
         """Return the options that are not at their defaults, in the order of the fields."""
-        values = [(parameter, getattr(self, parameter.name)) for parameter in _parameters(type(self))]
-        return [Given(_name(parameter, value), value) for parameter, value in values if value != parameter.default]
+        return given(self)
+
+
+def given(record: Options | Record) -> list[Given]:
+    """Return a record as flags: the fields that are not at their defaults, in their order.
+
+    Examples
+    --------
+    >>> from habitprint.events import EventSpec
+    >>> [option.words for option in given(EventSpec(time_zone="Asia/Tokyo", without_user=("NULL", "0"), side=500))]
+    ['--time-zone Asia/Tokyo', '--without-user NULL --without-user 0', '--side 500']
+    """
+    found = []
+    for each in _fields(type(record)):
+        value = getattr(record, each.name)
+        if value != each.default:
+            found.append(Given(_name(each.parameter, value), each.shown(value)))
+    return found
 
 
 def expanded(command: Callable[..., None]) -> Callable[..., None]:
@@ -95,7 +102,7 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     Examples
     --------
     >>> @dataclass(frozen=True)
-    ... class Columns(Options, panel=INPUT):
+    ... class Columns(Options, panel="Input"):
     ...     user: Annotated[str, typer.Option(help="Who.")] = "user"
     >>> @expanded
     ... def show(file: str, columns: Columns) -> None:
@@ -107,20 +114,24 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     """
     kinds = get_type_hints(command, include_extras=True)
     kinds.pop("return", None)
+    own = [
+        _plain(parameter.replace(annotation=kinds[name], kind=inspect.Parameter.KEYWORD_ONLY))
+        for name, parameter in inspect.signature(command).parameters.items()
+    ]
+    taken = {_name(each.parameter, None) for each in own if each.is_option}
     parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        kind = kinds[name]
-        own = parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)
-        parameters += _parameters(kind) if _is_record(kind) else [own]
+    for each in own:
+        of_record = _fields(each.kind, taken) if _is_record(each.kind) else [each]
+        parameters += [field.parameter for field in of_record]
 
     @functools.wraps(command)
     def run(**values: object) -> None:
         command(
             **{
-                name: kind(**{field.name: values[field.name] for field in fields(kind)})
-                if _is_record(kind)
-                else values[name]
-                for name, kind in kinds.items()
+                each.name: each.kind(**{field.name: field.read(values[field.name]) for field in _fields(each.kind)})
+                if _is_record(each.kind)
+                else each.read(values[each.name])
+                for each in own
             }
         )
 
@@ -129,19 +140,90 @@ def expanded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _is_record(kind: object) -> TypeGuard[type[Options]]:
-    return isinstance(kind, type) and issubclass(kind, Options)
+@dataclass(frozen=True)
+class _Field:
+    """A field of a record, or a parameter of a command, as typer sees it."""
+
+    name: str
+    kind: Any
+    default: object
+    parameter: inspect.Parameter
+    flag: msgspec.Meta | None = None
+
+    @property
+    def _reader(self) -> Callable[[str, str], object] | None:
+        return None if self.flag is None else (self.flag.extra or {})["read"]
+
+    @property
+    def is_option(self) -> bool:
+        return any(isinstance(one, OptionInfo) for one in get_args(self.parameter.annotation)[1:])
+
+    def read(self, value: Any) -> object:
+        """Return the value of the field from what the command line gave."""
+        if self._reader is not None:
+            return self.default if value is None else self._reader(value, _name(self.parameter, value))
+        return tuple(value or ()) if self.flag is not None and get_origin(self.kind) is tuple else value
+
+    def shown(self, value: Any) -> object:
+        """Return a value as the command line takes it."""
+        if self._reader is not None and not isinstance(value, (str, float)):
+            return ",".join(value)
+        return list(value) if self.flag is not None and isinstance(value, tuple) else value
 
 
-def _parameters(record: type[Options]) -> list[inspect.Parameter]:
-    """Return the fields of a record as parameters of a command."""
+def _plain(parameter: inspect.Parameter) -> _Field:
+    kind, *told = get_args(parameter.annotation) or (parameter.annotation,)
+    flag = next((one for one in told if isinstance(one, msgspec.Meta)), None)
+    if flag is not None:
+        return _flagged(parameter.name, kind, parameter.default, flag)
+    return _Field(parameter.name, kind, parameter.default, parameter)
+
+
+def _flagged(name: str, kind: Any, default: object, flag: msgspec.Meta, taken: AbstractSet[str] = NONE) -> _Field:
+    """Return what typer is told about a field with a flag: the text of what is read, a list for several values."""
+    told = flag.extra or {}
+    is_many = get_origin(kind) is tuple
+    shown = str | None if told["read"] else list[str] | None if is_many else kind
+    option = typer.Option(
+        *(each for each in told["names"] or (f"--{name.replace('_', '-')}",) if each not in taken),
+        help=flag.description,
+        metavar=told["metavar"],
+        min=told["least"],
+        rich_help_panel=told["panel"],
+    )
+    parameter = inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None if is_many or told["read"] else default,
+        annotation=Annotated[shown, option],
+    )
+    return _Field(name, kind, default, parameter, flag)
+
+
+def _is_record(kind: object) -> TypeGuard[type[Options | Record]]:
+    return isinstance(kind, type) and issubclass(kind, (Options, Record))
+
+
+def _fields(record: type[Options | Record], taken: AbstractSet[str] = NONE) -> list[_Field]:
+    """Return the fields of a record that are options of a command, without names that the command itself uses."""
+    if issubclass(record, Record):
+        # How a file is written, which is found as a rule, stands after its columns.
+        ordered = sorted(msgspec.structs.fields(record), key=lambda field: field.name in Format.__struct_fields__)
+        found = [(field, *get_args(field.type)) for field in ordered]
+        return [
+            _flagged(field.name, kind[0], field.default, kind[1], taken)
+            for field, *kind in found
+            if len(kind) > 1 and isinstance(kind[1], msgspec.Meta)
+        ]
     kinds = get_type_hints(record, include_extras=True)
     return [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if field.default is MISSING else field.default,
-            annotation=kinds[field.name],
+        _plain(
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                annotation=kinds[field.name],
+            )
         )
         for field in fields(record)
     ]
@@ -160,109 +242,6 @@ def _name(parameter: inspect.Parameter, value: object) -> str:
     names = [name for name in (option.default, *(option.param_decls or ())) if isinstance(name, str)]
     name, _, opposite = next(iter(names), f"--{parameter.name.replace('_', '-')}").partition("/")
     return opposite if value is False and opposite else name
-
-
-@dataclass(frozen=True)
-class FileOptions(Options, panel=INPUT):
-    """Hold how files are written, where that is not left to be found; whichever command reads them."""
-
-    separator: Annotated[
-        str | None,
-        typer.Option(
-            help="What separates the columns of a text file; default: found from it.",
-            metavar="comma|semicolon|tab|pipe",
-        ),
-    ] = None
-    decimal: Annotated[
-        Decimal | None, typer.Option(help="The sign before a fraction in a text file; default: found from it.")
-    ] = None
-    encoding: Annotated[
-        str | None, typer.Option(help="Of a text file, such as utf-8, cp1252 or utf-16; default: found from it.")
-    ] = None
-    sheet: Annotated[str | None, typer.Option(help="The sheet of an Excel file; default: the only one.")] = None
-    sql: Annotated[
-        str | None,
-        typer.Option(
-            help="The query that makes the table, of a DuckDB or SQLite file or an address; default: the only table.",
-            metavar="QUERY",
-        ),
-    ] = None
-
-    @property
-    def format(self) -> Format:
-        """Return what is said about files, as whoever reads them takes it.
-
-        Examples
-        --------
-        >>> FileOptions(separator="semicolon").format.separator
-        ';'
-        """
-        return Format(self.separator, self.decimal, self.encoding, self.sheet, self.sql)
-
-
-@dataclass(frozen=True)
-class TableColumns(Options, panel=INPUT):
-    """Hold which columns of a table of histograms say who, where and how often."""
-
-    user: Annotated[str, typer.Option(help="The column that says who.")] = "user"
-    place: Annotated[str, typer.Option(help="The column that says where.")] = "place"
-    count: Annotated[str, typer.Option(help="The column that says how often.")] = "count"
-
-    def read(self, file: Path, files: FileOptions, duplicates: Duplicates) -> Histograms:
-        """Read a table of histograms."""
-        written = files.format
-        return read_histograms(
-            file,
-            user=self.user,
-            place=self.place,
-            count=self.count,
-            duplicates=duplicates,
-            separator=written.separator,
-            decimal=written.decimal,
-            encoding=written.encoding,
-            sheet=written.sheet,
-            sql=written.sql,
-        )
-
-
-AS_THEY_ARE, USUAL_COLUMNS = FileOptions(), TableColumns()
-
-
-@dataclass(frozen=True)
-class AttackOptions(Options, panel=ADVERSARY):
-    """Hold how people are matched, by whichever command does it."""
-
-    seed: Annotated[int, typer.Option(min=0, help="Decides among equally good matchings.")] = 0
-    max_memory: Annotated[str, typer.Option(help="What the joint matching may use, such as 4GB or 500MB.")] = "4GB"
-
-    @property
-    def max_bytes(self) -> float:
-        """Return the memory allowed as a number of bytes.
-
-        Examples
-        --------
-        >>> AttackOptions(max_memory="4GB").max_bytes, AttackOptions(max_memory="1.5 m").max_bytes
-        (4000000000.0, 1500000.0)
-        """
-        return to_bytes(self.max_memory)
-
-
-def to_bytes(text: str) -> float:
-    """Return an amount of memory as a number of bytes.
-
-    Examples
-    --------
-    >>> to_bytes("500MB")
-    500000000.0
-    """
-    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
-    if found is None:
-        raise InputError(
-            f"--max-memory '{text}' is not an amount of memory",
-            why="it says how many bytes the matching may use",
-            fix="give a number and a unit: 4GB, 500MB",
-        )
-    return float(found[1]) * UNITS[found[2].upper()]
 
 
 def refuse_inputs(target: Path, *inputs: Path | str | None) -> None:

@@ -10,16 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from habitprint.calibration import surest_rates
-from habitprint.cli.options import (
-    OUTPUT,
-    AttackOptions,
-    FileOptions,
-    ForceOption,
-    JsonOption,
-    TableColumns,
-    expanded,
-    refuse_inputs,
-)
+from habitprint.cli.options import ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_caveats, print_chosen, print_copied, print_json
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
@@ -28,8 +19,10 @@ from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.expectation import pair_chances
 from habitprint.files import Output, write_all
-from habitprint.histograms import n_shared_places
+from habitprint.flags import OUTPUT
+from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.matching import MatchingPath, matching_path
+from habitprint.matching.options import SolverOptions
 from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.tables import check_writable, table_output
@@ -43,11 +36,10 @@ N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is 
 def path(
     released_file: ReleasedFile,
     known_file: KnownFile,
-    columns: TableColumns,
-    written: FileOptions,
+    spec: TableSpec,
     tables: TableOptions,
     weighing: WeightOptions,
-    attack: AttackOptions,
+    solver: SolverOptions,
     out: Annotated[
         Path | None,
         typer.Option(help="Write size, weight, gain and price to .csv or .parquet.", rich_help_panel=OUTPUT),
@@ -87,22 +79,21 @@ def path(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress, warnings.catch_warnings():
         warnings.simplefilter("ignore", NoSharedPlaceWarning)  # said below, in the words of the command line
-        found = tables.read(released_file, known_file, columns=columns, files=written, progress=progress)
+        found = tables.read(released_file, known_file, spec, progress)
         chosen = weighing.choose(
             "joint",
             "released-to-known",
             released=released_file,
-            columns=columns,
-            files=written,
-            seed=attack.seed,
+            spec=spec,
+            seed=solver.seed,
             progress=progress,
         )
         every_size = matching_path(
             found.released,
             found.known,
             weight=chosen.weight,
-            seed=attack.seed,
-            max_memory=attack.max_bytes,
+            seed=solver.seed,
+            max_memory=solver.max_memory,
             progress=progress,
         )
         results = _count_correct(every_size, found, progress)

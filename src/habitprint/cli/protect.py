@@ -14,32 +14,21 @@ from rich.console import Console, RenderableType
 
 from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.data import EventsAsked
 from habitprint.auditing.risks import Risks
-from habitprint.cli.event_options import SPAN, EventSource, PeriodOptions, files_of, to_span
-from habitprint.cli.options import (
-    ADVERSARY,
-    INPUT,
-    OUTPUT,
-    PROTECTIONS,
-    USUAL_COLUMNS,
-    DuplicatesOption,
-    FileOptions,
-    ForceOption,
-    JsonOption,
-    Options,
-    TableColumns,
-    expanded,
-)
+from habitprint.cli.open_events import counted_as, files_of, on_days, open_events, period_or, to_span
+from habitprint.cli.options import ForceOption, JsonOption, Options, expanded
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, facts, print_json, print_note
 from habitprint.cli.start import Start, find_earlier_key, go_on_from
 from habitprint.cli.table_options import refuse_protected
 from habitprint.counts import COLUMNS
-from habitprint.dialects import AS_FOUND, Expected, Format
+from habitprint.dialects import Expected
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
+from habitprint.events.spec import SPAN
 from habitprint.files import real_path
-from habitprint.histograms import Histograms
+from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
@@ -219,9 +208,7 @@ def protect(
         ),
     ],
     *,
-    columns: TableColumns,
-    written: FileOptions,
-    duplicates: DuplicatesOption = "error",
+    table: TableSpec,
     options: ProtectionOptions,
     advice: Annotated[
         Path | None,
@@ -282,7 +269,7 @@ def protect(
     mechanism = chain(*_asked_for(options, out)) if told is None else _advised(told, options)
     key = None if out is None or options.keep_ids else options.key or key_file(out)
     files = [Path(file)] if told is None or told.events is None else files_of(file)
-    events = None if told is None else events_of(told, files, release, columns, written.format)
+    events = None if told is None else events_of(told, files, release, table)
     goes_on = events is None and is_release(files[0])
     earlier_key = find_earlier_key(files[0], options.earlier_key, is_release=goes_on)
     beside = [sidecar(files[0]), owner_file(files[0]), earlier_key] if goes_on else []
@@ -298,16 +285,15 @@ def protect(
         progress("reading", 0, 1)
         if known is not None:
             refuse_protected(known)
-        theirs = None if known is None else columns.read(known, written, duplicates)
+        theirs = None if known is None else read_histograms(known, table)
         span = None
         if events is not None:
             counted_now = events.count(file, progress)
             start, span = Start.of(counted_now.released), events.span
             theirs = counted_now.known if theirs is None else theirs
         else:
-            table = columns.read(files[0], written, duplicates)
-            read = partial(columns.read, files=written, duplicates=duplicates)
-            start = go_on_from(files[0], table, earlier_key, read) if goes_on else Start.of(table)
+            counts, read = read_histograms(files[0], table), partial(read_histograms, spec=table)
+            start = go_on_from(files[0], counts, earlier_key, read) if goes_on else Start.of(counts)
         made = mechanism(start.release, progress=progress)
         progress("measuring the loss", 0, 1)
         losses = start.measure(made, theirs, mechanism)
@@ -422,7 +408,7 @@ class EventsToProtect:
 
     Parameters
     ----------
-    source
+    spec
         How they are read.
     period
         Which of them are released, and which are known.
@@ -432,45 +418,38 @@ class EventsToProtect:
         Whether what is known is of other days, so that an attack with it says something.
     """
 
-    source: EventSource
+    spec: EventSpec
     period: Period
     span: Span
     is_known_apart: bool
 
     def count(self, files: str, progress: Progress) -> Counted:
         """Read and count the events: everybody in the days of the release."""
-        events, how = self.source.open(files).events, self.source.counts
-        counted_as = how.counted_as
+        events, active, count = open_events(files, self.spec).events, self.spec.active, counted_as(self.spec)
         if not self.is_known_apart:
-            return Counted(count_release(events, self.period, active=how.active, count=counted_as), None)
-        parts = split(events, self.period, users="all", active=how.active, count=counted_as, progress=progress)
+            return Counted(count_release(events, self.period, active=active, count=count), None)
+        parts = split(events, self.period, users="all", active=active, count=count, progress=progress)
         return Counted(parts.released, parts.known)
 
 
-def events_of(
-    advice: Advice,
-    files: Sequence[Path],
-    release: str | None,
-    columns: TableColumns = USUAL_COLUMNS,
-    written: Format = AS_FOUND,
-) -> EventsToProtect | None:
+def events_of(advice: Advice, files: Sequence[Path], release: str | None, table: TableSpec) -> EventsToProtect | None:
     """Return how files are counted that are events, as an audit had it; None where they are a table of counts.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).advice
-    >>> events_of(advice, [Path("week1.csv")], None) is None
+    >>> events_of(advice, [Path("week1.csv")], None, TableSpec()) is None
     True
     """
-    if advice.events is None or _is_table(files, advice.events, columns, written):
+    if advice.events is None or _is_table(files, advice.events, table):
         return None
-    source, scope = EventSource.of(advice.events), advice.scope
+    spec, scope = advice.events, advice.scope
     if release is None:
         chosen = scope.released.one_range, scope.known.one_range
         # What the audit chose for itself is in its scope.
         otherwise = HalvesOfRows() if chosen[0] is None or chosen[1] is None else DateRanges(chosen[0], chosen[1])
-        return EventsToProtect(source, source.periods.period_or(otherwise), scope.released, is_known_apart=True)
+        return EventsToProtect(spec, period_or(spec, otherwise), scope.released, is_known_apart=True)
     days = to_range("--release", to_span(release))
     known, span = scope.known.one_range, Span.between(*days)
     is_apart = known is not None and (days[1] < known[0] or known[1] < days[0])
@@ -481,20 +460,19 @@ def events_of(
             fix="release days that the attacker does not know; or audit with --decide proven",
         )
     period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
-    only = replace(source, periods=PeriodOptions(days=source.periods.days))
-    return EventsToProtect(only, only.periods.period_or(period), span, is_known_apart=is_apart)
+    chosen_days = period if spec.days is None else on_days(spec.days, period)
+    return EventsToProtect(spec, chosen_days, span, is_known_apart=is_apart)
 
 
-def _is_table(files: Sequence[Path], asked: EventsAsked, columns: TableColumns, written: Format) -> bool:
+def _is_table(files: Sequence[Path], spec: EventSpec, table: TableSpec) -> bool:
     """Tell a table of counts from events, by its columns."""
     if len(files) != 1 or files[0].suffix.lower() not in READERS:
         return False
-    wanted = (columns.user, columns.place, columns.count)
     try:
-        names = set(read_names(files[0], asked=written, expected=Expected(columns=wanted)))
+        names = set(read_names(files[0], asked=table, expected=Expected(columns=table.columns)))
     except InputError:  # whoever reads it says what is wrong
         return False
-    return (set(wanted) <= names or set(COLUMNS) <= names) and asked.time not in names
+    return (set(table.columns) <= names or set(COLUMNS) <= names) and spec.time not in names
 
 
 def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:

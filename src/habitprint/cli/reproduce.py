@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.options import INPUT, OUTPUT, ForceOption, JsonOption, Options, expanded, refuse_inputs, to_bytes
+from habitprint.cli.options import ForceOption, JsonOption, Options, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
@@ -22,6 +22,8 @@ from habitprint.experiments.run import make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
 from habitprint.experiments.spec import Experiment, Judgement
+from habitprint.flags import INPUT, OUTPUT
+from habitprint.matching.options import to_bytes
 
 ALL = "all"
 SPEC = ".toml"

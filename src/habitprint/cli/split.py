@@ -11,23 +11,14 @@ from rich.table import Table
 from rich.text import Text
 
 from habitprint.cli.engine import EngineOptions, refuse_on_spark
-from habitprint.cli.event_options import (
-    CountOptions,
-    EventFiles,
-    EventOptions,
-    EventSource,
-    IdColumns,
-    PeriodOptions,
-    PlaceOptions,
-    RowOptions,
-    Steps,
-    files_of,
-)
-from habitprint.cli.options import INPUT, OUTPUT, FileOptions, ForceOption, JsonOption, expanded, refuse_inputs
+from habitprint.cli.open_events import EventFiles, Step, by_row, counted_as, files_of, open_events, period_or
+from habitprint.cli.options import ForceOption, JsonOption, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
+from habitprint.events import EventSpec
 from habitprint.files import real_path, write_all
+from habitprint.flags import INPUT, OUTPUT
 from habitprint.periods import BusiestWeeks, Period
 from habitprint.periods import split as split_events
 from habitprint.periods.split import SIDES, Accounted, Sides
@@ -41,13 +32,7 @@ if TYPE_CHECKING:
 @expanded
 def split(
     files: EventFiles,
-    ids: IdColumns,
-    events: EventOptions,
-    written: FileOptions,
-    rows: RowOptions,
-    periods: PeriodOptions,
-    counts: CountOptions,
-    places: PlaceOptions,
+    spec: EventSpec,
     engine: EngineOptions,
     released_out: Annotated[
         str,
@@ -89,8 +74,8 @@ def split(
     """
     asked = _Asked(
         files,
-        EventSource(ids, events, written, rows, periods, counts, places),
-        periods.period_or(BusiestWeeks(periods.first_day)),
+        spec,
+        period_or(spec, BusiestWeeks(spec.first_day)),
         _to_users(users),
         (released_out, known_out),
         force,
@@ -109,7 +94,7 @@ class _Asked:
     """Hold what is asked for, whoever does it."""
 
     files: str
-    source: EventSource
+    spec: EventSpec
     period: Period
     users: Sides | pl.Series
     outs: tuple[str, str]
@@ -129,18 +114,18 @@ class _Told:
 
 
 def _here(asked: _Asked, users: str) -> _Told:
-    source, inputs, outs = asked.source, files_of(asked.files), [Path(out) for out in asked.outs]
+    spec, inputs, outs = asked.spec, files_of(asked.files), [Path(out) for out in asked.outs]
     for out in outs:
         check_writable(out, overwrite=asked.force)
-        refuse_inputs(out, *inputs, source.places.mapping, users)
+        refuse_inputs(out, *inputs, spec.mapping, users)
     with ProgressBar(Screen(stderr=True)) as progress:
-        placed = source.open(asked.files)
+        placed = open_events(asked.files, spec)
         parts = split_events(
             placed.events,
             asked.period,
             users=asked.users,
-            active=source.counts.active,
-            count=source.counts.counted_as,
+            active=spec.active,
+            count=counted_as(spec),
             progress=progress,
         )
         label, tables = find_label(inputs), zip(parts, outs, strict=True)
@@ -152,14 +137,13 @@ def _here(asked: _Asked, users: str) -> _Told:
 
 
 def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
-    source = asked.source
-    refuse_to_count_on_spark(source)
-    prepare = source.places.by_row()
+    refuse_to_count_on_spark(asked.spec)
+    prepare = by_row(asked.spec)
     with ProgressBar(Screen(stderr=True)) as progress, engine.connected(progress) as session:
         from habitprint.spark.folders import refuse_outputs, write_folders  # noqa: PLC0415 - an extra, and slow to load
 
         refuse_outputs(session, asked.outs, [asked.files], overwrite=asked.force)
-        parts = count_on_spark(asked.files, source, asked.period, prepare, asked.users, progress)
+        parts = count_on_spark(asked.files, asked.spec, asked.period, prepare, asked.users, progress)
         write_folders(list(zip(parts, asked.outs, strict=True)), overwrite=asked.force, progress=progress)
     return _Told(
         parts,
@@ -171,48 +155,34 @@ def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
     )
 
 
-def refuse_to_count_on_spark(source: EventSource) -> None:
+def refuse_to_count_on_spark(spec: EventSpec) -> None:
     """Raise `InputError` if something is asked for about events that is not done on a cluster.
 
     Examples
     --------
-    >>> from habitprint.auditing.data import EventsAsked
-    >>> refuse_to_count_on_spark(EventSource.of(EventsAsked(by_hours=6)))
+    >>> refuse_to_count_on_spark(EventSpec(by_hours=6))
     """
     refuse_on_spark(
-        [*source.events.given, *source.written.given, *source.rows.given],
+        given(spec),
         ["--stays", "--sheet", "--sql", "--shared"],
         fix="do this first, on one machine or with Spark, and split what comes of it",
     )
 
 
 def count_on_spark(
-    files: str, source: EventSource, period: Period, prepare: Steps, users: Sides | pl.Series, progress: Progress
+    files: str, spec: EventSpec, period: Period, prepare: Step, users: Sides | pl.Series, progress: Progress
 ) -> "SparkSplit":
     """Count events on a cluster as the options of a command say."""
     from habitprint.spark import split as split_on_spark  # noqa: PLC0415 - an extra, and slow to load
 
-    written = source.written.format
     return split_on_spark(
         files,
         period,
-        user=source.ids.user,
-        time=source.events.time,
-        place=source.ids.place,
-        lat=source.events.lat,
-        lon=source.events.lon,
-        seconds=source.events.seconds,
-        columns=source.events.column_names,
-        time_zone=source.events.time_zone,
-        time_format=source.events.time_format,
-        separator=written.separator,
-        decimal=written.decimal,
-        encoding=written.encoding,
-        on_bad_rows=source.rows.on_bad_rows,
-        prepare=Steps((*source.rows.by_row.each, *prepare.each)),
+        reading=spec,
+        prepare=prepare,
         users=users,
-        active=source.counts.active,
-        count=source.counts.counted_as,
+        active=spec.active,
+        count=counted_as(spec),
         progress=progress,
     )
 

@@ -10,18 +10,10 @@ import polars as pl
 import typer
 
 from habitprint.checks import Finding
-from habitprint.cli.options import (
-    ADVERSARY,
-    AS_THEY_ARE,
-    INPUT,
-    USUAL_COLUMNS,
-    DuplicatesOption,
-    FileOptions,
-    Options,
-    TableColumns,
-)
+from habitprint.cli.options import Options
 from habitprint.errors import InputError
-from habitprint.histograms import Histograms
+from habitprint.flags import ADVERSARY, INPUT
+from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.mechanisms.traces import looks_protected
@@ -69,7 +61,6 @@ class Tables:
 class TableOptions(Options, panel=INPUT):
     """Hold how two tables of histograms are read, the known one as an adversary would have it."""
 
-    duplicates: DuplicatesOption = "error"
     truth: Annotated[
         str | None,
         typer.Option(
@@ -96,9 +87,7 @@ class TableOptions(Options, panel=INPUT):
         self,
         released_file: Path,
         known_file: Path,
-        *,
-        columns: TableColumns = USUAL_COLUMNS,
-        files: FileOptions = AS_THEY_ARE,
+        spec: TableSpec | None = None,
         progress: Progress = silent,
     ) -> Tables:
         r"""Read both tables, what anyone can copy of the release, and the truth.
@@ -114,9 +103,9 @@ class TableOptions(Options, panel=INPUT):
         (Histograms(1 users × 1 places, 1 counts above zero), 'same-id', None)
         """
         progress("reading", 0, 2)
-        released = columns.read(released_file, files, self.duplicates)
+        released = read_histograms(released_file, spec)
         progress("reading", 1, 2)
-        unchanged = columns.read(known_file, files, self.duplicates)
+        unchanged = read_histograms(known_file, spec)
         release, known, copied, owner = Release(released), unchanged, None, None
         if not self.as_is:
             with _or_as_is():

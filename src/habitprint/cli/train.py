@@ -8,24 +8,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from habitprint.cli.options import (
-    ADVERSARY,
-    AS_THEY_ARE,
-    OUTPUT,
-    USUAL_COLUMNS,
-    FileOptions,
-    ForceOption,
-    JsonOption,
-    Options,
-    TableColumns,
-    expanded,
-    refuse_inputs,
-)
+from habitprint.cli.options import ForceOption, JsonOption, Options, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.files import check_target
+from habitprint.flags import ADVERSARY, OUTPUT
+from habitprint.histograms import TableSpec
 from habitprint.inputs import require_file
 from habitprint.matching import Direction, Method
 from habitprint.progress import Progress
@@ -78,8 +68,7 @@ class WeightOptions(Options, panel=ADVERSARY):
         direction: Direction,
         *,
         released: Path,
-        columns: TableColumns = USUAL_COLUMNS,
-        files: FileOptions = AS_THEY_ARE,
+        spec: TableSpec | None = None,
         seed: int,
         progress: Progress,
     ) -> ChosenWeight:
@@ -106,7 +95,7 @@ class WeightOptions(Options, panel=ADVERSARY):
             return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_TRAIN_ON, None)
         refuse_to_train_on(released, self.train)
         require_earlier(self.train)
-        found = TableOptions(truth=SAME_ID).read(*self.train, columns=columns, files=files, progress=progress)
+        found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
         training = train_tables(found.released, found.known, seed=seed, progress=progress)
         weight = training.weight_for(method, direction)
         return ChosenWeight(weight, f"{training.words} The weight used here: {weight.name}.", training)
@@ -174,8 +163,7 @@ def train(
         Path, typer.Argument(help="Earlier histograms of people whom the attacker knows.", metavar="A")
     ],
     known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
-    columns: TableColumns,
-    written: FileOptions,
+    spec: TableSpec,
     tables: TableOptions,
     seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
     out: Annotated[
@@ -204,7 +192,7 @@ def train(
     notes = Screen(stderr=True)
     with ProgressBar(notes) as progress:
         with_truth = replace(tables, truth=tables.truth or SAME_ID)
-        both = with_truth.read(released_file, known_file, columns=columns, files=written, progress=progress)
+        both = with_truth.read(released_file, known_file, spec, progress)
         found = train_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
     if out is not None:
         write_weight(found.weight, out, overwrite=force)

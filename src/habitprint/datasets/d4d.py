@@ -9,8 +9,9 @@ import polars as pl
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
-from habitprint.events.frame import SURPLUS, Reading, to_events
+from habitprint.events.frame import SURPLUS, to_events
 from habitprint.events.read import EMPTY, TOO_LONG
+from habitprint.events.spec import Reading
 from habitprint.ids import to_ids
 from habitprint.mappings import PlaceMapping
 from habitprint.tables import collect

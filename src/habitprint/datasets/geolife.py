@@ -16,7 +16,8 @@ from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, kee
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
-from habitprint.events.frame import Reading, to_events
+from habitprint.events.frame import to_events
+from habitprint.events.spec import Reading
 from habitprint.grids import Box
 from habitprint.inputs import reading
 from habitprint.progress import Progress, silent

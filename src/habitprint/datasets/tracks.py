@@ -14,7 +14,8 @@ from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, kee
 from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
-from habitprint.events.frame import Reading, to_events
+from habitprint.events.frame import to_events
+from habitprint.events.spec import Reading
 from habitprint.inputs import read_text, reading
 from habitprint.progress import Progress, silent
 

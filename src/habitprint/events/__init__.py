@@ -7,8 +7,10 @@ from habitprint.events.plain import plain_ids, refuse_absent_ids, without_ids
 from habitprint.events.read import read_events
 from habitprint.events.runs import Runs, find_runs
 from habitprint.events.shared import Resolution, SharedHistories, find_shared, resolve_shared, without_repeats
+from habitprint.events.spec import EventSpec
 
 __all__ = [
+    "EventSpec",
     "Events",
     "OnBadRows",
     "ReadAs",

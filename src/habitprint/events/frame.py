@@ -2,19 +2,18 @@
 
 import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from habitprint.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.errors import InputError, MissingColumnsError, first_few
-from habitprint.events.events import Events, OnBadRows, ReadAs, Reason
+from habitprint.events.events import Events, ReadAs, Reason
+from habitprint.events.spec import FrameKeywords, Reading
 from habitprint.events.times import (
     FIRST_TIME,
     LAST_TIME,
     find_time_formats,
-    require_time_zone,
     time_text,
     to_instants,
 )
@@ -30,64 +29,11 @@ LATITUDES, LONGITUDES = {"lat", "latitude"}, {"lon", "lng", "long", "longitude"}
 LONGEST = 1e10  # seconds, so that their sums stay within 64 bits of microseconds
 
 
-@dataclass(frozen=True)
-class Reading:
-    """Hold how a table is to be read as events: what `events_from_frame` and `read_events` are told about it.
-
-    Examples
-    --------
-    >>> Reading(user="caller", lat="y", lon="x").columns
-    {'user': 'caller', 'time': 'time', 'lat': 'y', 'lon': 'x'}
-    """
-
-    user: str = "user"
-    time: str = "time"
-    place: str | None = None
-    lat: str | None = None
-    lon: str | None = None
-    seconds: str | None = None
-    time_zone: str = "UTC"
-    time_format: str | Sequence[str] | None = None
-    on_bad_rows: OnBadRows = "fail"
-    dialect: Dialect | None = None
-
-    def __post_init__(self) -> None:
-        require_time_zone(self.time_zone)
-        n_given = sum(column is not None for column in (self.lat, self.lon))
-        if n_given == 1 or (n_given and self.place is not None):
-            raise InputError(
-                "an event has either a place or a position with latitude and longitude",
-                why="of several, it is not said which one counts",
-                fix="give place=…, or both lat=… and lon=… (on the command line --place, or --lat and --lon)",
-            )
-
-    @property
-    def columns(self) -> dict[str, str]:
-        """Return the name of the column for each part of an event."""
-        parts = {
-            "user": self.user,
-            "time": self.time,
-            "place": (self.place or "place") if self.lat is None else None,
-            "lat": self.lat,
-            "lon": self.lon,
-            "seconds": self.seconds or None,
-        }
-        return {part: column for part, column in parts.items() if column is not None}
-
-
 def events_from_frame(
     table: Any,
     *,
-    user: str = "user",
-    time: str = "time",
-    place: str | None = None,
-    lat: str | None = None,
-    lon: str | None = None,
-    seconds: str | None = None,
-    time_zone: str = "UTC",
-    time_format: str | Sequence[str] | None = None,
-    on_bad_rows: OnBadRows = "fail",
     source: str = "a frame",
+    **keywords: Unpack[FrameKeywords],
 ) -> Events:
     """Make events from any frame, lazily where the frame is lazy.
 
@@ -117,14 +63,19 @@ def events_from_frame(
     ['Jill']
     """
     frame = table if isinstance(table, pl.LazyFrame) else to_frame(table).lazy()
-    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
-    return to_events(frame, reading, source)
+    return to_events(frame, Reading(**keywords), source)
 
 
 def to_events(
-    frame: pl.LazyFrame, reading: Reading, source: str, before: Sequence[tuple[pl.Expr, Reason]] = ()
+    frame: pl.LazyFrame,
+    reading: Reading,
+    source: str,
+    before: Sequence[tuple[pl.Expr, Reason]] = (),
+    dialect: Dialect | None = None,
 ) -> Events:
-    """Make events from the columns of a frame; `before` speaks against rows as they were in it.
+    """Make events from the columns of a frame.
+
+    `before` speaks against rows as they were in it; `dialect` is how their text was found to be written.
 
     Examples
     --------
@@ -134,9 +85,9 @@ def to_events(
     """
     with reading_from(source, why="its columns cannot be told", fix="check that the files are complete, and all alike"):
         schema = frame.collect_schema()
-    wanted = reading.columns
+    wanted = reading.roles
     _require_columns(frame, wanted, source)
-    decimal: Decimal = "." if reading.dialect is None else reading.dialect.decimal
+    decimal: Decimal = "." if dialect is None else dialect.decimal
     columns = {
         name: _to_id(schema, column) if name in {"user", "place"} else _to_number(schema, column, decimal)
         for name, column in wanted.items()
@@ -149,8 +100,8 @@ def to_events(
     is_time_missing = (time_text(time) if is_text else pl.col(time)).is_null()
     against = [*before, (is_time_missing, Reason("the time is missing", is_fault=True))]
     numbers = [column for name, column in wanted.items() if name in NUMBERS and schema[column] == pl.String]
-    if reading.dialect is not None and numbers:
-        other = OTHER_SIGN[reading.dialect.decimal]
+    if dialect is not None and numbers:
+        other = OTHER_SIGN[dialect.decimal]
         is_other = pl.any_horizontal(has_other_sign(pl.col(column), decimal) for column in numbers)
         against.append((is_other, Reason(f"a number with a {DECIMALS[other]}; --decimal {other}", is_fault=True)))
     reason = pl.lit(0, pl.UInt8)
@@ -163,10 +114,10 @@ def to_events(
         reading.time_zone,
         source,
         reading.on_bad_rows,
-        ReadAs(reading.dialect, formats, reading.user, reading.place or "place"),
+        ReadAs(dialect, formats, reading.user, reading.place or "place"),
     )
     kinds = selected.collect_schema()
-    encoding = "UTF-8" if reading.dialect is None else reading.dialect.encoding_name
+    encoding = "UTF-8" if dialect is None else dialect.encoding_name
     for condition, text in _find_faults(wanted, [name for name in wanted if kinds[name] == pl.String], encoding):
         events = events.refuse(condition, text)
     return events

@@ -11,18 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Unpack
 
+import msgspec
 import polars as pl
 
 from habitprint.databases import ENDINGS as DATABASES
 from habitprint.databases import is_address, query_address, without_password
 from habitprint.dialects import (
     UTF_8,
-    Decimal,
     Dialect,
     Expected,
-    Format,
     as_utf8,
     find_dialect,
     find_mark,
@@ -30,8 +29,9 @@ from habitprint.dialects import (
     require_alike,
 )
 from habitprint.errors import InputError, first_few
-from habitprint.events.events import Events, OnBadRows, Reason
-from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, Reading, to_events
+from habitprint.events.events import Events, Reason
+from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, to_events
+from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.excel import ENDINGS as WORKBOOKS
 from habitprint.inputs import content_kind, reading, require_file
 from habitprint.tables import SHOWN, collect, find_label, open_table, without_escape
@@ -62,37 +62,10 @@ class Opened:
     dialect: Dialect | None = None
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Hold what is said about files: the columns of those without a header, those that make events, the format."""
-
-    columns: Sequence[str] | None
-    wanted: Mapping[str, str]
-    format: Format
+Opener = Callable[[list[Path], Reading], Opened]
 
 
-Opener = Callable[[list[Path], Asked], Opened]
-
-
-def read_events(
-    path: Paths,
-    *,
-    user: str = "user",
-    time: str = "time",
-    place: str | None = None,
-    lat: str | None = None,
-    lon: str | None = None,
-    seconds: str | None = None,
-    columns: Sequence[str] | None = None,
-    time_zone: str = "UTC",
-    time_format: str | Sequence[str] | None = None,
-    separator: str | None = None,
-    decimal: Decimal | None = None,
-    encoding: str | None = None,
-    sheet: str | None = None,
-    sql: str | None = None,
-    on_bad_rows: OnBadRows = "fail",
-) -> Events:
+def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[ReadingKeywords]) -> Events:
     r"""Open files of events: CSV, TSV, NDJSON, Parquet, Excel, DuckDB, SQLite; or a database at an address.
 
     The format is told by the ending of the name; ``.gz`` may follow that of a text file. Ids in text files are text;
@@ -105,6 +78,8 @@ def read_events(
     path
         A file, a pattern such as ``"calls/2012-*.csv.gz"``, or several of these; or an address such as
         ``"postgresql://me@host/calls"``, with `sql`.
+    reading
+        A record of all that follows; single keywords go before it.
     user, time, place, lat, lon
         The names of the columns. An event has a place, or a position (which a `Grid` turns into a place).
     seconds
@@ -142,10 +117,9 @@ def read_events(
     ...     calls.usable.collect()["place"].to_list()
     ['12']
     """
-    asked = Format(separator, decimal, encoding, sheet, sql)
-    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
+    how = msgspec.structs.replace(reading or Reading(), **keywords)
     if is_address(path):
-        return to_events(query_address(str(path), sql).lazy(), reading, without_password(str(path)))
+        return to_events(query_address(str(path), how.sql).lazy(), how, without_password(str(path)))
     files = find_files(path)
     kinds = {_kind(file) for file in files}
     if len(kinds) > 1:
@@ -154,9 +128,9 @@ def read_events(
             why="one call reads files of one format",
             fix="read them apart, or narrow the pattern",
         )
-    opened, label = _opened(files, kinds.pop(), Asked(columns, reading.columns, asked))
+    opened, label = _opened(files, kinds.pop(), how)
     source = _name(path) if label is None else f"{_name(path)} ({label})"
-    return to_events(opened.frame, replace(reading, dialect=opened.dialect), source, opened.against)
+    return to_events(opened.frame, how, source, opened.against, opened.dialect)
 
 
 def find_files(path: Paths) -> list[Path]:
@@ -204,7 +178,7 @@ def _kind(file: Path) -> str:
     return kind
 
 
-def _opened(files: list[Path], kind: str, asked: Asked) -> tuple[Opened, str | None]:
+def _opened(files: list[Path], kind: str, how: Reading) -> tuple[Opened, str | None]:
     for file in files:
         found = content_kind(file)
         if found is not None and file.suffix.lower() not in found.endings:
@@ -218,7 +192,7 @@ def _opened(files: list[Path], kind: str, asked: Asked) -> tuple[Opened, str | N
         why=f"its content is not that of a {kind} file, or it may not be opened",
         fix="; or ".join([COPY] * (kind not in TEXT or files[0].suffix.lower() == ".gz") + [LOOK] * (kind in TEXT)),
     ):
-        return OPENERS[kind](files, asked), find_label(files)
+        return OPENERS[kind](files, how), find_label(files)
 
 
 @contextmanager
@@ -236,15 +210,15 @@ def _sources(files: list[Path], encodings: Sequence[str]) -> Iterator[list[Path]
 
 
 def _separated(usual: str) -> Opener:
-    def open_text(files: list[Path], asked: Asked) -> Opened:
-        columns, wanted = asked.columns, asked.wanted
+    def open_text(files: list[Path], how: Reading) -> Opened:
+        columns, wanted = how.columns, how.roles
         if isinstance(columns, str) or (columns is not None and len(set(columns)) < len(columns)):
             raise InputError(
                 f"columns={columns!r} is not a list of different names",
                 why="each column has a name of its own",
                 fix="write columns=['user', 'time', 'place']",
             )
-        dialects = _dialects(files, usual, asked)
+        dialects = _dialects(files, usual, how)
         # Of files without any fraction nobody can tell the sign, and it does not matter.
         dialect = next((one for one in dialects if one.decimal == ","), dialects[0])
         encodings = [one.encoding for one in dialects]
@@ -326,17 +300,17 @@ def _scan_text(
     )
 
 
-def _dialects(files: list[Path], usual: str, asked: Asked) -> list[Dialect]:
+def _dialects(files: list[Path], usual: str, how: Reading) -> list[Dialect]:
     """Return how each of some text files is written: all of them alike, but for the encoding."""
-    numbers = {role: asked.wanted[role] for role in NUMBERS if role in asked.wanted}
+    numbers = {role: how.roles[role] for role in NUMBERS if role in how.roles}
     expected = Expected(
         usual,
-        tuple(asked.wanted.values()),
-        None if asked.columns is None else tuple(asked.columns),
+        tuple(how.roles.values()),
+        None if how.columns is None else tuple(how.columns),
         tuple(numbers.values()),
         tuple(numbers[role] for role in DEGREES if role in numbers),
     )
-    dialects = [find_dialect(file, asked.format, expected) for file in files]
+    dialects = [find_dialect(file, how, expected) for file in files]
     require_alike(dialects, files)
     return dialects
 
@@ -370,12 +344,12 @@ def _refuse_columns(columns: Sequence[str] | None, kind: str) -> None:
         )
 
 
-def _open_lines(files: list[Path], asked: Asked) -> Opened:
+def _open_lines(files: list[Path], how: Reading) -> Opened:
     """Open NDJSON as lines: one that is no JSON object is then one bad row, not the end of the reading."""
-    _refuse_columns(asked.columns, "NDJSON")
-    wanted, source = asked.wanted, first_few(map(str, files), 1)
+    _refuse_columns(how.columns, "NDJSON")
+    wanted, source = how.roles, first_few(map(str, files), 1)
     # JSON is UTF-8, or has the mark of UTF-16; nothing else is looked for.
-    encodings = [asked.format.encoding or find_mark(file) or UTF_8 for file in files]
+    encodings = [how.codec or find_mark(file) or UTF_8 for file in files]
     with _sources(files, encodings) as sources:
         lines = pl.scan_lines(sources, name=LINE, glob=False)
     lines = lines.select(pl.col(LINE).str.strip_prefix("\ufeff"))
@@ -425,8 +399,8 @@ def _is_simple(name: str) -> bool:
     return not set(name) & set("'\\")
 
 
-def _open_parquet(files: list[Path], asked: Asked) -> Opened:
-    _refuse_columns(asked.columns, "Parquet")
+def _open_parquet(files: list[Path], how: Reading) -> Opened:
+    _refuse_columns(how.columns, "Parquet")
     try:
         with reading(files[0], why="its columns cannot be told", fix=COPY):
             return _scan_parquet(files)
@@ -467,10 +441,10 @@ def _scan_parquet(files: list[Path]) -> Opened:
     return Opened(frame)
 
 
-def _open_whole(files: list[Path], asked: Asked) -> Opened:
+def _open_whole(files: list[Path], how: Reading) -> Opened:
     """Read sheets, or tables of databases, into memory: they are not made to be read in pieces."""
-    _refuse_columns(asked.columns, files[0].suffix)
-    frames = [open_table(file, asked=asked.format).frame for file in files]
+    _refuse_columns(how.columns, files[0].suffix)
+    frames = [open_table(file, asked=how).frame for file in files]
     try:
         return Opened(pl.concat(frames, how="vertical_relaxed").lazy())
     except pl.exceptions.PolarsError as error:

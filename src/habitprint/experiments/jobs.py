@@ -17,8 +17,9 @@ from habitprint.attacks.attack import PROPOSED as PROPOSED_ATTACK
 from habitprint.attacks.suite import one_by_one
 from habitprint.errors import InputError, is_whole, require_number, require_option
 from habitprint.evaluation import Evaluation
+from habitprint.events.spec import DayName
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
-from habitprint.periods.dates import DAYS, DayName
+from habitprint.periods.dates import DAYS
 from habitprint.weighing import WeightName, find_weight
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars

@@ -12,6 +12,7 @@ import msgspec
 from habitprint.errors import InputError, require_option
 from habitprint.events import read_events
 from habitprint.events.read import find_files
+from habitprint.events.spec import DayName
 from habitprint.experiments.claims import Leads, Moves
 from habitprint.experiments.jobs import (
     COMMON,
@@ -28,7 +29,6 @@ from habitprint.experiments.spec import Claim, Experiment, Part
 from habitprint.grids import Box
 from habitprint.inputs import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
-from habitprint.periods.dates import DayName
 from habitprint.periods.periods import Period
 from habitprint.weighing import WeightName
 from habitprint.words import printable

@@ -15,6 +15,7 @@ from habitprint.arrays import Indices
 from habitprint.attacks import Scenario, run_attack
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate
+from habitprint.events.spec import DayName
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
@@ -42,7 +43,7 @@ from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.top_places import KeepPlaces
 from habitprint.periods import OnDays, Split, split
-from habitprint.periods.dates import DayName, day_of_week_zero, local_weeks
+from habitprint.periods.dates import day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.tables import collect

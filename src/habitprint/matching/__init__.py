@@ -3,7 +3,18 @@
 from habitprint.matching.margins import pair_margins
 from habitprint.matching.match import match
 from habitprint.matching.matching import Direction, Matching, Method
+from habitprint.matching.options import MatchOptions
 from habitprint.matching.path import MatchingPath, matching_path
 from habitprint.matching.proof import Proof
 
-__all__ = ["Direction", "Matching", "MatchingPath", "Method", "Proof", "match", "matching_path", "pair_margins"]
+__all__ = [
+    "Direction",
+    "MatchOptions",
+    "Matching",
+    "MatchingPath",
+    "Method",
+    "Proof",
+    "match",
+    "matching_path",
+    "pair_margins",
+]

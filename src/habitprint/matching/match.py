@@ -2,9 +2,10 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import get_args
+from dataclasses import dataclass
+from typing import Unpack, get_args
 
+import msgspec
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
@@ -14,10 +15,11 @@ from habitprint.matching.joint import solve_joint
 from habitprint.matching.matching import Direction, Matching, Method
 from habitprint.matching.nodes import equal_users, make_nodes, pair_up
 from habitprint.matching.one_by_one import find_nearest, find_nearest_of_both
+from habitprint.matching.options import MatchKeywords, MatchOptions
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
 from habitprint.sources import AnyTable, as_histograms
-from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
+from habitprint.weighing import Sides, Weight, find_weight, pair_gains, to_weights
 
 NO_SHARED_PLACE = (
     "no released user shares a place with any known user: every pair is a guess. "
@@ -31,14 +33,9 @@ def match(
     released: Histograms | AnyTable,
     known: Histograms | AnyTable,
     *,
-    weight: WeightName | Weight = "jensen-shannon",
-    size: int | None = None,
-    method: Method = "joint",
-    direction: Direction = "released-to-known",
-    epsilon: float | None = None,
-    seed: int = 0,
-    max_memory: float = 4e9,
+    options: MatchOptions | None = None,
     progress: Progress = silent,
+    **keywords: Unpack[MatchKeywords],
 ) -> Matching:
     """Find out which released user is which known user.
 
@@ -53,6 +50,8 @@ def match(
         Two sets of histograms; places are compared by id. Their order never matters. Each may also be the name of a
         file, or any frame; then columns that are not called ``user``, ``place`` and ``count`` are guessed, and a
         warning says so.
+    options
+        A record of all that follows; single keywords go before it.
     weight
         ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`, such as one that
         was found in training (`habitprint.train`).
@@ -83,7 +82,9 @@ def match(
     >>> hp.match(released, known, size=1).to_table().select("released", "known").row(0)
     ('?2', 'John')
     """
-    asked = Asked(find_weight(weight), method, direction, size, epsilon, seed, max_memory)
+    if "weight" in keywords:
+        keywords["weight"] = find_weight(keywords["weight"])
+    asked = msgspec.structs.replace(options or MatchOptions(), **keywords)
     tables = as_histograms(released, "released"), as_histograms(known, "known")
     matching = find_matching(*tables, asked, progress)
     if not matching.gains.any():
@@ -91,23 +92,10 @@ def match(
     return matching
 
 
-@dataclass(frozen=True)
-class Asked:
-    """Hold what is asked of a matching: the options of `match`."""
-
-    weight: Weight
-    method: Method = "joint"
-    direction: Direction = "released-to-known"
-    size: int | None = None
-    epsilon: float | None = None
-    seed: int = 0
-    max_memory: float = 4e9
-
-
 def find_matching(
     released: Histograms,
     known: Histograms,
-    asked: Asked,
+    asked: MatchOptions,
     progress: Progress = silent,
 ) -> Matching:
     """Find out which released user is which known user, without a word where they share no place.
@@ -117,7 +105,7 @@ def find_matching(
     Examples
     --------
     >>> one, other = Histograms.from_strings({1: "a"}), Histograms.from_strings({1: "b"})
-    >>> find_matching(one, other, Asked(find_weight("l1"))).n_guesses
+    >>> find_matching(one, other, MatchOptions(weight=find_weight("l1"))).n_guesses
     1
     """
     method, direction, epsilon = asked.method, asked.direction, asked.epsilon
@@ -149,25 +137,25 @@ def find_from_both_sides(
     randoms = seed_streams(seed)[2], seed_streams(seed)[2]  # each as if it were alone
     there, back = find_nearest_of_both(*nodes, (sides.evidence, sides.evidence_back), randoms, progress)
     rows, columns = np.arange(released.n_users), np.arange(known.n_users)
-    asked = Asked(weight, "one-by-one", "released-to-known", seed=seed)
+    asked = MatchOptions(weight=weight, method="one-by-one", seed=seed)
     return (
         make_matching(released, known, Found(rows, there.columns, there.gains, n_nearest=there.n_nearest), asked),
         make_matching(
             released,
             known,
             Found(back.columns, columns, back.gains, n_nearest=back.n_nearest),
-            replace(asked, direction="known-to-released"),
+            msgspec.structs.replace(asked, direction="known-to-released"),
         ),
     )
 
 
-def make_matching(released: Histograms, known: Histograms, found: "Found", asked: Asked) -> Matching:
+def make_matching(released: Histograms, known: Histograms, found: "Found", asked: MatchOptions) -> Matching:
     """Return the pairs that were found, by id, in the order of the released users and then of the known ones.
 
     Examples
     --------
     >>> habits, first = Histograms.from_strings({1: "a", 2: "b"}), np.zeros(1, np.int64)
-    >>> make_matching(habits, habits, Found(first, first, np.full(1, 2.0)), Asked(find_weight("l1"))).known.to_list()
+    >>> make_matching(habits, habits, Found(first, first, np.full(1, 2.0)), MatchOptions()).known.to_list()
     [1]
     """
     sort = np.lexsort((found.columns, found.rows))
@@ -203,7 +191,7 @@ class Found:
 def _jointly(
     released: Histograms,
     known: Histograms,
-    asked: Asked,
+    asked: MatchOptions,
     streams: list[np.random.Generator],
     max_memory: float,
     progress: Progress,

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -14,7 +14,6 @@ from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
 from habitprint.matching.match import (
     NO_SHARED_PLACE,
-    Asked,
     Found,
     bytes_allowed,
     make_matching,
@@ -25,6 +24,7 @@ from habitprint.matching.match import (
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import TIE
+from habitprint.matching.options import MatchOptions
 from habitprint.matching.solver import solve, solve_sizes
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
@@ -212,7 +212,7 @@ def find_sizes(
     >>> [matching.size for matching in find_sizes(released, known, find_weight("l1"), [1, 3])]
     [1, 3]
     """
-    asked, streams = Asked(weight, seed=seed), seed_streams(seed)
+    asked, streams = MatchOptions(weight=weight, seed=seed), seed_streams(seed)
     released, known = align(released.in_order(), known.in_order())
     sides = Sides.of(released, known, weight)
     nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
@@ -222,5 +222,5 @@ def find_sizes(
         sure = pair_up(*nodes, *best)
         pairs = with_guesses(sure, released, known, size, deepcopy(streams))
         gains = pair_gains(sides, *pairs)
-        found.append(make_matching(released, known, Found(*pairs, gains), replace(asked, size=size)))
+        found.append(make_matching(released, known, Found(*pairs, gains), asked))
     return found

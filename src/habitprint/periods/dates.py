@@ -1,14 +1,14 @@
 """What a day and a week are: local midnight to local midnight, and seven such days."""
 
 from datetime import date, datetime, time, timedelta
-from typing import Literal, get_args
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import polars as pl
 
 from habitprint.errors import InputError, require_option
+from habitprint.events.spec import DayName
 
-DayName = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 DAYS: tuple[DayName, ...] = get_args(DayName)
 FIRST_DAY, LAST_DAY = date(1, 1, 8), date(9999, 12, 1)  # so that weeks and time zones never lead out of the calendar
 MONDAY = date(1970, 1, 5)  # weeks are counted from here

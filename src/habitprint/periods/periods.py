@@ -9,10 +9,10 @@ import polars as pl
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
 from habitprint.events.events import require_events
+from habitprint.events.spec import DayName
 from habitprint.periods.calendar import Calendar, count_days
 from habitprint.periods.dates import (
     DAYS,
-    DayName,
     between,
     day_of_week_zero,
     in_words,

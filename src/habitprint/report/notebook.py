@@ -277,13 +277,13 @@ def _(value: Audit) -> Card:
         *(Term("Caution", words_of(found)) for found in value.data.findings if found.is_grave),
         Term("Measured", f"{value.strongest.title}: {rate.words}"),
         Term("Row pointed at, guaranteed", proven_words(value.verdict.proven)),
-        Term("Target", f"at most {percent(value.settings.target)}"),
+        Term("Target", f"at most {percent(value.verdict.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
         *([Term("Measured on all", value.about_all)] if value.about_all else []),
         *([Term("Forecast", value.about_more)] if value.about_more else []),
     )
     picture = _pictures(build_page(value))["answer-picture"]
-    card = Card(f"Audit of {value.settings.source}", value.headline, facts)
+    card = Card(f"Audit of {value.run.source}", value.headline, facts)
     return _with_picture(card, _chart([picture]), str(picture.spec["description"]))
 
 

@@ -26,7 +26,7 @@ def people_section(audit: Audit) -> Section:
     >>> int(section.blocks[1].items[0].value) == found.people.confidence.above[0].n_people
     True
     """
-    people, target = audit.people, audit.settings.surest_target
+    people, target = audit.people, audit.options.surest_target
     return Section(
         "people",
         "Who is at risk",
@@ -104,7 +104,7 @@ def _confidence(audit: Audit) -> list[Block]:
     blocks: list[Block] = [Numbers(tuple(map(_above, found.above))), Text(_how_probable(found))]
     if advised is not None and advised.confidence is not None:
         blocks.append(Text(f"Protected by “{advised.label}”: {advised.confidence.words}."))
-    if audit.settings.person_target is not None:
+    if audit.options.person_target is not None:
         blocks.append(Text(_for_each(found, audit)))
     return [*blocks, _reliability_figure(found)]
 
@@ -128,7 +128,7 @@ def _how_probable(found: Confidence) -> str:
 
 
 def _for_each(found: Confidence, audit: Audit) -> str:
-    surest, allowed = found.surest, audit.settings.person_target or 0.0
+    surest, allowed = found.surest, audit.options.person_target or 0.0
     verdict = "meets" if audit.verdict.person_passes else "misses"
     return (
         f"Of the {surest.n:,} people who are found most surely, so many are: {surest.words}. The table as it is "

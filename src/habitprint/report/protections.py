@@ -62,7 +62,7 @@ def protections_section(audit: Audit) -> Section:
     >>> protections_section(found).blocks[0].text == found.verdict.about_protections
     True
     """
-    found, target, allowed = audit.protections, audit.settings.target, audit.settings.surest_target
+    found, target, allowed = audit.protections, audit.verdict.target, audit.options.surest_target
     blocks: list[Block] = [Text(audit.verdict.about_protections), Text(sentence(found.words))]
     blocks += _remedies(audit.remedies)
     blocks += _best_for_each(found)

@@ -46,11 +46,11 @@ def build_record(audit: Audit) -> Record:
     >>> record.blocks[1].items[2].meaning
     'At most 5% of the people identified: the tool’s default, not a legal threshold.'
     """
-    inputs = audit.settings.inputs
+    inputs = audit.run.inputs
     blocks: list[Block] = [Text(_paragraph(audit)), Terms(tuple(_findings(audit)))]
     if inputs:
         blocks.append(_inputs(inputs))
-    return Record(INTERNAL, "Record of a re-identification audit", audit.settings.source, tuple(blocks), LINES)
+    return Record(INTERNAL, "Record of a re-identification audit", audit.run.source, tuple(blocks), LINES)
 
 
 def to_markdown(record: Record) -> str:
@@ -108,7 +108,7 @@ def _code(text: str) -> str:
 def _paragraph(audit: Audit) -> str:
     scope = audit.data.scope
     return PARAGRAPH.format(
-        source=audit.settings.source,
+        source=audit.run.source,
         released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
         n_known=_known_people(audit),
         in_sample=_in_sample(audit),
@@ -117,11 +117,11 @@ def _paragraph(audit: Audit) -> str:
 
 
 def _findings(audit: Audit) -> list[Term]:
-    settings, sampled = audit.settings, audit.data.scope.of_sample
+    options, run, sampled = audit.options, audit.run, audit.data.scope.of_sample
     grave = [written(found) for found in audit.data.findings if found.is_grave]
-    accepted = ", ".join(settings.accept)
-    program = f"habitprint {audit.versions['habitprint']}, seed {settings.seed}, {day_in_words(settings.made_on)}."
-    if settings.command:
+    accepted = ", ".join(options.accept)
+    program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
+    if run.command:
         program += f" {WITHOUT_FOLDERS}"
     return [
         Term("Scope", audit.data.scope.words),
@@ -137,8 +137,8 @@ def _findings(audit: Audit) -> list[Term]:
         *([Term("Lost already", audit.lost)] if audit.lost else []),
         Term("Not covered", _not_covered(audit)),
         Term("Which risks", KINDS_OF_RISK),
-        Term("Made by", program if settings.command else f"{program} Called from Python."),
-        *([Term("Command", settings.command, is_literal=True)] if settings.command else []),
+        Term("Made by", program if run.command else f"{program} Called from Python."),
+        *([Term("Command", run.command, is_literal=True)] if run.command else []),
     ]
 
 
@@ -151,22 +151,21 @@ def _in_sample(audit: Audit) -> str:
 
 
 def _adversary(audit: Audit) -> str:
-    overlap = audit.settings.overlap
+    overlap = audit.options.overlap
     assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=_in_sample(audit))
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
-    n = audit.settings.n_others
+    n = audit.run.n_others
     more = f" They also hold {counted(n, 'other release')} of the same people, and combine them." if n else ""
     return f"{assumed}{reach}{more} {audit.learned}"
 
 
 def _target(audit: Audit) -> str:
-    settings = audit.settings
-    who = GIVEN_TARGET if settings.target_given else DEFAULT_TARGET
-    surest = settings.surest_target
+    who = DEFAULT_TARGET if audit.options.target is None else GIVEN_TARGET
+    surest = audit.options.surest_target
     claims = "" if surest is None else f" Of the surest claims at most {percent(surest)} right."
-    person = settings.person_target
+    person = audit.options.person_target
     each = "" if person is None else f" {EACH_PERSON.format(allowed=percent(person))}"
-    return f"At most {percent(settings.target)} of the people identified: {who}.{claims}{each}"
+    return f"At most {percent(audit.verdict.target)} of the people identified: {who}.{claims}{each}"
 
 
 def _measured(audit: Audit) -> str:
@@ -231,7 +230,7 @@ def _reaches(trial: Trial) -> str:
 
 
 def _not_covered(audit: Audit) -> str:
-    advised, target = audit.protections.advised, audit.settings.target
+    advised, target = audit.protections.advised, audit.verdict.target
     proven = audit.verdict.proven if advised is None else advised.proven
     parts = list(stanzas(NOT_COVERED))
     # What is proven rests on rows that are identical: on groups.

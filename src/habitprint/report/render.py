@@ -89,7 +89,7 @@ def build_page(audit: Audit) -> Page:
     return Page(
         note=INTERNAL,
         record=build_record(audit),
-        source=audit.settings.source,
+        source=audit.run.source,
         question="Does this meet the target?",
         answer=audit.headline,
         about="Re-identification audit of",
@@ -100,7 +100,7 @@ def build_page(audit: Audit) -> Page:
             attacks_section(audit),
             curves_section(
                 audit.curves,
-                audit.settings.target,
+                audit.verdict.target,
                 audit.forecast,
                 None if audit.on_all is None or audit.data.scope.whole is None else audit.on_all.rate,
             ),
@@ -121,10 +121,10 @@ def build_page(audit: Audit) -> Page:
 
 def _opening(audit: Audit) -> list[Block]:
     """Return what stands right below the answer: its numbers, the sentences that go with it, and a picture of it."""
-    target, rate, advised = audit.settings.target, audit.strongest.rate, audit.protections.advised
+    target, rate, advised = audit.verdict.target, audit.strongest.rate, audit.protections.advised
     verdict = audit.verdict
     proven = verdict.proven
-    is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.settings.decide == "proven")
+    is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.options.decide == "proven")
     bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "none"
     more = audit.knows_more
     # Where there are two adversaries, each number says whose it is.
@@ -193,7 +193,7 @@ def _number(label: str, rate: Rate, chance: str = "") -> Number:
 
 
 def _gate(audit: Audit) -> list[Text]:
-    fails, limit = audit.verdict.fails_gate, audit.settings.fail_above
+    fails, limit = audit.verdict.fails_gate, audit.options.fail_above
     if fails is None or limit is None:
         return []
     result = "fails: the command ended with exit code 1" if fails else "is passed"

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import fields
 
+import msgspec
+
 from habitprint.attacks import Outcome, strongest_of_each
-from habitprint.auditing.audit import SCHEMA, Audit, Settings
+from habitprint.auditing.audit import SCHEMA, Audit, Run
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
 from habitprint.auditing.times import other_time_words
+from habitprint.events import EventSpec
 from habitprint.forecasting import Forecast
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.mechanisms import InputFile
@@ -74,16 +77,16 @@ def adversary_section(audit: Audit) -> Section:
     >>> adversary_section(hp.audit(hp.datasets.town(20, 6), overlap=0.5, noise=False)).blocks[1].items[1]
     'They know only some of the people: 10 are in both tables (overlap: 50%).'
     """
-    settings = audit.settings
-    splits = {"parts of the day": settings.by_hours, "days of the week": settings.by_weekday}
+    spec, overlap = audit.run.events or EventSpec(), audit.options.overlap
+    splits = {"parts of the day": spec.by_hours, "days of the week": spec.by_weekday}
     parts = [words for words, is_split in splits.items() if is_split]
     times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
     held = "shares" if audit.data.has_shares else "counts"
     released = f"They have the released table: pseudonyms, places and {held}; no names, {times}."
-    is_counted = settings.kind == "histograms"  # what was counted in them is not known here
+    is_counted = audit.run.kind == "histograms"  # what was counted in them is not known here
     nothing = "nothing beside these two tables" if is_counted else UNKNOWN
     unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
-    if settings.overlap is None:
+    if overlap is None:
         scope = audit.data.scope
         common = counted(scope.n_attacked_in_all, "person", "people")
         everybody = f"They know everybody: all {common} who are in both tables. {scope.adversary_of_sample}".rstrip()
@@ -91,7 +94,7 @@ def adversary_section(audit: Audit) -> Section:
     else:
         reach = (
             f"They know only some of the people: {audit.data.n_common:,} are in both tables (overlap: "
-            f"{percent(settings.overlap)})."
+            f"{percent(overlap)})."
         )
     return Section(
         "adversary",
@@ -186,7 +189,7 @@ def attacks_section(audit: Audit) -> Section:
     >>> section.blocks[0].text[:51]
     'The strongest attack is “All at once, rarity-half”:'
     """
-    strongest, target = audit.strongest, audit.settings.target
+    strongest, target = audit.strongest, audit.verdict.target
     rate = strongest.rate
     times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
     ways = strongest_of_each(audit.attacks)
@@ -391,9 +394,10 @@ def settings_section(audit: Audit) -> Section:
     >>> next(term.meaning for term in section.blocks[1].items if term.name == "seed")
     '0'
     """
-    settings = [
-        (field.name.replace("_", " "), _shown(getattr(audit.settings, field.name))) for field in fields(Settings)
-    ]
+    records = audit.options, *([] if audit.run.events is None else [audit.run.events])
+    named: list[tuple[object, str]] = [(audit.run, field.name) for field in fields(Run) if field.name != "events"]
+    named += [(record, field.name) for record in records for field in msgspec.structs.fields(record)]
+    settings = [(name.replace("_", " "), _shown(getattr(record, name))) for record, name in named]
     return Section(
         "settings",
         "Settings and versions",
@@ -411,7 +415,7 @@ def settings_section(audit: Audit) -> Section:
 def _options(audit: Audit) -> tuple[str, ...]:
     """Return what else could be asked for of the same data; what would be refused is not offered."""
     here = [] if audit.on_all is not None else [OPTIONS_HERE]
-    of_events = [OPTIONS_OF_EVENTS] if audit.settings.kind == "events" else []
+    of_events = [OPTIONS_OF_EVENTS] if audit.run.kind == "events" else []
     return (*stanzas(OPTIONS), *here, *of_events)
 
 

@@ -3,30 +3,26 @@
 import math
 import os
 import warnings
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any, Unpack
 
 import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from habitprint.attacks import Outcome, Scenario
-from habitprint.auditing.audit import Audit
+from habitprint.auditing.audit import Audit, AuditKeywords
 from habitprint.auditing.audit import audit as audit_source
-from habitprint.auditing.data import NOTHING, TWO_TABLES, Preparation, Whole
+from habitprint.auditing.data import TWO_TABLES, Whole
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere, RemoteSample
-from habitprint.auditing.search import Decide
-from habitprint.checks import Code
+from habitprint.auditing.options import AuditOptions
 from habitprint.checks.check import check_unused
 from habitprint.counts import COLUMNS
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning, require_whole
-from habitprint.grids import Grid
 from habitprint.histograms import Histograms
-from habitprint.losses import Purpose
-from habitprint.mappings import PlaceMapping
 from habitprint.matching.match import check_epsilon
 from habitprint.progress import Progress, silent
-from habitprint.sources import AnyTable, refuse_release
+from habitprint.sources import refuse_release
 from habitprint.spark.counts import COUNT, USER, Counts
 from habitprint.spark.evaluate import evaluate, truth_frame
 from habitprint.spark.folders import read_counts
@@ -40,34 +36,23 @@ from habitprint.weighing import Weight
 IS_BOTH = "released is not null and known is not null"
 
 
+class SparkAuditKeywords(AuditKeywords, total=False):
+    """What `audit` may be told: what `habitprint.audit` is, and fields of `SparkTables`."""
+
+    parts: SparkSplit | None
+    sample: int
+    epsilon: float | None
+    max_memory: float
+    plan: Plan | None
+
+
 def audit(
     released: DataFrame | str | os.PathLike[str],
     known: DataFrame | str | os.PathLike[str],
+    options: AuditOptions | None = None,
     *,
-    truth: Truth = SAME_ID,
-    parts: SparkSplit | None = None,
-    sample: int = MOST_SAMPLED,
-    epsilon: float | None = None,
-    max_memory: float = math.inf,
-    plan: Plan | None = None,
-    target: float | None = None,
-    decide: Decide = "proven",
-    keep: Purpose = "patterns",
-    fail_above: float | None = None,
-    surest_target: float | None = None,
-    person_target: float | None = None,
-    grid: Grid | None = None,
-    positions: AnyTable | None = None,
-    coarser: Iterable[PlaceMapping] = (),
-    training: tuple[Histograms, Histograms] | None = None,
-    noise: bool = True,
-    counts: bool = False,
-    population: int | None = None,
-    accept: Sequence[Code] = (),
-    name: str | None = None,
-    preparation: Preparation = NOTHING,
-    seed: int = 0,
     progress: Progress = silent,
+    **keywords: Unpack[SparkAuditKeywords],
 ) -> Audit:
     """Find out whether statistics of habits on a cluster meet a target, and if not, which protection may help.
 
@@ -81,6 +66,8 @@ def audit(
     released, known
         Spark tables ``user, place, count``, as `habitprint.spark.split` makes them; or the names of Parquet files, or
         of folders of them. What was protected before is audited on one machine: there the adversary copies how.
+    options
+        As for `habitprint.audit`.
     truth
         As for `habitprint.spark.evaluate`.
     parts
@@ -109,30 +96,10 @@ def audit(
     >>> found.data.scope.n_in_file, found.data.scope.whole.n_in_file, found.on_all.rate.n
     (30, 60, 60)
     """
-    tables = SparkTables(
-        _opened(released, progress), _opened(known, progress), truth, parts, sample, epsilon, max_memory, plan
-    )
-    return audit_source(
-        tables,
-        target=target,
-        decide=decide,
-        keep=keep,
-        fail_above=fail_above,
-        surest_target=surest_target,
-        person_target=person_target,
-        grid=grid,
-        positions=positions,
-        coarser=coarser,
-        training=training,
-        noise=noise,
-        counts=counts,
-        population=population,
-        accept=accept,
-        name=name,
-        preparation=preparation,
-        seed=seed,
-        progress=progress,
-    )
+    given: dict[str, Any] = dict(keywords)
+    how = {field.name: given.pop(field.name) for field in fields(SparkTables) if field.name in given}
+    tables = SparkTables(_opened(released, progress), _opened(known, progress), **how)
+    return audit_source(tables, options, progress=progress, **given)
 
 
 def _opened(table: DataFrame | str | os.PathLike[str], progress: Progress) -> DataFrame:

@@ -3,14 +3,16 @@
 import math
 import warnings
 from dataclasses import dataclass
+from typing import Unpack
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from habitprint.arrays import Floats
-from habitprint.errors import NoSharedPlaceWarning
+from habitprint.errors import InputError, NoSharedPlaceWarning
 from habitprint.matching.match import (
     NO_SHARED_PLACE,
     bytes_allowed,
@@ -20,6 +22,7 @@ from habitprint.matching.match import (
     seed_streams,
 )
 from habitprint.matching.nodes import pair_positions
+from habitprint.matching.options import MatchKeywords, MatchOptions
 from habitprint.progress import Progress, silent
 from habitprint.spark.blocks import make_index_blocks, make_row_blocks
 from habitprint.spark.counts import Counts
@@ -27,7 +30,7 @@ from habitprint.spark.matching import SparkMatching
 from habitprint.spark.nodes import Users, number_users
 from habitprint.spark.score import look_at_all
 from habitprint.spark.search import Found, Pass, search
-from habitprint.weighing import Weight, WeightName, find_weight, to_weights
+from habitprint.weighing import find_weight, to_weights
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,10 @@ def match(
     released: DataFrame,
     known: DataFrame,
     *,
-    weight: WeightName | Weight = "jensen-shannon",
-    size: int | None = None,
-    epsilon: float | None = None,
-    seed: int = 0,
-    max_memory: float = math.inf,
+    options: MatchOptions | None = None,
     plan: Plan | None = None,
     progress: Progress = silent,
+    **keywords: Unpack[MatchKeywords],
 ) -> SparkMatching:
     """Find out which released user is which known user, jointly, for tables on a Spark cluster.
 
@@ -81,12 +81,14 @@ def match(
     ----------
     released, known
         Spark tables ``user, place, count``. Ids are text or integers; places are compared by id.
+    options
+        A record of the keywords that follow; they go before it.
     weight, size, seed
         As for `habitprint.match`. Which of equally good matchings a seed takes is not the same as there.
     epsilon
         The share of the gain that may be missing, above 0 and below 1; None for the optimum.
     max_memory
-        Bytes that the solver may use on the driver.
+        Bytes that the solver may use on the driver; by default without a limit.
     plan
         How the work is cut.
     progress
@@ -100,38 +102,34 @@ def match(
     >>> hp.spark.match(*sides, size=1).pairs.select("released", "known").first()
     Row(released='?2', known='John')
     """
-    chosen = find_weight(weight)
-    seed_streams(seed)
-    if epsilon is not None:
-        check_epsilon(epsilon)
+    if "weight" in keywords:
+        keywords["weight"] = find_weight(keywords["weight"])
+    asked = msgspec.structs.replace(options or MatchOptions(max_memory=math.inf), **keywords)
+    if asked.method == "one-by-one":
+        raise InputError(
+            "one-by-one on Spark",
+            why="on a cluster all users are matched at once, which identifies more",
+            fix="leave out the method, or match a sample on one machine",
+        )
+    seed_streams(asked.seed)
+    if asked.epsilon is not None:
+        check_epsilon(asked.epsilon)
     tables = Counts.of(released, "released", progress), Counts.of(known, "known", progress)
     session = tables[0].frame.sparkSession
-    asked = _Asked(chosen, size, epsilon, seed, bytes_allowed(max_memory), plan or Plan())
-    matching = _match(session, tables, asked, progress)
+    matching = _match(session, tables, asked, plan or Plan(), progress)
     if matching.n_guesses == matching.size:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     return matching
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Hold the options of `match`."""
-
-    weight: Weight
-    size: int | None
-    epsilon: float | None
-    seed: int
-    max_memory: float
-    plan: Plan
-
-
-def _match(session: SparkSession, tables: tuple[Counts, Counts], asked: _Asked, progress: Progress) -> SparkMatching:
+def _match(
+    session: SparkSession, tables: tuple[Counts, Counts], asked: MatchOptions, plan: Plan, progress: Progress
+) -> SparkMatching:
     released, known = number_users(*tables, asked.seed, progress)
     if asked.size is not None:
         check_size(asked.size, released.n_users, known.n_users)
     size = asked.size or min(released.n_users, known.n_users)
-    plan, n_cores = asked.plan, session.sparkContext.defaultParallelism
-    length = plan.block
+    n_cores, length = session.sparkContext.defaultParallelism, plan.block
     rows = make_row_blocks(released, asked.weight, length, progress)
     # One task for each released block, or several where there are more cores than blocks.
     n_groups = -(-plan.tasks_per_core * n_cores // rows.n_blocks)
@@ -148,7 +146,7 @@ def _match(session: SparkSession, tables: tuple[Counts, Counts], asked: _Asked, 
             epsilon=asked.epsilon,
             n_kept=plan.n_kept,
             n_added=plan.n_added,
-            max_memory=asked.max_memory,
+            max_memory=bytes_allowed(asked.max_memory),
             progress=progress,
         )
     finally:
@@ -158,7 +156,7 @@ def _match(session: SparkSession, tables: tuple[Counts, Counts], asked: _Asked, 
 
 
 def _answer(
-    session: SparkSession, released: Users, known: Users, found: Found, size: int, asked: _Asked
+    session: SparkSession, released: Users, known: Users, found: Found, size: int, asked: MatchOptions
 ) -> SparkMatching:
     """Return pairs of users for pairs of nodes, on the cluster: the driver knows users by their positions only."""
     rows, columns = pair_positions(released.starts, known.starts, found.rows, found.columns, found.flows)

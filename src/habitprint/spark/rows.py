@@ -8,17 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import cast
 
+import msgspec
 import polars as pl
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql.types import DecimalType
 
-from habitprint.dialects import AS_FOUND, UTF_8, Dialect, Expected, Format, find_dialect
+from habitprint.dialects import UTF_8, Dialect, Expected, find_dialect
 from habitprint.errors import InputError, first_few
 from habitprint.events import Events
-from habitprint.events.frame import NUMBERS, Reading, to_events
+from habitprint.events.frame import NUMBERS, to_events
 from habitprint.events.read import DEGREES, Opened, open_rows, read_header
+from habitprint.events.spec import Reading
 from habitprint.events.times import SAMPLE, find_time_formats, possible_formats, telling_times, time_text
 from habitprint.progress import Progress
 from habitprint.spark.session import Batches, address_of, connect, map_in_arrow, run_job
@@ -71,8 +73,7 @@ class Recipe:
             events = to_events(rows.lazy(), self.reading, self.source)
         else:
             opened = _opened(rows, self.text)
-            reading = replace(self.reading, dialect=self.text.dialect)
-            events = to_events(opened.frame, reading, self.source, opened.against)
+            events = to_events(opened.frame, self.reading, self.source, opened.against, self.text.dialect)
         return events if self.prepare is None else self.prepare(events)
 
     def batches(self, batches: Batches) -> Iterator[Events]:
@@ -125,8 +126,6 @@ def open_events(
     source: DataFrame | Paths,
     reading: Reading,
     *,
-    asked: Format = AS_FOUND,
-    columns: Sequence[str] | None = None,
     prepare: Preparation | None = None,
     progress: Progress,
 ) -> Rows:
@@ -155,7 +154,7 @@ def open_events(
         frame = run_job(session, lambda: session.read.parquet(*names), "finding columns", progress)
         return _of_columns(frame, reading, shown, prepare, progress)
     if len(endings) == 1 and endings <= set(TEXT):
-        look = _Look(reading, asked, None if columns is None else tuple(columns), TEXT[endings.pop()], shown)
+        look = _Look(reading, TEXT[endings.pop()], shown)
         return _of_lines(session, names, look, prepare, progress)
     raise InputError(
         f"cannot read {shown} on Spark: its files end in {', '.join(map(repr, sorted(endings)))}",
@@ -179,8 +178,8 @@ def _of_columns(
     decimals = [name for name, kind in zip(frame.columns, frame.schema, strict=True) if _is_whole(kind.dataType)]
     frame = frame.withColumns({name: _column(name).cast("string") for name in decimals}) if decimals else frame
     nothing = to_polars(run_job(session, lambda: frame.limit(0).toArrow(), "finding columns", progress))
-    to_events(nothing.lazy(), replace(reading, time_format=reading.time_format or UNKNOWN), source)
-    rows = frame.select(*(_column(name) for name in dict.fromkeys(reading.columns.values())))
+    to_events(nothing.lazy(), _with_format(reading), source)
+    rows = frame.select(*(_column(name) for name in dict.fromkeys(reading.roles.values())))
 
     def sampled() -> pl.DataFrame:
         times = rows.select(_column(reading.time)).where(_column(reading.time).isNotNull()).limit(SAMPLE)
@@ -191,6 +190,10 @@ def _of_columns(
     sample = nothing.select(reading.time) if is_clear else sampled()
     recipe = Recipe(reading, source, prepare=prepare)
     return _settled(rows, recipe, nothing, sample, progress)
+
+
+def _with_format(reading: Reading) -> Reading:
+    return msgspec.structs.replace(reading, time_format=reading.time_format or UNKNOWN)
 
 
 def _is_whole(kind: object) -> bool:
@@ -228,32 +231,31 @@ class _Look:
     """Hold what is said of text files before the first line is looked at."""
 
     reading: Reading
-    asked: Format
-    columns: tuple[str, ...] | None  # of files without a header
     usual: str
     source: str
 
     def at(self, lines: list[bytes]) -> TextLines:
         """Return how text is written, from the first lines of a file."""
-        wanted = self.reading.columns
+        wanted = self.reading.roles
+        columns = None if self.reading.columns is None else tuple(self.reading.columns)
         numbers = tuple(wanted[role] for role in NUMBERS if role in wanted)
         degrees = tuple(wanted[role] for role in DEGREES if role in wanted)
-        expected = Expected(self.usual, tuple(wanted.values()), self.columns, numbers, degrees)
+        expected = Expected(self.usual, tuple(wanted.values()), columns, numbers, degrees)
         with tempfile.TemporaryDirectory() as folder:
             sample = Path(folder) / "first lines"
             sample.write_bytes(b"\n".join(lines) + b"\n")
-            dialect = find_dialect(sample, self.asked, expected)
+            dialect = find_dialect(sample, self.reading, expected)
         if dialect.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
             raise InputError(
                 f"{self.source} is {dialect.encoding}",
                 why="Spark finds the ends of lines where a letter is one byte, or in UTF-8",
                 fix="convert it to UTF-8, or to Parquet",
             )
-        header = [_bare(line) for line in lines[: dialect.n_before + (self.columns is None)]]
-        names = self.columns or tuple(read_header(_in_utf8(header[-1], dialect), dialect))
+        header = [_bare(line) for line in lines[: dialect.n_before + (columns is None)]]
+        names = columns or tuple(read_header(_in_utf8(header[-1], dialect), dialect))
         text = TextLines(dialect, names, wanted, tuple(header))
         nothing = _opened(pl.DataFrame(schema={"line": pl.Binary}), text).frame
-        to_events(nothing, replace(self.reading, time_format=self.reading.time_format or UNKNOWN), self.source)
+        to_events(nothing, _with_format(self.reading), self.source)
         return text
 
 
@@ -311,7 +313,7 @@ def _settled(frame: DataFrame, recipe: Recipe, nothing: pl.DataFrame, sample: pl
         if len(possible) > 1:
             sample = pl.concat([sample.select(time), _that_tell(frame, recipe, possible, progress)])
     formats = find_time_formats(sample.lazy(), time, kind, reading.time_format, recipe.source)
-    recipe = replace(recipe, reading=replace(reading, time_format=formats))
+    recipe = replace(recipe, reading=msgspec.structs.replace(reading, time_format=formats))
     return Rows(frame, recipe, recipe.events(nothing))
 
 

@@ -1,18 +1,19 @@
 """How a table of events on a cluster becomes two tables of counts."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
+from typing import Unpack
 
+import msgspec
 import polars as pl
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 
-from habitprint.dialects import Decimal, Format
 from habitprint.errors import InputError
-from habitprint.events import Events, OnBadRows
-from habitprint.events.frame import Reading
+from habitprint.events import Events
+from habitprint.events.spec import DayName, Reading, ReadingKeywords
 from habitprint.ids import positions
 from habitprint.periods import (
     AllOtherTime,
@@ -27,7 +28,7 @@ from habitprint.periods import (
     Period,
     Span,
 )
-from habitprint.periods.dates import DayName, local_days, local_weeks
+from habitprint.periods.dates import local_days, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED, Parts
 from habitprint.periods.split import (
     Accounted,
@@ -112,24 +113,13 @@ def split(
     events: DataFrame | Paths,
     period: Period,
     *,
-    user: str = "user",
-    time: str = "time",
-    place: str | None = None,
-    lat: str | None = None,
-    lon: str | None = None,
-    seconds: str | None = None,
-    columns: Sequence[str] | None = None,
-    time_zone: str = "UTC",
-    time_format: str | Sequence[str] | None = None,
-    separator: str | None = None,
-    decimal: Decimal | None = None,
-    encoding: str | None = None,
-    on_bad_rows: OnBadRows = "fail",
+    reading: Reading | None = None,
     prepare: Preparation | None = None,
     users: Sides | Iterable[object] = "both",
     active: int = 1,
     count: CountedAs = "visits",
     progress: Progress = silent,
+    **keywords: Unpack[ReadingKeywords],
 ) -> SparkSplit:
     """Count events per user and place in two periods, as `habitprint.split` does, where they lie: on a cluster.
 
@@ -145,6 +135,8 @@ def split(
     period
         Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
         `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
+    reading
+        A record of the keywords that follow; they go before it.
     user, time, place, lat, lon, seconds, columns, time_zone, time_format, separator, decimal, encoding, on_bad_rows
         As of `habitprint.read_events`.
     prepare
@@ -162,11 +154,16 @@ def split(
     >>> released.collect(), known.collect()
     ([Row(user='Jill', place='dorm', count=2)], [Row(user='Jill', place='library', count=1)])
     """
-    reading = Reading(user, time, place, lat, lon, seconds, time_zone, time_format, on_bad_rows)
+    reading = msgspec.structs.replace(reading or Reading(), **keywords)
+    if reading.sheet is not None or reading.sql is not None:
+        raise InputError(
+            "a sheet or a query on Spark",
+            why="it reads Parquet and text files here",
+            fix="give the frame that it makes",
+        )
     chosen = chosen_users(users)
     _require_known(period)
-    asked = Format(separator, decimal, encoding)
-    rows = open_events(events, reading, asked=asked, columns=columns, prepare=prepare, progress=progress)
+    rows = open_events(events, reading, prepare=prepare, progress=progress)
     refuse_to_split(rows.empty, period, active, count)
     rows = rows.then(partial(that_last, count=count))
     settled = _settled(period, rows, progress)

@@ -1,0 +1,59 @@
+"""Records of options: each field is a keyword in Python, an option of a command, and an entry in a JSON file."""
+
+from collections.abc import Callable
+
+import msgspec
+
+# The groups of options in the help of a command.
+INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
+    *("Input", "Periods", "Places"),
+    *("Adversary", "Protections", "Output"),
+)
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, repr_omit_defaults=True):
+    """Base of records of options: a field with a `flag` is an option of the commands that take the record.
+
+    Examples
+    --------
+    >>> class Columns(Record, frozen=True, kw_only=True):
+    ...     user: str = "user"
+    ...     time_zone: str = "UTC"
+    >>> Columns(time_zone="Europe/Zurich")
+    Columns(time_zone='Europe/Zurich')
+    """
+
+
+def flag(
+    text: str,
+    panel: str = INPUT,
+    *,
+    names: tuple[str, ...] = (),
+    metavar: str | None = None,
+    least: int | None = None,
+    read: Callable[[str, str], object] | None = None,
+) -> msgspec.Meta:
+    """Return what the command line is told about a field.
+
+    Parameters
+    ----------
+    text
+        The help: it describes the value.
+    panel
+        The group of options in which it stands.
+    names
+        The option, if it is not called like the field; the first is the one that is printed.
+    metavar
+        What stands for the value in the help.
+    least
+        The smallest number allowed.
+    read
+        Makes the value from the text and the name of the option; None for a value that is written as it is.
+
+    Examples
+    --------
+    >>> flag("Column that holds the user id.").description
+    'Column that holds the user id.'
+    """
+    told = {"panel": panel, "names": names, "metavar": metavar, "least": least, "read": read}
+    return msgspec.Meta(description=text, extra=told)

@@ -1,0 +1,82 @@
+"""What is asked of a matching: one record from keywords and flags to the solver."""
+
+import re
+from typing import Annotated, TypedDict
+
+from habitprint.errors import InputError
+from habitprint.flags import ADVERSARY, Record, flag
+from habitprint.matching.matching import Direction, Method
+from habitprint.weighing import WEIGHTS, Weight, WeightName
+
+UNITS = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+
+
+def to_bytes(text: str, option: str = "--max-memory") -> float:
+    """Return an amount of memory as a number of bytes.
+
+    Examples
+    --------
+    >>> to_bytes("500MB"), to_bytes("1.5 m")
+    (500000000.0, 1500000.0)
+    """
+    found = re.fullmatch(r"\s*(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)i?B?\s*", text, re.IGNORECASE | re.ASCII)
+    if found is None:
+        raise InputError(
+            f"{option} '{text}' is not an amount of memory",
+            why="it says how many bytes the matching may use",
+            fix="give a number and a unit: 4GB, 500MB",
+        )
+    return float(found[1]) * UNITS[found[2].upper()]
+
+
+class MatchKeywords(TypedDict, total=False):
+    """What `habitprint.match` may be told: fields of `MatchOptions`."""
+
+    weight: WeightName | Weight
+    size: int | None
+    method: Method
+    direction: Direction
+    epsilon: float | None
+    seed: int
+    max_memory: float
+
+
+class SolverOptions(Record, frozen=True, kw_only=True):
+    """What every joint matching is told, of one size or of all.
+
+    Examples
+    --------
+    >>> SolverOptions(seed=7)
+    SolverOptions(seed=7)
+    """
+
+    seed: Annotated[int, flag("Decides among equally good matchings.", ADVERSARY, least=0)] = 0
+    max_memory: Annotated[
+        float,
+        flag(
+            "What the joint matching may use, such as 500MB; default: 4GB.", ADVERSARY, metavar="BYTES", read=to_bytes
+        ),
+    ] = 4e9
+
+
+class MatchOptions(SolverOptions, frozen=True, kw_only=True):
+    """What pairing two users costs, how many pairs are given out, and how they are found.
+
+    Examples
+    --------
+    >>> MatchOptions(size=3750)
+    MatchOptions(size=3750)
+    """
+
+    weight: Weight = WEIGHTS["jensen-shannon"]
+    size: Annotated[
+        int | None, flag("Give out exactly this many pairs; without it, as many as there can be.", ADVERSARY)
+    ] = None
+    method: Annotated[
+        Method,
+        flag("All users at once, exactly or approximately (needs --epsilon), or each on its own.", ADVERSARY),
+    ] = "joint"
+    epsilon: Annotated[
+        float | None, flag("Approximate only: the share of the gain that may be missing, such as 0.01.", ADVERSARY)
+    ] = None
+    direction: Annotated[Direction, flag("One by one only: who looks for whom.", ADVERSARY)] = "released-to-known"
