@@ -3,8 +3,8 @@
 ``python benchmarks/claims.py`` prints it; names of data sets (calls, product, category) choose some. Three quarters of
 the users are common, as in the paper's table of overlaps: 5,000 and 5,000 with 3,750 of the calls twin, 1,000 and 1,000
 with 750 of the Complete Journey. At equal numbers of claims: the best matching of that size, (A2), by the paper's
-weight and by the one that the rehearsal took, and the likeliest pairs of the best matching of all, (A1). The adversary
-rehearses with the known week in halves, or with two earlier months,
+weight and by the one that the training took, and the likeliest pairs of the best matching of all, (A1). The adversary
+trains on the known week in halves, or with two earlier months,
 once as if all were common, once told how many are.
 """
 
@@ -39,29 +39,29 @@ NAMES: dict[Name, str] = {
 
 @dataclass(frozen=True)
 class Subject:
-    """Two tables with some users in common, and what the adversary rehearses with."""
+    """Two tables with some users in common, and what the adversary trains on."""
 
     name: str
     tables: Pair
-    rehearsed: Pair
+    trained_on: Pair
 
     @classmethod
     def of(cls, name: Name) -> "Subject":
         """Draw the users."""
         if name == "calls":
             events, n_users = hp.events_from_frame(hp.datasets.calls_twin(6_700).events), 5_000
-            tables, rehearsed = _pair(events, WEEKS), _pair(events, hp.KnownInHalves(of=WEEKS))
+            tables, trained_on = _pair(events, WEEKS), _pair(events, hp.KnownInHalves(of=WEEKS))
         else:
             events, n_users = hp.datasets.complete_journey(name), 1_000
-            tables, rehearsed = _pair(events, MONTHS), _pair(events, EARLIER)
+            tables, trained_on = _pair(events, MONTHS), _pair(events, EARLIER)
         ids = np.random.default_rng(0).permutation(_in_both(tables))
         n_both = round(OVERLAP * n_users)
         if len(ids) < 2 * n_users - n_both:
             raise SystemExit(f"{name}: only {len(ids)} people")
         known = np.concatenate([ids[:n_both], ids[n_users : 2 * n_users - n_both]])
-        his = np.array(sorted(set(known.tolist()) & set(_in_both(rehearsed).tolist())))
+        his = np.array(sorted(set(known.tolist()) & set(_in_both(trained_on).tolist())))
         both = _select(tables[0], ids[:n_users]), _select(tables[1], known)
-        return cls(NAMES[name], both, (_select(rehearsed[0], his), _select(rehearsed[1], his)))
+        return cls(NAMES[name], both, (_select(trained_on[0], his), _select(trained_on[1], his)))
 
 
 def _pair(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks | hp.KnownInHalves) -> Pair:
@@ -81,8 +81,8 @@ def rows(subject: Subject) -> Iterator[str]:
     """Yield the rows of one data set, and how well probabilities are calibrated."""
     released, known = subject.tables
     common = common_users("same-id", released.users, known.users)
-    rehearsal = hp.rehearse(*subject.rehearsed)
-    chosen = rehearsal.weight_for("joint")
+    training = hp.train(*subject.trained_on)
+    chosen = training.weight_for("joint")
     sizes = [round(part * released.n_users) for part in PARTS]
 
     def best_of_size(weight: hp.Weight) -> list[hp.Rate]:
@@ -103,8 +103,8 @@ def rows(subject: Subject) -> Iterator[str]:
     by_chance = common.n / (released.n_users * known.n_users)
     notes = [f"{subject.name}: {common.n:,} are common."]
     for name, teacher in (
-        ("everybody common", rehearsal.for_tables(released, known)),
-        ("as many common as are", rehearsal.for_tables(released, known, common.n)),
+        ("everybody common", training.for_tables(released, known)),
+        ("as many common as are", training.for_tables(released, known, common.n)),
     ):
         said = teacher.probabilities(matching, released, known)
         yield row(f"likeliest, as if {name}, {chosen.name}", surest_rates(said, chances, sizes, by_chance))

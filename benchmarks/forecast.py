@@ -18,9 +18,8 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.curves import users_curve
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.rates import IntervalMethod
@@ -38,21 +37,21 @@ JUDGED = (
 )
 
 
-def twin(events: pl.DataFrame) -> TwoTables:
+def twin(events: pl.DataFrame) -> Scenario:
     """Return both weeks of a twin."""
     start = events.select(pl.col("time").min().dt.date().cast(pl.String)).item()
     return both(hp.events_from_frame(events), hp.ConsecutiveWeeks(start))
 
 
-def both(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks) -> TwoTables:
+def both(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks) -> Scenario:
     """Return both periods of events."""
     split = hp.split(events, period)
-    return TwoTables(split.released, split.known, "same-id")
+    return Scenario(split.released, split.known, "same-id")
 
 
 SOURCES = {
-    "town": lambda: TwoTables(*hp.datasets.town(2_000, 60), truth="same-id"),
-    "large-town": lambda: TwoTables(*hp.datasets.town(4_000, 300, seed=1), truth="same-id"),
+    "town": lambda: Scenario(*hp.datasets.town(2_000, 60), truth="same-id"),
+    "large-town": lambda: Scenario(*hp.datasets.town(4_000, 300, seed=1), truth="same-id"),
     "web": lambda: twin(hp.datasets.web_twin(1_000).events),
     "products": lambda: both(hp.datasets.complete_journey("product"), MONTHS),
     "categories": lambda: both(hp.datasets.complete_journey("category"), MONTHS),
@@ -66,7 +65,7 @@ SOURCES = {
     "fresh-web": lambda: twin(hp.datasets.web_twin(600, seed=7).events),
     "fresh-products": lambda: both(hp.datasets.complete_journey("product"), WINTER),
     "fresh-categories": lambda: both(hp.datasets.complete_journey("category"), WINTER),
-    "fresh-town": lambda: TwoTables(*hp.datasets.town(3_000, 100, seed=9), truth="same-id"),
+    "fresh-town": lambda: Scenario(*hp.datasets.town(3_000, 100, seed=9), truth="same-id"),
 }
 
 
@@ -80,7 +79,7 @@ def measure(source: str, out: Path, weights: tuple[str, ...]) -> None:
             # Labels are drawn in the same order for any number of groups: group g of 2k is a part of group g % k of k.
             parts = tables.groups(2**level, seed=0) if level else [tables]
             for number, part in enumerate(parts):
-                joint = attack(part, hp.WEIGHTS[weight]).rate
+                joint = run_attack(part, Attack(hp.WEIGHTS[weight])).rate
                 impostors = count_impostors(part.released, part.known, weight)
                 each = (impostors.n_closer, impostors.n_tied) if level <= SMALLEST else ((), ())
                 found = joint.n, joint.n_correct, joint.squares, impostors.count(1)[0], impostors.n_others
@@ -181,7 +180,7 @@ def reach() -> None:
     for n in (2_000, 5_000):
         some = np.sort(np.random.default_rng(0).permutation(tables.common.n)[:n])
         part = tables.part(tables.common.released[some], tables.common.known[some])
-        print(hp.forecast(users_curve(attack(part)).points, tables.n_people).words, flush=True)
+        print(hp.forecast(users_curve(run_attack(part)).points, tables.n_people).words, flush=True)
 
 
 def print_table(judged: pl.DataFrame, by: list[str]) -> None:

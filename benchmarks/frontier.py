@@ -10,9 +10,8 @@ import altair as alt
 import polars as pl
 
 import habitprint as hp
-from habitprint.auditing.attacks import attack_first, attack_in_every_way, strongest_of
+from habitprint.attacks import Scenario, run_screening, run_suite, strongest_of
 from habitprint.auditing.search import prove
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.plots import save_chart
 
 TARGET = Path(__file__).parent.parent / "docs" / "frontier.svg"
@@ -25,13 +24,13 @@ METHODS: Mapping[str, Callable[[int], hp.Mechanism]] = {
 }
 
 
-def tables() -> dict[str, TwoTables]:
+def tables() -> dict[str, Scenario]:
     """Return the data: a twin of the calls, and real purchases by category."""
     twin = hp.datasets.calls_twin(2_000)
     calls = hp.split(hp.events_from_frame(twin.events), hp.HalvesOfRows(), users="all")
     bought = hp.split(hp.datasets.complete_journey("category"), hp.BusiestWeeks(), users="all")
     return {
-        f"{name}, {parts.released.n_users:,} people": TwoTables(parts.released, parts.known, "same-id")
+        f"{name}, {parts.released.n_users:,} people": Scenario(parts.released, parts.known, "same-id")
         for name, parts in (("twin of the calls", calls), ("purchases by category", bought))
     }
 
@@ -39,13 +38,13 @@ def tables() -> dict[str, TwoTables]:
 def points() -> Iterator[dict[str, object]]:
     """Yield a point for each table, method, size of groups, and kind of risk."""
     for name, both in tables().items():
-        ways = attack_in_every_way(both).first_ways
+        ways = run_suite(both).screening
         for method, groups in METHODS.items():
             for k in SIZES:
                 release, protected = both.protected_by(groups(k))
                 risks = {
                     "proven": prove(protected).mean,
-                    "measured": strongest_of(attack_first(protected, ways).facts).rate.value,
+                    "measured": strongest_of(run_screening(protected, ways).outcomes).rate.value,
                 }
                 loss = hp.measure_losses(both.released, release).information_loss
                 print(f"{name}: {method}, k = {k}: loss {loss:.3f}, {risks}", flush=True)

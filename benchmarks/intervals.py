@@ -22,10 +22,11 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way
+from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite
+from habitprint.attacks.attack import PROPOSED
+from habitprint.attacks.suite import by_each_method, one_by_one
 from habitprint.auditing.candidates import list_candidates
 from habitprint.auditing.people import look_closer
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.expectation import user_chances
 from habitprint.losses import SCALES, measure_losses
 from habitprint.rates import IntervalMethod, Rate
@@ -59,18 +60,18 @@ RULES = {
 }
 
 
-def draw(source: str, n_users: int, seed: int) -> TwoTables:
+def draw(source: str, n_users: int, seed: int) -> Scenario:
     """Return both weeks of so many people."""
     if source == "town":
-        return TwoTables(*hp.datasets.town(n_users, N_PLACES, seed=seed), truth="same-id")
+        return Scenario(*hp.datasets.town(n_users, N_PLACES, seed=seed), truth="same-id")
     make = hp.datasets.calls_twin if source == "calls" else hp.datasets.web_twin
     events = make(n_users, seed=seed).events
     start = events.select(pl.col("time").min().dt.date().cast(pl.String)).item()
     both = hp.split(hp.events_from_frame(events), hp.ConsecutiveWeeks(start))
-    return TwoTables(both.released, both.known, "same-id")
+    return Scenario(both.released, both.known, "same-id")
 
 
-def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> Iterator[TwoTables]:
+def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> Iterator[Scenario]:
     """Return so many samples of people, none of whom is in two of them."""
     done = 0
     while done < n_samples:
@@ -81,29 +82,29 @@ def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> It
         seed += 1
 
 
-def attack_sample(tables: TwoTables, *, every_way: bool) -> Iterator[tuple[str, Rate]]:
+def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, Rate]]:
     """Return the rates of some attacks."""
-    joint = attack(tables)
+    joint = run_attack(tables)
     yield "all at once", joint.rate
-    yield "all at once, half of the people", joint.rate_among(tables.half)
-    one_by_one = attack(tables, method="one-by-one")
-    yield "one by one", one_by_one.rate
-    yield "one by one, as evaluate counts", count_seekers(one_by_one)
-    yield "one by one, from the known side", attack(tables, "jensen-shannon", "one-by-one", "known-to-released").rate
+    yield "all at once, half of the people", joint.rate_among(tables.selection_half)
+    forth, back = (run_attack(tables, each) for each in one_by_one([PROPOSED.weight]))
+    yield "one by one", forth.rate
+    yield "one by one, as evaluate counts", count_seekers(forth)
+    yield "one by one, from the known side", back.rate
     if every_way:
         yield "the surest claims", look_closer(joint).surest
         yield "the strongest of all", strongest(tables)
 
 
-def strongest(tables: TwoTables) -> Rate:
+def strongest(tables: Scenario) -> Rate:
     """Return the rate of the attack with the highest upper end."""
-    made = attack_in_every_way(tables, exact=False)
+    made = run_suite(tables, full_suite(exact=False))
     return made.highest_among(np.ones(tables.common.n, np.bool_))
 
 
-def count_seekers(attempt: Attempt) -> Rate:
+def count_seekers(attempt: AttackResult) -> Rate:
     """Return the rate of an attack one by one if everybody who is given the right name counts."""
-    released, known = attempt.tables.matched
+    released, known = attempt.scenario.aligned
     common = common_users("same-id", released.users, known.users)
     chances: Floats = user_chances(attempt.matching, released, known, common)
     return Rate.of_chances(chances, attempt.rate.n, attempt.rate.by_chance, IntervalMethod.SEEKERS)
@@ -118,7 +119,7 @@ def sample(source: str, out: Path) -> None:
             for name, mechanism in MECHANISMS.items():
                 if (source, n_users, name) in SLOW:
                     continue
-                attacked = tables if mechanism is None else tables.protected_by(mechanism)[1].fullest_copy
+                attacked = tables if mechanism is None else tables.protected_by(mechanism)[1].fully_transformed
                 for way, rate in attack_sample(attacked, every_way=every_way):
                     moments = rate.n, rate.n_correct, rate.squares
                     rows.append((source, n_users, name, way, rate.method.name, *moments))
@@ -197,14 +198,9 @@ def in_words(values: list[float], unit: str) -> str:
     return f"{shown[0]}{unit}" if shown[0] == shown[1] else f"{shown[0]} to {shown[1]}{unit}"
 
 
-def attack_few(tables: TwoTables) -> list[Attempt]:
+def attack_few(tables: Scenario) -> list[AttackResult]:
     """Attack protected tables with the paper's weight: all at once, and one by one from both sides."""
-    copied = tables.fullest_copy
-    return [
-        attack(copied, method="approximate"),
-        attack(copied, method="one-by-one"),
-        attack(copied, method="one-by-one", direction="known-to-released"),
-    ]
+    return [run_attack(tables.fully_transformed, each) for each in by_each_method(PROPOSED.weight)]
 
 
 def advise(source: str, out: Path) -> None:
@@ -218,7 +214,7 @@ def advise(source: str, out: Path) -> None:
                 release, protected = tables.protected_by(candidate.mechanism)
             except hp.InputError:
                 continue
-            made, half = attack_few(protected), protected.half
+            made, half = attack_few(protected), protected.selection_half
             loss = SCALES["patterns"].of(measure_losses(tables.released, release))
             asked = (np.ones(len(half), np.bool_), half, ~half)
             ends = [max((each.rate_among(who) for each in made), key=lambda rate: rate.high) for who in asked]

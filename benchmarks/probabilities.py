@@ -5,7 +5,7 @@ form of the calibration was chosen by looking at these, so ``fresh`` prints the 
 which nothing was chosen; there only what is learned from the truth.
 
 Every claim of the best joint matching has a probability: once learned from the truth about other people (the
-auditor's), once in a rehearsal with the known side alone, cut in two in time, and once with two earlier periods that
+auditor's), once in a training with the known side alone, cut in two in time, and once with two earlier periods that
 are as long (the adversary's).
 """
 
@@ -29,11 +29,11 @@ Pair = tuple[hp.Histograms, hp.Histograms]
 
 @dataclass(frozen=True)
 class Subject:
-    """Two periods of a data set, and what an adversary may rehearse with, each with a name."""
+    """Two periods of a data set, and what an adversary may train on, each with a name."""
 
     name: str
     tables: Pair
-    rehearsals: tuple[tuple[str, Pair], ...]
+    trainings: tuple[tuple[str, Pair], ...]
 
     @classmethod
     def of(
@@ -44,10 +44,10 @@ class Subject:
         earlier: hp.DateRanges | hp.ConsecutiveWeeks | None = None,
     ) -> "Subject":
         """Split events into two periods, with everybody who is in both."""
-        rehearsals = [("rehearsed with the known part in halves", _pair(events, hp.KnownInHalves(of=period)))]
+        trainings = [("trained on the known part in halves", _pair(events, hp.KnownInHalves(of=period)))]
         if earlier is not None:
-            rehearsals.append(("rehearsed with two earlier periods", _pair(events, earlier)))
-        return cls(name, _pair(events, period), tuple(rehearsals))
+            trainings.append(("trained on two earlier periods", _pair(events, earlier)))
+        return cls(name, _pair(events, period), tuple(trainings))
 
 
 def _pair(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks | hp.KnownInHalves) -> Pair:
@@ -94,12 +94,12 @@ def rows(subject: Subject) -> Iterator[str]:
     released, known = subject.tables
     common = common_users("same-id", released.users, known.users)
 
-    def row(name: str, weight: hp.Weight, how: str, rehearsal: hp.Rehearsal | None) -> str:
+    def row(name: str, weight: hp.Weight, how: str, training: hp.Training | None) -> str:
         matching = hp.match(released, known, weight=weight)
-        if rehearsal is None:
+        if training is None:
             said = cross_fit(matching, released, known, common)
         else:
-            said = rehearsal.for_tables(released, known).probabilities(matching, released, known)
+            said = training.for_tables(released, known).probabilities(matching, released, known)
         true = pair_chances(matching, released, known, common)
         sure = said > 0.9  # noqa: PLR2004
         right = float(true[sure].mean()) if sure.any() else None
@@ -107,9 +107,9 @@ def rows(subject: Subject) -> Iterator[str]:
         return f"| {name} | {how}, {weight.name} | {common.n:,} | {percent(float(true.mean()))} | {measured} |"
 
     yield row(subject.name, hp.WEIGHTS["jensen-shannon"], "the truth about others", None)
-    for how, tables in subject.rehearsals:
-        rehearsal = hp.rehearse(*tables)
-        yield row(subject.name, rehearsal.weight_for("joint"), how, rehearsal)
+    for how, tables in subject.trainings:
+        training = hp.train(*tables)
+        yield row(subject.name, training.weight_for("joint"), how, training)
 
 
 def main() -> None:

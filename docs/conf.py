@@ -40,7 +40,7 @@ html_copy_source = False
 PARTS = {
     "audit": ("Audits", ["auditing", "report"]),
     "matching": ("Matching", ["matching", "evaluation", "expectation", "forecasting", "rates", "plots"]),
-    "weights": ("Weights and rehearsals", ["weighing", "rehearsal", "calibration"]),
+    "weights": ("Weights and training", ["weighing", "attacks", "training", "calibration"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
     "data": ("Data", ["events", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
     "spark": ("On Spark", ["spark"]),

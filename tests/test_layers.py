@@ -26,8 +26,9 @@ LAYERS = """
     datasets mechanisms weighing predictive_value
     losses matching
     expectation
+    attacks
     evaluation calibration
-    rehearsal forecasting
+    training forecasting
     plots markov
     auditing experiments
     report spark

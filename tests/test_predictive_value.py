@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.attacks import Scenario
 from habitprint.predictive_value import HeldOut, halve, most_gained
 from instances import shuffled, tables
 
@@ -142,7 +142,7 @@ def test_in_an_audit_the_known_table_is_the_test_by_its_truth() -> None:
     renamed = hp.Histograms(may.counts, pl.Series([f"known {user}" for user in may.users]), may.places)
     truth = {user: f"known {user}" for user in april.users}
     release, expected = hp.microaggregate(april, k=5), HeldOut.of(april, may)
-    held_out = TwoTables(april, renamed, truth).held_out
+    held_out = Scenario(april, renamed, truth).held_out
     assert held_out.n_users == 40
     assert held_out.gain == expected.gain
     assert hp.measure_losses(april, release, later=held_out) == hp.measure_losses(april, release, later=may)
@@ -151,6 +151,6 @@ def test_in_an_audit_the_known_table_is_the_test_by_its_truth() -> None:
 def test_a_table_that_is_coarse_already_is_tested_on_coarse_places() -> None:
     april, may = hp.datasets.town(40, 10)
     coarse = hp.coarsen(april, {place: f"district {at // 2}" for at, place in enumerate(may.places)})
-    held_out = TwoTables(coarse.histograms, may, "same-id", coarse.steps).held_out
+    held_out = Scenario(coarse.histograms, may, "same-id", coarse.steps).held_out
     assert (held_out.columns >= 0).all()
     assert held_out.is_telling

@@ -13,8 +13,7 @@ from scipy.stats import binom
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import attack
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.rates import Difference, IntervalMethod, Rate, wilson_interval
 
 # Newcombe 1998, Statistics in Medicine 17, table II, method 10.
@@ -193,13 +192,15 @@ def test_intervals_hold_what_is_expected_of_other_people_where_wilsons_do_not() 
     """Judge the intervals by 200 samples of 100 customers each, none of whom is in two of them."""
     twin = hp.datasets.calls_twin(22_000, seed=5)
     both = hp.split(hp.events_from_frame(twin.events), hp.ConsecutiveWeeks("2012-04-09"))
-    people = TwoTables(both.released, both.known, "same-id")
+    people = Scenario(both.released, both.known, "same-id")
     samples = people.groups(people.n_people // 100, seed=0)[:200]
     groups = [sample.protected_by(hp.Microaggregate(5))[1] for sample in samples]
     made = {
-        "joint": [attack(sample).rate for sample in samples],
-        "one by one": [attack(sample, method="one-by-one").rate for sample in samples],
-        "in groups": [attack(sample).rate for sample in groups],
+        "joint": [run_attack(sample).rate for sample in samples],
+        "one by one": [
+            run_attack(sample, Attack(hp.WEIGHTS["jensen-shannon"], "one-by-one")).rate for sample in samples
+        ],
+        "in groups": [run_attack(sample).rate for sample in groups],
     }
 
     def share_held(rates: list[Rate]) -> float:

@@ -50,7 +50,7 @@ def values() -> dict[str, object]:
     mapping = hp.PlaceMapping(
         pl.DataFrame({"place": released.places, "to": [f"to {at % 3}" for at in range(released.n_places)]})
     )
-    rehearsal = hp.rehearse(released, known)
+    training = hp.train(released, known)
     guarantees = [
         hp.KAnonymity(2), hp.SmallestCount(2), hp.MultiplesOf(2), hp.LimitedContribution(9.0, None),
         hp.DifferentialPrivacy(1.0, 0.0, "event", None), hp.EqualTotals(), hp.EqualContributions(50),
@@ -66,7 +66,7 @@ def values() -> dict[str, object]:
         hp.DateRanges(("2012-04-09", "2012-04-10"), ("2012-04-16", "2012-04-17")), hp.HalvesOfActiveWeeks(),
         hp.HalvesOfRows(), hp.KnownInHalves(hp.HalvesOfRows()), hp.OnDays("monday", "friday", of=hp.HalvesOfRows()),
     ]  # fmt: skip
-    probabilities = rehearsal.probabilities(matching, released, known)
+    probabilities = training.probabilities(matching, released, known)
     measured = [hp.Measured(n, hp.Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60))]
     forecast = hp.forecast(measured, 1_000, target=0.05)
     risks = hp.measure_risks(released, release, known)
@@ -90,10 +90,10 @@ def values() -> dict[str, object]:
         "path": hp.matching_path(released, known),
         "evaluation": hp.evaluate(matching, released, known),
         "likely": hp.LikelyPairs.of(matching, probabilities, above=0.1),
-        "rehearsal": rehearsal,
-        "rehearsed": rehearsal.best,
-        "lesson": rehearsal.lesson,
-        "calibration": rehearsal.calibration,
+        "training": training,
+        "trained attack": training.best,
+        "trained": training.trained,
+        "calibration": training.calibration,
         "release": release,
         "coarsened": hp.coarsen(released, mapping),
         "published": release.published(),
@@ -115,8 +115,8 @@ def values() -> dict[str, object]:
         "needed": forecast.needed,
         "measured": measured[0],
         "impostors": hp.count_impostors(released, known),
-        "weight": rehearsal.lesson.weight,
-        "term": rehearsal.lesson.weight.terms[0],
+        "weight": training.trained.weight,
+        "term": training.trained.weight.terms[0],
         "curve": found.curves[0],
         "people": found.people,
         "protections": found.protections,

@@ -48,7 +48,7 @@ def test_no_page_is_wider_than_the_screen_or_asks_for_anything_from_elsewhere(
 
 def test_it_can_be_searched_without_a_network(site: Path, browser: Browser) -> None:
     page = browser.new_page()
-    page.goto(f"{(site / 'search.html').as_uri()}?q=rehearsal")
+    page.goto(f"{(site / 'search.html').as_uri()}?q=training")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li").count() >= 3
     page.close()

@@ -90,7 +90,7 @@ def with_other_names(folder: Path) -> tuple[Path, Path, list[str]]:
     return *files, ["--user", "who", "--place", "cell", "--count", "n"]
 
 
-@pytest.mark.parametrize("command", ["match", "path", "rehearse"])
+@pytest.mark.parametrize("command", ["match", "path", "train"])
 def test_two_tables_with_other_columns_are_read_by_every_command(tmp_path: Path, command: str) -> None:
     released, known, names = with_other_names(tmp_path)
     found = run(command, released, known, *names, "--json")

@@ -11,6 +11,7 @@ import importlib as _importlib
 import typing as _typing
 
 from habitprint import datasets, markov
+from habitprint.attacks import AttackResult
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.audit import Audit, audit, read_audit
@@ -116,7 +117,7 @@ from habitprint.periods import (
     split,
 )
 from habitprint.rates import Difference, Rate, wilson_interval
-from habitprint.rehearsal import Lesson, Rehearsal, RehearsedAttack, rehearse
+from habitprint.training import TrainedWeight, Training, train
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
@@ -135,7 +136,9 @@ else:
             return _importlib.import_module("habitprint.spark")
         if name in _DRAWN:
             return getattr(_importlib.import_module(f"habitprint.{_DRAWN[name]}"), name)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        renamed = {"rehearse": "train", "Rehearsal": "Training", "Lesson": "TrainedWeight"}
+        now = f"; it is now {renamed[name]!r}" if name in renamed else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
 
 
 def __dir__() -> list[str]:
@@ -150,6 +153,7 @@ __all__ = [
     "AddNoise",
     "Advice",
     "AllOtherTime",
+    "AttackResult",
     "Attribution",
     "Audit",
     "AuditOptions",
@@ -185,7 +189,6 @@ __all__ = [
     "KAnonymity",
     "KeepTopPlaces",
     "KnownInHalves",
-    "Lesson",
     "LikelyPairs",
     "LimitContribution",
     "LimitedContribution",
@@ -211,8 +214,6 @@ __all__ = [
     "Pseudonymise",
     "Rate",
     "Reconstruction",
-    "Rehearsal",
-    "RehearsedAttack",
     "Release",
     "ReleaseShares",
     "Risks",
@@ -224,6 +225,8 @@ __all__ = [
     "SuppressBelow",
     "Term",
     "TotalsExposure",
+    "TrainedWeight",
+    "Training",
     "UnknownPlaceWarning",
     "View",
     "Weight",
@@ -268,7 +271,6 @@ __all__ = [
     "read_place_mapping",
     "read_release",
     "read_weight",
-    "rehearse",
     "release_shares",
     "render_report",
     "resolve_shared",
@@ -278,6 +280,7 @@ __all__ = [
     "suppress_below",
     "to_flags",
     "totals_exposure",
+    "train",
     "until_next",
     "weights",
     "wilson_interval",

@@ -215,10 +215,9 @@ class Forecast(Shown):
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.attacks import Scenario, run_attack
     >>> from habitprint.auditing.curves import users_curve
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(400, 60), truth="same-id")))
+    >>> curve = users_curve(run_attack(Scenario(*hp.datasets.town(400, 60), truth="same-id")))
     >>> found = hp.forecast(curve.points, 4_000)
     >>> found.low < found.share < found.high < found.measured.value
     True

@@ -11,8 +11,8 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town, canonical
+from habitprint.attacks import Scenario, SuiteResult, run_suite
 from habitprint.auditing import people, search
-from habitprint.auditing.attacks import Attacked, attack_in_every_way
 from habitprint.auditing.candidates import (
     AS_IT_IS,
     Candidate,
@@ -22,7 +22,6 @@ from habitprint.auditing.candidates import (
     top_places,
 )
 from habitprint.auditing.search import Goal, Protections, Trial, find_protection, run_trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict, users_needed
 from habitprint.losses import ALIKE
 from habitprint.words import percent
@@ -35,8 +34,8 @@ def found() -> hp.Audit:
     return canonical("town")
 
 
-def attacked(released: hp.Histograms, known: hp.Histograms) -> Attacked:
-    return attack_in_every_way(TwoTables(released, known, "same-id"))
+def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
+    return run_suite(Scenario(released, known, "same-id"))
 
 
 def answered(found: hp.Audit, **changes: Protections | people.People) -> Verdict:
@@ -64,15 +63,15 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
     assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in found.verdict.answer
 
 
-def test_what_is_only_measured_was_chosen_on_one_half_and_confirmed_on_the_other() -> None:
+def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other() -> None:
     tables = hp.datasets.town(300, 12, seed=4)
     proven = hp.audit(tables, target=0.1, noise=False)
     found = hp.audit(tables, target=0.1, decide="measured", noise=False)
     number = found.protections.measured
     assert number is not None
     chosen = found.protections.trials[number]
-    assert max(chosen.chosen_on.high, chosen.confirmed_on.high, chosen.risk.high) <= 0.1
-    assert chosen.chosen_on.n + chosen.confirmed_on.n == chosen.risk.n
+    assert max(chosen.selection_rate.high, chosen.hold_out_rate.high, chosen.risk.high) <= 0.1
+    assert chosen.selection_rate.n + chosen.hold_out_rate.n == chosen.risk.n
     assert (advised(found).loss or 0) <= (advised(proven).loss or 0)
     assert proven.protections.measured == number
 
@@ -132,7 +131,7 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
 def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
     """Every attack of every trial, in expectation over the people who count; and nobody more than his group allows."""
     released, known = hp.datasets.town(50, 10, seed=seed)
-    whole = attack_in_every_way(TwoTables(released, known, "same-id"))
+    whole = run_suite(Scenario(released, known, "same-id"))
     for candidate in list_candidates(released, [], 0.05, n_users=50, noise=False):
         trial = run_trial(whole, candidate, Goal(0.05))
         assert trial.n_attacks >= 10

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.attacks import Scenario
 from habitprint.auditing.data import DataFacts, EventsFacts, choose_period, prepare_events, prepare_tables
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.checks import Code, Finding
 from habitprint.events.spec import Shared
 from habitprint.periods import count_days
@@ -123,15 +123,15 @@ def test_the_scope_says_what_all_other_time_is_other_than() -> None:
 def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
     released = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b", "Mary": "c"})
     known = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b"})
-    scope = prepare_tables(TwoTables(released, known, "same-id")).facts.scope
+    scope = prepare_tables(Scenario(released, known, "same-id")).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (3, 3, 2, 2)
     assert scope.words.startswith("2 of the 3 people in the two tables are in the release")
-    everybody = prepare_tables(TwoTables(known, known, "same-id")).facts.scope
+    everybody = prepare_tables(Scenario(known, known, "same-id")).facts.scope
     assert everybody.words.startswith("All 2 people in the two tables are in the release")
 
 
 def test_an_adversary_who_knows_fewer_is_in_the_scope() -> None:
-    scope = prepare_tables(TwoTables(*TOWN, "same-id"), hp.AuditOptions(overlap=0.4)).facts.scope
+    scope = prepare_tables(Scenario(*TOWN, "same-id"), hp.AuditOptions(overlap=0.4)).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (25, 25, 10, 10)
 
 
@@ -167,7 +167,7 @@ def test_bad_rows_stop_an_audit_before_anything_else_is_done(monkeypatch: pytest
 
 @given(st.integers(2, 4), st.integers(1, 5), st.integers(0, 99))
 def test_a_few_users_are_enough_to_begin_with(n_users: int, n_places: int, seed: int) -> None:
-    both = TwoTables(*hp.datasets.town(n_users, n_places, seed=seed), "same-id")
+    both = Scenario(*hp.datasets.town(n_users, n_places, seed=seed), "same-id")
     assert prepare_tables(both).facts.scope.n_attacked == n_users
     visits = {f"user {n}": [0, 1 + (seed + n) % 3] for n in range(n_users)}
     found = prepare_events(events_on(visits), hp.AllOtherTime(released=("2012-04-11", "2012-04-11")))
@@ -245,14 +245,14 @@ def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
 
 def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
     released, known = hp.datasets.town(20, 5)
-    counts = prepare_tables(TwoTables(released, known, "same-id")).facts
+    counts = prepare_tables(Scenario(released, known, "same-id")).facts
     assert counts.totals.startswith("totals are visible")
     assert told(counts, "totals-identify").of == 20
     shares = hp.Histograms(released.shares, released.users, released.places)
-    equal = prepare_tables(TwoTables(shares, known, "same-id")).facts
+    equal = prepare_tables(Scenario(shares, known, "same-id")).facts
     assert told(equal, "shares-show-totals").count == 20
     assert "totals-identify" not in codes(equal)
-    grouped = prepare_tables(TwoTables(hp.microaggregate(released, k=5).histograms, known, "same-id")).facts
+    grouped = prepare_tables(Scenario(hp.microaggregate(released, k=5).histograms, known, "same-id")).facts
     assert not {"shares-show-totals", "totals-identify"} & set(codes(grouped))
 
 
@@ -297,11 +297,11 @@ def test_rates_are_shares(name: str, value: float) -> None:
 
 def test_the_same_table_twice_and_places_that_do_not_meet_are_cautioned_about() -> None:
     released, _ = hp.datasets.town(20, 5)
-    assert codes(prepare_tables(TwoTables(released, released, "same-id")).facts)[0] == "same-tables"
+    assert codes(prepare_tables(Scenario(released, released, "same-id")).facts)[0] == "same-tables"
     table = released.to_table().with_columns(place=pl.col("place").str.to_uppercase())
     with pytest.raises(hp.InputError, match="--accept no-shared-places"):
-        prepare_tables(TwoTables(released, hp.Histograms.from_table(table), "same-id"))
-    both = TwoTables(released, hp.Histograms.from_table(table), "same-id")
+        prepare_tables(Scenario(released, hp.Histograms.from_table(table), "same-id"))
+    both = Scenario(released, hp.Histograms.from_table(table), "same-id")
     apart = prepare_tables(both, hp.AuditOptions(accept=("no-shared-places",))).facts
     assert "no-shared-places" in codes(apart)
 
@@ -311,7 +311,7 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
     n_groups: int, n_hidden: int, n_strangers: int, seed: int
 ) -> None:
     released, known = TOWN
-    tables = TwoTables(
+    tables = Scenario(
         released.select(users=released.users.head(25 - n_strangers)),
         known.select(users=known.users.tail(25 - n_hidden)),
         "same-id",
@@ -327,7 +327,7 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
 
 @given(st.floats(0.05, 1.0), st.integers(0, 5))
 def test_an_adversary_with_less_overlap_knows_fewer_of_the_same_release(overlap: float, seed: int) -> None:
-    tables = TwoTables(*TOWN, truth="same-id")
+    tables = Scenario(*TOWN, truth="same-id")
     less = tables.with_overlap(overlap, seed)
     assert less.released.n_users == 25
     assert less.known.n_users == less.common.n == int(np.ceil(overlap * 25))

@@ -10,32 +10,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.attacks import (
+    HALVES_SEED,
+    Attack,
+    AttackResult,
+    Scenario,
+    draw_blindly,
+    full_suite,
+    run_attack,
+    run_suite,
+    strongest_of,
+)
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, draw_blindly, strongest_of
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, look_closer
 from habitprint.auditing.times import duration_curve
-from habitprint.auditing.two_tables import HALVES_SEED, TwoTables
 from habitprint.expectation import pair_chances
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_weight
 
 
 @pytest.fixture(scope="module")
-def tables() -> TwoTables:
-    return TwoTables(*hp.datasets.town(120, 25, seed=4), truth="same-id")
+def tables() -> Scenario:
+    return Scenario(*hp.datasets.town(120, 25, seed=4), truth="same-id")
 
 
 @pytest.fixture(scope="module")
-def whole(tables: TwoTables) -> Attempt:
-    return attack(tables)
+def whole(tables: Scenario) -> AttackResult:
+    return run_attack(tables)
 
 
-def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) -> None:
-    made = attack_in_every_way(tables)
-    joint = [fact for fact in made.facts if fact.method == "joint" and not fact.uses_totals]
+def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: Scenario) -> None:
+    made = run_suite(tables)
+    joint = [fact for fact in made.outcomes if fact.method == "joint" and not fact.uses_totals]
     assert [fact.weight for fact in joint] == list(hp.WEIGHTS)
     for fact in joint:
         matching = hp.match(tables.released, tables.known, weight=fact.weight)  # type: ignore[arg-type]
@@ -45,57 +54,57 @@ def test_all_at_once_attacks_are_what_match_and_evaluate_say(tables: TwoTables) 
     assert draw_blindly(joint[0].rate).rate.value == pytest.approx(1 / 120)
 
 
-def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: TwoTables) -> None:
-    facts = attack_in_every_way(tables).facts
+def test_every_weight_is_tried_one_by_one_from_both_sides_and_totals_too(tables: Scenario) -> None:
+    facts = run_suite(tables).outcomes
     ways = {(fact.weight, fact.direction) for fact in facts if fact.method == "one-by-one" and not fact.is_cross_fitted}
     assert ways == {(weight, side) for weight in hp.WEIGHTS for side in ("released-to-known", "known-to-released")}
     assert {fact.method for fact in facts if fact.uses_totals} == {"joint", "one-by-one"}
     assert strongest_of(facts).rate.high == max(fact.rate.high for fact in facts)
 
 
-def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: TwoTables) -> None:
-    found = [attempt for attempt in attack_in_every_way(tables).attempts if attempt.fact.is_cross_fitted]
-    assert [attempt.fact.method for attempt in found] == ["approximate", "one-by-one", "one-by-one"]
+def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from(tables: Scenario) -> None:
+    found = [result for result in run_suite(tables).results if result.outcome.is_cross_fitted]
+    assert [result.outcome.method for result in found] == ["approximate", "one-by-one", "one-by-one"]
     common = tables.common
     is_first = np.random.default_rng(HALVES_SEED).permutation(common.n) % 2 == 0
     taught = CommonUsers(common.released[~is_first], common.known[~is_first], 0)
     weight = fit_weight(tables.released, tables.known, taught)
-    alone = attack(tables, weight, "one-by-one", "known-to-released")
+    alone = run_attack(tables, Attack(weight, "one-by-one", "known-to-released"))
     assert np.array_equal(found[2].chances[is_first], alone.chances[is_first])
     assert not np.array_equal(found[2].chances, alone.chances)
 
 
 @pytest.mark.slow
-def test_an_adversary_who_rehearses_is_one_more_attacker_and_the_audit_says_how() -> None:
+def test_an_adversary_who_trains_is_one_more_attacker_and_the_audit_says_how() -> None:
     released, known = hp.datasets.town(60, 12, seed=1)
-    found = hp.audit((released, known), rehearsal=hp.datasets.town(60, 12, seed=2), noise=False)
-    assert "learned by rehearsal" in {fact.weight for fact in found.attacks}
-    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows (60 people)")
+    found = hp.audit((released, known), training=hp.datasets.town(60, 12, seed=2), noise=False)
+    assert "trained" in {fact.weight for fact in found.attacks}
+    assert found.learned.startswith("The attacker trained on two tables of people whom they know (60 people)")
     alone = hp.audit((released, known), noise=False)
-    assert "learned by rehearsal" not in {fact.weight for fact in alone.attacks}
-    assert alone.learned.startswith("The adversary could not rehearse")
+    assert "trained" not in {fact.weight for fact in alone.attacks}
+    assert alone.learned.startswith("The attacker could not train")
 
 
-def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: TwoTables) -> None:
+def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: Scenario) -> None:
     protected = tables.protected_by(hp.KeepTopPlaces(5))[1]
-    facts = attack_in_every_way(protected, exact=False).facts
-    assert {fact.seen is None for fact in facts} == {True, False}
+    facts = run_suite(protected, full_suite(exact=False)).outcomes
+    assert {fact.transform is None for fact in facts} == {True, False}
     assert {fact.rate.n for fact in facts} == {protected.n_people}
 
 
 def test_nobody_leaves_the_denominator_because_copying_emptied_his_row() -> None:
     released = hp.Histograms.from_strings({1: "aab", 2: "aac", 3: "abc"})
     known = hp.Histograms.from_strings({1: "aab", 2: "c", 3: "bcc"})
-    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
-    assert protected.views[-1].attacked_with.n_users < 3
-    assert {fact.rate.n for fact in attack_in_every_way(protected).facts} == {3}
+    protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    assert protected.transformed[-1].transformed_known.n_users < 3
+    assert {fact.rate.n for fact in run_suite(protected).outcomes} == {3}
 
 
 def test_totals_tell_where_places_do_not() -> None:
     habits = hp.Histograms.from_table({"user": range(40), "place": ["a"] * 40, "count": [3 * n + 1 for n in range(40)]})
-    tables = TwoTables(habits, habits, "same-id")
-    assert strongest_of(attack_in_every_way(tables).facts).uses_totals
-    assert attack(tables).rate.n_correct == pytest.approx(1)
+    tables = Scenario(habits, habits, "same-id")
+    assert strongest_of(run_suite(tables).outcomes).uses_totals
+    assert run_attack(tables).rate.n_correct == pytest.approx(1)
 
 
 def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
@@ -104,29 +113,29 @@ def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
     here = pl.DataFrame({"user": users, "place": "here", "count": [3 * n + 1 for n in users]})
     elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
     released, known = (hp.Histograms.from_table(table) for table in (here, pl.concat([here, elsewhere])))
-    protected = TwoTables(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
-    facts = attack_in_every_way(protected).facts
-    assert {fact.seen for fact in facts if fact.uses_totals} == {None, "other places left out"}
+    protected = Scenario(released, known, "same-id").protected_by(hp.KeepTopPlaces(1))[1]
+    facts = run_suite(protected).outcomes
+    assert {fact.transform for fact in facts if fact.uses_totals} == {None, "other places left out"}
     best = strongest_of(facts)
     assert best.uses_totals
-    assert best.seen == "other places left out"
-    assert best.rate.value > 2 * max(fact.rate.value for fact in facts if fact.seen is None)
+    assert best.transform == "other places left out"
+    assert best.rate.value > 2 * max(fact.rate.value for fact in facts if fact.transform is None)
 
 
 def test_shares_betray_small_totals() -> None:
     habits = hp.Histograms.from_strings({n: "b" + "a" * n for n in range(1, 30)})
     shares = hp.release_shares(habits).histograms
-    facts = attack_in_every_way(TwoTables(shares, habits, "same-id")).facts
+    facts = run_suite(Scenario(shares, habits, "same-id")).outcomes
     assert any(fact.uses_totals for fact in facts)
 
 
 def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:
-    rate = attack(TwoTables(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
+    rate = run_attack(Scenario(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
     assert rate.n == 30
     assert rate.by_chance == pytest.approx(1 / 60)
 
 
-def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
+def test_the_risk_rises_when_there_are_fewer_people(whole: AttackResult) -> None:
     points = users_curve(whole).points
     assert [point.x for point in points] == [15, 30, 60, 120]
     assert points[-1].rate == whole.rate
@@ -135,7 +144,7 @@ def test_the_risk_rises_when_there_are_fewer_people(whole: Attempt) -> None:
 
 
 def test_too_few_people_make_no_groups() -> None:
-    curve = users_curve(attack(TwoTables(*hp.datasets.town(12, 6), truth="same-id")))
+    curve = users_curve(run_attack(Scenario(*hp.datasets.town(12, 6), truth="same-id")))
     assert len(curve.points) == 1
     assert "too few people" in curve.words
 
@@ -143,7 +152,7 @@ def test_too_few_people_make_no_groups() -> None:
 @pytest.mark.parametrize("period", [hp.ConsecutiveWeeks("2012-04-09"), hp.HalvesOfActiveWeeks()])
 def test_shorter_periods_are_counted_among_the_same_people(period: hp.ConsecutiveWeeks) -> None:
     prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(150).events), period)
-    whole = attack(prepared.tables)
+    whole = run_attack(prepared.tables)
     curve = duration_curve(prepared, whole)
     assert curve.points[-1].rate == whole.rate
     assert {point.rate.n for point in curve.points} == {whole.rate.n}
@@ -155,7 +164,7 @@ def test_shorter_periods_are_counted_among_the_same_people(period: hp.Consecutiv
 def test_a_shorter_period_has_the_counts_of_its_days() -> None:
     events = hp.events_from_frame(hp.datasets.calls_twin(150).events)
     prepared = prepare_events(events, hp.ConsecutiveWeeks("2012-04-09"))
-    three = duration_curve(prepared, attack(prepared.tables)).points[2]
+    three = duration_curve(prepared, run_attack(prepared.tables)).points[2]
     assert three.label == "3 days"
     days = hp.DateRanges(("2012-04-09", "2012-04-11"), ("2012-04-16", "2012-04-18"))
     users = [
@@ -196,18 +205,18 @@ def test_a_mapping_must_know_every_place() -> None:
         coarser_places(habits, None, [hp.PlaceMapping.from_table({"a": "x", "b": "x"})])
 
 
-def test_coarser_places_tell_less(whole: Attempt) -> None:
-    points = resolution_curve(whole, coarser_places(whole.tables.released, None, [])).points
+def test_coarser_places_tell_less(whole: AttackResult) -> None:
+    points = resolution_curve(whole, coarser_places(whole.scenario.released, None, [])).points
     assert points[-1].rate == whole.rate
     assert points[0].rate.value < whole.rate.value / 2
 
 
 @pytest.mark.slow
 def test_with_many_users_coarser_places_are_tried_on_a_part_and_it_is_said(
-    whole: Attempt, monkeypatch: pytest.MonkeyPatch
+    whole: AttackResult, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auditing, "MOST_USERS", 60)
-    curve = hp.audit((whole.tables.released, whole.tables.known), target=1.0, noise=False).curves[2]
+    curve = hp.audit((whole.scenario.released, whole.scenario.known), target=1.0, noise=False).curves[2]
     assert {point.rate.n for point in curve.points} == {60}
     assert curve.points[-1].rate.value > whole.rate.value
     assert "a random 60 of 120 people" in curve.words
@@ -221,7 +230,7 @@ def test_the_chances_of_all_pairs_add_up_to_the_expected_number_of_correct_ones(
     ours: dict[int, str], theirs: dict[int, str], size: int
 ) -> None:
     released, known = hp.Histograms.from_strings(ours), hp.Histograms.from_strings(theirs)
-    common = TwoTables(released, known, "same-id").common
+    common = Scenario(released, known, "same-id").common
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nobody or nothing in common is a case like any other
         matching = hp.match(released, known, size=min(size, released.n_users, known.n_users))
@@ -231,7 +240,7 @@ def test_the_chances_of_all_pairs_add_up_to_the_expected_number_of_correct_ones(
     assert ((chances >= 0) & (chances <= 1)).all()
 
 
-def test_all_claims_together_are_as_precise_as_the_attack(whole: Attempt) -> None:
+def test_all_claims_together_are_as_precise_as_the_attack(whole: AttackResult) -> None:
     people, users = assess_people(whole)
     for order in ("margin", "size"):
         last = [claims for claims in people.claims if claims.order == order][-1]
@@ -244,7 +253,9 @@ def test_all_claims_together_are_as_precise_as_the_attack(whole: Attempt) -> Non
     assert math.fsum(users["chance_correct"]) == pytest.approx(whole.rate.n_correct)
 
 
-def test_claims_in_order_of_margin_are_surer_than_those_of_the_same_number_with_the_most_gain(whole: Attempt) -> None:
+def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
+    whole: AttackResult,
+) -> None:
     people, _ = assess_people(whole)
     by_margin = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "margin"}
     by_size = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "size"}
@@ -253,7 +264,7 @@ def test_claims_in_order_of_margin_are_surer_than_those_of_the_same_number_with_
     assert people.surest == look_closer(whole).surest
 
 
-def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: Attempt) -> None:
+def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:
     people, users = assess_people(whole)
     expected = users.with_columns(pl.col("chance_correct").mean().over("margin"))  # equal margins are in no order
     in_order = expected.sort("margin", descending=True)["chance_correct"].cum_sum().to_numpy()
@@ -269,15 +280,16 @@ def test_equal_people_are_in_no_order() -> None:
     other = hp.Histograms.from_strings({39 - number: string for number, string in strings.items()})
     reversed_truth = {number: number for number in range(40)}
     claims = [
-        assess_people(attack(TwoTables(habits, habits, reversed_truth), "l1"))[0].claims for habits in (one, other)
+        assess_people(run_attack(Scenario(habits, habits, reversed_truth), Attack(hp.WEIGHTS["l1"])))[0].claims
+        for habits in (one, other)
     ]
     assert claims[0] == claims[1]
 
 
 def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
     released, known = hp.datasets.town(30, 8)
-    tables = TwoTables(released, known.select(users=known.users.head(20)), "same-id")
-    users = assess_people(attack(tables))[1]
+    tables = Scenario(released, known.select(users=known.users.head(20)), "same-id")
+    users = assess_people(run_attack(tables))[1]
     assert users.height == 20
     is_common = users["user"].is_in(tables.known.users.to_list())
     assert users.filter(~is_common)["is_correct"].is_null().all()
@@ -287,7 +299,7 @@ def test_who_is_on_one_side_only_is_neither_right_nor_wrong() -> None:
 def test_a_place_where_everybody_goes_gives_nobody_away() -> None:
     released = hp.Histograms.from_strings({n: ["square"] * 8 + [f"home {n}"] for n in range(5)})
     places = find_give_aways(
-        TwoTables(released, released, "same-id"), np.arange(5), np.arange(5), hp.WEIGHTS["jensen-shannon"]
+        Scenario(released, released, "same-id"), np.arange(5), np.arange(5), hp.WEIGHTS["jensen-shannon"]
     )
     assert places["place_1"].to_list() == [f"home {n}" for n in range(5)]
     assert places["place_2"].to_list() == ["square"] * 5
@@ -301,6 +313,6 @@ def test_the_gains_of_places_add_up_to_the_gain_of_the_pair(weight: str) -> None
     known = hp.Histograms.from_strings({1: "abb", 2: "acc", 3: "cbb"})
     matching = hp.match(released, known, weight=weight)  # type: ignore[arg-type]
     rows, columns = matching.rows_in(released, known)
-    places = find_give_aways(TwoTables(released, known, "same-id"), rows, columns, matching.weight)
+    places = find_give_aways(Scenario(released, known, "same-id"), rows, columns, matching.weight)
     gains = places.select(pl.sum_horizontal("place_1_gain", "place_2_gain", "place_3_gain")).to_series()
     assert gains.to_list() == pytest.approx(matching.gains.tolist())

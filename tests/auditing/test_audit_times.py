@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import habitprint as hp
-from habitprint.auditing.attacks import Attempt, attack, attack_in_every_way, strongest_of
+from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite, strongest_of
 from habitprint.auditing.curves import LESSONS, Curve, Dimension, Point, Trend, shown_by, trend_of
 from habitprint.auditing.data import Prepared, prepare_events
 from habitprint.auditing.times import NO_TIMES, Times, duration_curve, measure_times, other_time_words
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.periods import Period
 from habitprint.rates import Rate
 
@@ -51,7 +50,7 @@ def events_of(rows: tuple[Row, ...]) -> hp.Events:
     )
 
 
-def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> TwoTables:
+def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> Scenario:
     """Count two periods in plain Python."""
 
     def table(days: Days) -> hp.Histograms:
@@ -59,7 +58,7 @@ def by_hand(rows: tuple[Row, ...], released: Days, known: Days) -> TwoTables:
         users, places = zip(*counts, strict=True)
         return hp.Histograms.from_table({"user": users, "place": places, "count": list(counts.values())})
 
-    return TwoTables(table(released), table(known), "same-id")
+    return Scenario(table(released), table(known), "same-id")
 
 
 def week(number: int, n_weeks: int = 1) -> Days:
@@ -67,14 +66,14 @@ def week(number: int, n_weeks: int = 1) -> Days:
     return first, first + timedelta(days=7 * n_weeks - 1)
 
 
-def prepared_with(rows: tuple[Row, ...], period: Period | None) -> tuple[Prepared, Attempt]:
+def prepared_with(rows: tuple[Row, ...], period: Period | None) -> tuple[Prepared, AttackResult]:
     prepared = prepare_events(events_of(rows), period)
-    return prepared, attack(prepared.tables)
+    return prepared, run_attack(prepared.tables)
 
 
 def times_of(rows: tuple[Row, ...], period: Period | None, most_users: int = 5000) -> Times:
     prepared, whole = prepared_with(rows, period)
-    part = whole if most_users >= N_PEOPLE else attack(prepared.tables.sample(most_users, 0))
+    part = whole if most_users >= N_PEOPLE else run_attack(prepared.tables.sample(most_users, 0))
     return measure_times(prepared, whole, part, most_users=most_users)
 
 
@@ -113,7 +112,7 @@ def test_the_sentence_under_a_curve_follows_from_the_curve(
     assert trend_of(points) == trend
     assert (" rises " in words, " falls " in words) == (trend == "rises", trend == "falls")
     assert ("does not clearly change" in words) == (trend == "no clear change")
-    said = {key for key, lesson in LESSONS.items() if lesson in words.lower()}
+    said = {key for key, trained in LESSONS.items() if trained in words.lower()}
     assert said == {key for key in LESSONS if key == (dimension, trend)}
 
 
@@ -148,13 +147,13 @@ def test_each_pair_is_attacked_as_if_it_had_been_counted_by_hand(steady: Times) 
     rows = diary(12, changes=False)
     audited, busiest, *pairs = steady.pairs.points
     assert (audited.label, audited.is_as_released) == ("the periods of this audit", True)
-    assert audited.rate == attack(by_hand(rows, week(0), week(1))).rate
+    assert audited.rate == run_attack(by_hand(rows, week(0), week(1))).rate
     assert busiest.label.startswith("the two busiest weeks, from ")
     assert [point.label for point in pairs[:2]] == [
         "7 days from 2 April 2012, then as many again",
         "7 days from 16 April 2012, then as many again",
     ]
-    assert pairs[1].rate == attack(by_hand(rows, week(2), week(3))).rate
+    assert pairs[1].rate == run_attack(by_hand(rows, week(2), week(3))).rate
     assert len(pairs) == 5
 
 
@@ -173,24 +172,24 @@ def test_the_distance_is_in_days_between_the_two_periods(drifting: Times) -> Non
         first = half + timedelta(days=point.x)
         known = first, first + timedelta(days=6)
         released = half - timedelta(days=7), half - timedelta(days=1)
-        assert point.rate == attack(by_hand(rows, released, known)).rate
+        assert point.rate == run_attack(by_hand(rows, released, known)).rate
     assert [point.x % 7 for point in drifting.distance.points] == [0] * len(drifting.distance.points)
 
 
-def in_every_way(tables: TwoTables) -> hp.Rate:
-    return strongest_of(attack_in_every_way(tables, weights=[hp.WEIGHTS["jensen-shannon"]]).facts).rate
+def by_full_suite(tables: Scenario) -> hp.Rate:
+    return strongest_of(run_suite(tables, full_suite([hp.WEIGHTS["jensen-shannon"]])).outcomes).rate
 
 
 def test_who_knows_all_other_time_is_counted_by_hand_and_finds_more(steady: Times) -> None:
     rows = diary(12, changes=False)
     released = week(0)
-    expected = in_every_way(by_hand(rows, released, (released[1] + timedelta(days=1), date.max)))
+    expected = by_full_suite(by_hand(rows, released, (released[1] + timedelta(days=1), date.max)))
     other = steady.other_time
     assert other is not None
     assert other.rate == expected
-    known = attack(by_hand(rows, week(0), week(1)))
+    known = run_attack(by_hand(rows, week(0), week(1)))
     assert other.rate.value > known.rate.value
-    words = other_time_words(other, [known.fact])
+    words = other_time_words(other, [known.outcome])
     assert f"{other.rate.interval_words}); one who knows the known period alone" in words
     assert known.rate.interval_words in words
 
@@ -214,8 +213,8 @@ def test_releases_that_are_repeated_are_linked_as_counted_by_hand(drifting: Time
     assert linkage.n_periods == 12
     assert linkage.consecutive is not None
     assert linkage.first_to_last is not None
-    assert linkage.first_to_last == attack(by_hand(rows, week(0), week(11))).rate
-    pairs = [attack(by_hand(rows, week(at), week(at + 1))).rate.value for at in (0, 4, 10)]
+    assert linkage.first_to_last == run_attack(by_hand(rows, week(0), week(11))).rate
+    pairs = [run_attack(by_hand(rows, week(at), week(at + 1))).rate.value for at in (0, 4, 10)]
     assert linkage.consecutive.value == pytest.approx(np.mean(pairs))
     assert linkage.consecutive.n == N_PEOPLE
     assert linkage.first_to_last.high < linkage.consecutive.low
@@ -251,9 +250,9 @@ def test_longer_periods_are_tried_too_and_the_same_people_count() -> None:
     assert [point.x for point in curve.points] == [1, 2, 3, 5, 7, 10, 21, 42]
     assert [point.x for point in curve.points if point.is_as_released] == [7]
     assert {point.rate.n for point in curve.points} == {whole.rate.n}
-    longest = attack(by_hand(rows, week(0, 6), week(6, 6)))
-    everybody = longest.tables.released.users.gather(longest.tables.common.released)
-    counted = set(whole.tables.released.users.gather(whole.tables.common.released))
+    longest = run_attack(by_hand(rows, week(0, 6), week(6, 6)))
+    everybody = longest.scenario.released.users.gather(longest.scenario.common.released)
+    counted = set(whole.scenario.released.users.gather(whole.scenario.common.released))
     right = math.fsum(chance for user, chance in zip(everybody, longest.chances, strict=True) if user in counted)
     assert curve.points[-1].rate.n_correct == pytest.approx(right)
     backwards = prepared_with(rows, hp.DateRanges(week(6), week(5)))
@@ -273,7 +272,7 @@ def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
 
 def test_who_knows_some_of_the_people_knows_some_of_them_in_other_periods_but_has_both_releases() -> None:
     prepared = prepare_events(events_of(diary(12, changes=False)), first_week, hp.AuditOptions(overlap=0.5))
-    whole = attack(prepared.tables)
+    whole = run_attack(prepared.tables)
     times = measure_times(prepared, whole, whole, most_users=5000, overlap=0.5)
     assert {point.rate.n for point in (*times.pairs.points, *times.distance.points)} == {N_PEOPLE // 2}
     assert times.linkage.consecutive is not None
@@ -293,9 +292,9 @@ def test_days_of_the_week_stay_those_of_the_audit_in_every_period() -> None:
     rows = diary(12, changes=False)
     times = times_of(rows, hp.OnDays("monday", "tuesday", of=first_week))
     on_days = tuple(row for row in rows if row[1].weekday() < 2)
-    assert times.pairs.points[-1].rate == attack(by_hand(on_days, week(10), week(11))).rate
+    assert times.pairs.points[-1].rate == run_attack(by_hand(on_days, week(10), week(11))).rate
     assert times.other_time is not None
-    assert times.other_time.rate == in_every_way(by_hand(on_days, week(0), week(1, 11)))
+    assert times.other_time.rate == by_full_suite(by_hand(on_days, week(0), week(1, 11)))
 
 
 def test_an_audit_of_events_holds_all_of_it_and_its_report_shows_it() -> None:

@@ -10,29 +10,28 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town, canonical
+from habitprint.attacks import Scenario, full_suite, run_suite
 from habitprint.auditing import search
-from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import Candidate, group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import BELOW_LINE, Decide, Goal, Protections, find_protection, run_trial, size_between
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.losses import ALIKE, SCALES, Purpose, cost_words, find_cheapest
 from habitprint.report.record import build_record
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
-TABLES = TwoTables(*hp.datasets.town(150, 12, seed=4), truth="same-id")
+TABLES = Scenario(*hp.datasets.town(150, 12, seed=4), truth="same-id")
 
 
 @cache
 def tried(keep: Purpose, decide: Decide, most_users: int = 150) -> tuple[Goal, Protections]:
     goal = Goal(0.1, decide, keep=keep)
-    whole = attack_in_every_way(TABLES)
+    whole = run_suite(TABLES)
     some = TABLES.sample(most_users, goal.seed)
-    part = whole if some is TABLES else attack_in_every_way(some)
+    part = whole if some is TABLES else run_suite(some)
     return goal, find_protection(whole, part, [], goal, noise=False).protections
 
 
@@ -92,9 +91,9 @@ def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[]
 @pytest.mark.slow
 @pytest.mark.parametrize("by", DECIDE)
 def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_more(by: Decide) -> None:
-    base = attack_in_every_way(TABLES)
+    base = run_suite(TABLES)
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
-    risks = {k: trial.proven.mean if by == "proven" else trial.chosen_on.high for k, trial in trials.items()}
+    risks = {k: trial.proven.mean if by == "proven" else trial.selection_rate.high for k, trial in trials.items()}
     weak, strong = trials[4], trials[16]
     for wanted in range(6, 15):
         goal = Goal(risks[wanted] * 1.0001, by)
@@ -113,7 +112,7 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.nightly) for n in (75, 110))])
 def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
-    base = attack_in_every_way(TwoTables(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
+    base = run_suite(Scenario(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
     for target in (0.2, 0.15, 0.1, 0.08, 0.07, 0.06):
         goal = Goal(target)
@@ -139,10 +138,10 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
 
     monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
     goal = Goal(0.18, "measured")
-    whole = attack_in_every_way(TABLES)
+    whole = run_suite(TABLES)
     found = find_protection(whole, whole, [], goal, noise=False)
     assert further
-    halves = [(trial.chosen_on.high, trial.confirmed_on.high) for trial in found.protections.trials[1:]]
+    halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.protections.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
         assert trial.proven.is_within(goal.target) or trial.may_be_within(goal.target)
@@ -184,7 +183,7 @@ def test_the_frontier_is_that_of_the_loss_that_decides(keep: Purpose) -> None:
 
 @pytest.mark.slow
 def test_the_losses_of_a_protection_are_those_of_its_release() -> None:
-    whole = attack_in_every_way(TABLES)
+    whole = run_suite(TABLES)
     for candidate in list_candidates(TABLES.released, [], 0.1, n_users=150, noise=False)[1::6]:
         trial = run_trial(whole, candidate, Goal(0.1))
         release = candidate.mechanism(TABLES.released)
@@ -260,7 +259,7 @@ def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_
 
 def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Remedy]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
-    whole = attack_in_every_way(TABLES)
+    whole = run_suite(TABLES)
     as_it_is = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
     as_it_is = replace(as_it_is, surest=look_closer(whole.strongest_joint).surest)
     none = Protections(goal.keep, (as_it_is,), (), None, None, (), (), 0, 150, 150)
@@ -298,7 +297,7 @@ def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
     k = int(groups.number or 0)
     assert 1 / (k - 1) > 0.15 >= 1 / k
     grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
-    assert look_closer(attack_in_every_way(grouped, exact=False).strongest_joint).surest.high <= 0.15
+    assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint).surest.high <= 0.15
     assert found["fewer places"].words == "That cannot be told. Too few."
 
 

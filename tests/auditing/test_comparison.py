@@ -11,7 +11,7 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.compare import Aspect
 from habitprint.periods import Span
 from habitprint.rates import Difference
@@ -153,7 +153,7 @@ def test_the_json_is_plain_and_names_nobody(found: hp.Audit) -> None:
 
 
 def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more(found: hp.Audit) -> None:
-    stronger = Attack("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
+    stronger = Outcome("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
     told = [replace(with_share(found, right), other_time=stronger) for right in (40, 99)]
     assert [audit.other_time for audit in hp.compare(told).audits] == [stronger, None]
     assert "one who knows all other time in the file identifies more, 90% of 100 people" in told[0].headline

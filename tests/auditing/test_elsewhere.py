@@ -7,12 +7,11 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
+from habitprint.attacks import Attack, Outcome, Scenario, run_attack
 from habitprint.auditing import audit as auditing
-from habitprint.auditing.attacks import Attack, attack
 from habitprint.auditing.data import Background, Whole, prepare_tables
-from habitprint.auditing.elsewhere import Drawn, Elsewhere
+from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
 from habitprint.auditing.search import Goal
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress
@@ -33,14 +32,14 @@ class Nearby(Elsewhere):
 
     n_drawn: int
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         del seed, progress
         users = TOWN[0].users.to_list()[: self.n_drawn]
         released, known = (side.select(users=users) for side in TOWN)
-        return Drawn(released, known, "same-id", Whole(N, N, N, N) if self.n_drawn < N else None)
+        return RemoteSample(Scenario(released, known, "same-id"), Whole(N, N, N, N) if self.n_drawn < N else None)
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
-        return attack(TwoTables(*TOWN, truth="same-id"), weight, seed=seed, progress=progress).fact
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
+        return run_attack(Scenario(*TOWN, truth="same-id"), Attack(weight), seed=seed, progress=progress).outcome
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +48,7 @@ def sampled() -> hp.Audit:
 
 
 def verdict_with(found: hp.Audit, on_all: Rate, target: float) -> Verdict:
-    fact = Attack("joint", "l1", on_all, 0.0, 0)
+    fact = Outcome("joint", "l1", on_all, 0.0, 0)
     trials = (
         replace(found.protections.trials[0], passes=found.strongest.rate.high <= target),
         *found.protections.trials[1:],
@@ -140,7 +139,7 @@ def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
 def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
     proven = replace(sampled.protections.trials[0], proven=hp.ProvenShare(0.01, 0.01), passes=True)
     protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
-    on_all = Attack("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
+    on_all = Outcome("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
     found = reach_verdict(Goal(0.1), sampled.strongest, protections, sampled.people, on_all=on_all)
     assert found.answer.startswith("The sample meets the target of 10%. Guaranteed")
     assert "which is above the target." in found.answer
@@ -193,7 +192,7 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
     told = Finding("unused-rows", "note", 7, 900)
     released, known = (hp.Histograms.from_strings(table) for table in ({1: "a", 2: "aa"}, {1: "b", 2: "bb"}))
     drawn = prepare_tables(
-        TwoTables(released, known, "same-id"),
+        Scenario(released, known, "same-id"),
         hp.AuditOptions(accept=("no-shared-places",)),
         Background(whole=Whole(9, 9, 9, 9), found=[told]),
     ).facts
@@ -208,10 +207,10 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
 class Unreachable(Elsewhere):
     """Tables of which nothing may be asked for."""
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         raise AssertionError(seed, progress)
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         raise AssertionError(weight, seed, progress)
 
 
@@ -230,6 +229,6 @@ def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: di
         hp.audit(Unreachable(), **asked)
 
 
-def test_two_earlier_tables_to_rehearse_with_are_heard() -> None:
-    found = hp.audit(Nearby(N_SAMPLE), rehearsal=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
-    assert found.learned.startswith("The adversary rehearsed with two tables of people whom he knows")
+def test_two_earlier_tables_to_train_on_are_heard() -> None:
+    found = hp.audit(Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
+    assert found.learned.startswith("The attacker trained on two tables of people whom they know")

@@ -7,23 +7,22 @@ import numpy as np
 import pytest
 
 import habitprint as hp
+from habitprint.attacks import Scenario, run_suite
 from habitprint.auditing import search
-from habitprint.auditing.attacks import attack_in_every_way
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
 from habitprint.auditing.people import CloserLook
 from habitprint.auditing.search import Goal, Protections, Screening, Trial, find_protection, run_trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
 
 pytestmark = pytest.mark.slow
-TABLES = TwoTables(*hp.datasets.town(150, 25, seed=4), truth="same-id")
+TABLES = Scenario(*hp.datasets.town(150, 25, seed=4), truth="same-id")
 
 
-def tried_on(most_users: int, tables: TwoTables, goal: Goal) -> Protections:
-    whole = attack_in_every_way(tables)
+def tried_on(most_users: int, tables: Scenario, goal: Goal) -> Protections:
+    whole = run_suite(tables)
     some = tables.sample(most_users, goal.seed)
-    part = whole if some is tables else attack_in_every_way(some)
+    part = whole if some is tables else run_suite(some)
     return find_protection(whole, part, [], goal, noise=False).protections
 
 
@@ -43,7 +42,7 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
 @pytest.mark.parametrize("target", [0.08, 0.3])
 def test_it_costs_no_more_than_trying_everything_on_all_users(seed: int, target: float) -> None:
-    tables = TwoTables(*hp.datasets.town(200, 25, seed=seed), truth="same-id")
+    tables = Scenario(*hp.datasets.town(200, 25, seed=seed), truth="same-id")
     narrowed, whole = (tried_on(most, tables, Goal(target)) for most in (70, 200))
     assert (narrowed.chosen is None) == (whole.chosen is None)
     if narrowed.chosen is not None and whole.chosen is not None:
@@ -53,8 +52,8 @@ def test_it_costs_no_more_than_trying_everything_on_all_users(seed: int, target:
 
 
 def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> None:
-    whole = attack_in_every_way(TABLES)
-    part = attack_in_every_way(TABLES.sample(100, 0))
+    whole = run_suite(TABLES)
+    part = run_suite(TABLES.sample(100, 0))
     sure = Rate.of(50, 50, 1 / 150)
     goal = Goal(0.99, "measured", surest_target=0.5)
     found = find_protection(whole, part, [], goal, look=lambda _: CloserLook(sure, None), noise=False).protections
@@ -66,17 +65,17 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
 
 
 def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    tables = TwoTables(*hp.datasets.town(400, 25, seed=4), truth="same-id")
+    tables = Scenario(*hp.datasets.town(400, 25, seed=4), truth="same-id")
     goal = Goal(0.15, "measured")
     first = tried_on(120, tables, goal)
     assert first.measured is not None
     label = first.trials[first.measured].label
     make_trial = search._trial  # noqa: SLF001 - what is made of a release that was attacked
 
-    def find_everybody(original: TwoTables, candidate: Candidate, *made: Any) -> Trial:
+    def find_everybody(original: Scenario, candidate: Candidate, *made: Any) -> Trial:
         trial = make_trial(original, candidate, *made)
         everybody = Rate.of(trial.risk.n, trial.risk.n, trial.risk.by_chance)
-        return replace(trial, confirmed_on=everybody) if candidate.label == label else trial
+        return replace(trial, hold_out_rate=everybody) if candidate.label == label else trial
 
     monkeypatch.setattr(search, "_trial", find_everybody)
     second = tried_on(120, tables, goal)
@@ -89,7 +88,7 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
 def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_left_out() -> None:
     goal = Goal(0.15)
     tried = [*map(micro_aggregation, (2, 3, 5, 10, 20, 50)), *map(top_places, (20, 10, 2))]
-    part, whole = attack_in_every_way(TABLES.sample(60, seed=0)), attack_in_every_way(TABLES)
+    part, whole = run_suite(TABLES.sample(60, seed=0)), run_suite(TABLES)
     screening = Screening.of({each: run_trial(part, each, goal) for each in tried}, goal)
     trials: dict[Candidate, Trial] = {}
     while following := screening.next_few(trials, [each for each in trials if trials[each].passes], most=1):

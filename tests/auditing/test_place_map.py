@@ -9,25 +9,24 @@ import pytest
 
 import habitprint as hp
 from command_line import run
-from habitprint.auditing.attacks import Attempt, attack
+from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.place_map import FEWEST_PEOPLE, draw_map, read_positions
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.report.charts import map_picture
 
 
-def attempt(n_users: int = 40, n_places: int = 12) -> Attempt:
-    return attack(TwoTables(*hp.datasets.town(n_users, n_places), truth="same-id"), "l1")
+def attempt(n_users: int = 40, n_places: int = 12) -> AttackResult:
+    return run_attack(Scenario(*hp.datasets.town(n_users, n_places), truth="same-id"), Attack(hp.WEIGHTS["l1"]))
 
 
-def somewhere(joint: Attempt) -> pl.DataFrame:
-    names = sorted({*joint.tables.released.places.to_list(), *joint.tables.known.places.to_list()})
+def somewhere(joint: AttackResult) -> pl.DataFrame:
+    names = sorted({*joint.scenario.released.places.to_list(), *joint.scenario.known.places.to_list()})
     at = np.arange(len(names))
     return pl.DataFrame({"place": names, "lat": 46.5 + at // 4 / 100, "lon": 6.6 + at % 4 / 100})
 
 
-def slowly(joint: Attempt) -> dict[str, tuple[int, float]]:
+def slowly(joint: AttackResult) -> dict[str, tuple[int, float]]:
     """Return for each place how many people were there in both tables, and how much it gives away, by definition."""
-    released, known = hp.align(joint.tables.released, joint.tables.known)
+    released, known = hp.align(joint.scenario.released, joint.scenario.known)
     visited = {place: known.counts[:, [at]].nnz / known.n_users for at, place in enumerate(known.places)}
     shares: dict[str, list[float]] = {}
     for user in released.users:
@@ -83,7 +82,7 @@ def test_squares_of_a_grid_are_drawn_where_they_are() -> None:
     sides = [
         hp.Histograms(side.counts, side.users, pl.Series(range(side.n_places))) for side in hp.datasets.town(40, 6)
     ]
-    found = draw_map(attack(TwoTables(sides[0], sides[1], truth="same-id")), None, grid)
+    found = draw_map(run_attack(Scenario(sides[0], sides[1], truth="same-id")), None, grid)
     assert found is not None
     assert found.side == 1000
     assert {(place.lat, place.lon) for place in found.places} <= {grid.centre(at) for at in range(6)}
@@ -123,7 +122,7 @@ def test_positions_of_other_places_are_refused() -> None:
 @pytest.mark.slow
 def test_a_report_has_a_map_that_names_no_place_and_reads_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     joint = attempt(24, 8)
-    tables, where = joint.tables, somewhere(joint)
+    tables, where = joint.scenario, somewhere(joint)
     found = hp.audit((tables.released, tables.known), positions=where, noise=False)
     assert found.place_map is not None
     page = hp.render_report(found)

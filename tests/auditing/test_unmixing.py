@@ -12,8 +12,8 @@ from reference_unmixing import exact_rows, is_theirs, pieces_of, sums_of
 from scipy import sparse
 
 import habitprint as hp
+from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import attribute
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import Groups, Scene, _judge, _subtract_others, point
 from instances import tables
 
@@ -40,7 +40,7 @@ RELEASED, KNOWN = long_tailed()
 
 
 def scene_of(release: hp.Release, known: hp.Histograms = KNOWN) -> Scene:
-    tables = TwoTables(release.histograms, known, "same-id", release.steps)
+    tables = Scenario(release.histograms, known, "same-id", release.steps)
     scene = Scene.of(RELEASED, release, tables, point(tables))
     assert scene is not None
     return scene
@@ -157,7 +157,7 @@ def test_groups_that_a_later_step_scaled_are_not_measured_and_meet_no_target() -
 
 def in_true_groups(release: hp.Release, known: hp.Histograms, people: list[int]) -> Scene:
     """Lay out a release for an attacker who knows in which group everybody is."""
-    tables = TwoTables(release.histograms, known, {user: user for user in people}, release.steps)
+    tables = Scenario(release.histograms, known, {user: user for user in people}, release.steps)
     scene = Scene.of(RELEASED, release, tables, point(tables))
     assert scene is not None
     groups = dict(zip(release.histograms.users, scene.groups.of_row, strict=True))

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from command_line import run
+from habitprint.attacks import Scenario
 from habitprint.auditing.data import prepare_events, prepare_tables
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.checks import CODES, Code, Finding, check_sides, check_tables
 from habitprint.checks.days import check_days
 from habitprint.checks.spelling import check_ids
@@ -250,7 +250,7 @@ def test_one_table_with_swapped_columns_stops() -> None:
     released, known = hp.datasets.town(30, 8)
     swapped = hp.Histograms.from_table(released.to_table().rename({"user": "place", "place": "user"}))
     with pytest.raises(hp.InputError, match="--accept swapped-columns"):
-        prepare_tables(TwoTables(swapped, known, "same-id"))
+        prepare_tables(Scenario(swapped, known, "same-id"))
 
 
 def as_integers(*tables: hp.Histograms) -> list[hp.Histograms]:

@@ -77,7 +77,7 @@ def test_an_audit_of_a_protected_table_attacks_it_as_an_adversary_does(
         if (attack["method"], attack["weight"], attack["uses_totals"]) == ("joint", "jensen-shannon", False)
     ]
     assert any(rate == pytest.approx(accuracy) for rate in rates)
-    assert {attack["seen"] for attack in found["attacks"]} > {None}
+    assert {attack["transform"] for attack in found["attacks"]} > {None}
     assert "no-shared-places" not in [each["code"] for each in found["data"]["findings"]]
 
 

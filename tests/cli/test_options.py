@@ -18,8 +18,8 @@ import habitprint as hp
 from habitprint.auditing.audit import AuditKeywords, Subject
 from habitprint.cli.app import app
 from habitprint.cli.options import Options, expanded, given
-from habitprint.cli.rehearse import WeightOptions
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import WeightOptions
 from habitprint.dialects import Format, FormatKeywords
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.flags import Record
@@ -102,7 +102,7 @@ def test_what_was_given_is_read_back_from_the_words_of_a_shell(
     )
     audit = hp.AuditOptions(target=share, accept=("future-dates", "no-shared-places"), noise=noise)
     match = hp.MatchOptions(max_memory=5e8, size=3)
-    weight = WeightOptions(weight="auto", rehearse=(Path("a.csv"), Path("b c.csv")))
+    weight = WeightOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
     for options in (events, audit, match, weight):
         words = shlex.split(" ".join(option.words for option in given(options)))
         assert read_back(type(options), words) == options
@@ -125,7 +125,7 @@ def test_an_option_without_a_default_is_asked_for() -> None:
         ("inspect", ["Input", "Output"]),
         ("match", ["Input", "Adversary", "Cluster", "Output"]),
         ("path", ["Input", "Adversary", "Output"]),
-        ("rehearse", ["Input", "Adversary", "Output"]),
+        ("train", ["Input", "Adversary", "Output"]),
     ],
 )
 def test_help_comes_in_groups(command: str, groups: list[str]) -> None:

@@ -29,8 +29,8 @@ from habitprint.experiments.jobs import (
     MARKOV,
     ONE_BY_ONE,
     AttackMethod,
-    AttackResult,
     AttackTask,
+    MeasuredAttack,
     Outcomes,
     ProtectionEffect,
     Run,
@@ -72,7 +72,7 @@ def attacked(
     found = hp.Evaluation(float(right.sum()), n, size, 0, 0, rate, precision, clusters)
     numbers = np.arange(n) if users is None else np.asarray(users)
     outcomes = Outcomes(users=numbers, right=right, clustered=clustered)
-    result = AttackResult(n_users=n, n_known=n, n_places=9, found=found, outcomes=outcomes, protected=protected)
+    result = MeasuredAttack(n_users=n, n_known=n, n_places=9, found=found, outcomes=outcomes, protected=protected)
     return Run(spot, repeat, result)
 
 

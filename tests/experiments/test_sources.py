@@ -11,7 +11,7 @@ from tracks import write_tracks
 import habitprint as hp
 from habitprint.experiments import DataTask, Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.jobs import MARKOV, AttackResult, AttackTask, Description, Done
+from habitprint.experiments.jobs import MARKOV, AttackTask, Description, Done, MeasuredAttack
 from habitprint.experiments.sources import files_fingerprint
 from habitprint.experiments.workshop import Workshop, measure
 
@@ -94,7 +94,7 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     assert all(side.n_without_state == 0 for side in chains)
     setting = Setting(side=1000.0)
     task = AttackTask(method=MARKOV[0])
-    rate = result(AttackResult, workshop, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
+    rate = result(MeasuredAttack, workshop, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
     assert rate is not None
     assert rate.n == 5
     assert rate.value > rate.by_chance

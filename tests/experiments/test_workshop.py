@@ -8,19 +8,20 @@ import pytest
 from small import town_events, town_source
 
 import habitprint as hp
+from habitprint.attacks import Scenario
 from habitprint.experiments import DataTask, Job, Setting, TimeTask, attacks
 from habitprint.experiments.jobs import (
     COMMON,
     FROM_KNOWN,
     JOINT,
     ONE_BY_ONE,
-    AttackResult,
+    AttackMethod,
     AttackTask,
     Done,
-    HistogramMethod,
     LeftOut,
+    MeasuredAttack,
 )
-from habitprint.experiments.workshop import NotEnoughUsersError, PreparedSides, Workshop, measure, prepare
+from habitprint.experiments.workshop import NotEnoughUsersError, Workshop, measure, prepare
 from habitprint.periods.dates import DAYS
 
 
@@ -29,8 +30,8 @@ def workshop() -> Workshop:
     return Workshop({"events": town_source()})
 
 
-def sides(workshop: Workshop, repeat: int = 0, seed: int = 0, **fields: Any) -> PreparedSides:
-    return prepare(Job(data="events", setting=Setting(**fields), repeat=repeat), workshop, seed)
+def sides(workshop: Workshop, repeat: int = 0, seed: int = 0, **fields: Any) -> Scenario:
+    return prepare(Job(data="events", setting=Setting(**fields), repeat=repeat), workshop, seed)[0]
 
 
 def test_without_a_word_both_periods_stay_as_they_are(workshop: Workshop) -> None:
@@ -106,7 +107,7 @@ def test_a_cohort_is_who_was_at_a_popular_place_in_either_period(workshop: Works
 
 
 def test_protection_is_measured_against_the_unprotected(workshop: Workshop) -> None:
-    none, some, all_of_them = (sides(workshop, k=k).protected for k in (1, 5, "all"))
+    none, some, all_of_them = (prepare(Job(data="events", setting=Setting(k=k)), workshop, 0)[1] for k in (1, 5, "all"))
     assert none is not None
     assert some is not None
     assert all_of_them is not None
@@ -122,7 +123,7 @@ def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(worksho
     result = measure(job, workshop, seed=0).result
     released, known = workshop.split("events", None, None)
     expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
-    assert isinstance(result, AttackResult)
+    assert isinstance(result, MeasuredAttack)
     assert result.found == expected
     assert not job.is_drawn
     assert job.setting.number("n_released", result.n_users) == 1
@@ -134,7 +135,7 @@ def test_a_result_is_what_doing_it_by_hand_gives(workshop: Workshop) -> None:
     found = sides(workshop, seed=3, n_users=30, n_common=20)
     matching = hp.match(found.released, found.known, weight="l1", size=20, seed=3)
     expected = hp.evaluate(matching, found.released, found.known)
-    assert isinstance(result, AttackResult)
+    assert isinstance(result, MeasuredAttack)
     assert result.found == expected
     assert (result.found.size, result.gap) == (20, 0)
 
@@ -144,17 +145,17 @@ def test_a_result_is_what_doing_it_by_hand_gives(workshop: Workshop) -> None:
     "fields", [{}, {"n_users": 30, "n_common": 20}, {"n_top": 2}, {"k": 4}, {"n_released": 9}], ids=str
 )
 def test_what_became_of_each_user_adds_up_to_what_is_counted(
-    workshop: Workshop, method: HistogramMethod, fields: Mapping[str, Any]
+    workshop: Workshop, method: AttackMethod, fields: Mapping[str, Any]
 ) -> None:
     job = Job(data="events", setting=Setting(**fields), task=AttackTask(method=method))
     result = measure(job, workshop, seed=0).result
-    assert isinstance(result, AttackResult)
+    assert isinstance(result, MeasuredAttack)
     outcomes, found = result.outcomes, result.found
     assert outcomes.right.sum() == pytest.approx(found.expected_correct)
     assert ((outcomes.right >= 0) & (outcomes.right <= 1 + 1e-12)).all()
     assert len(outcomes.users) == len(set(outcomes.users)) == found.n_common
     assert (outcomes.clustered is None) == ("k" not in fields)
-    if outcomes.clustered is not None and found.cluster_rate is not None and method.solver == "joint":
+    if outcomes.clustered is not None and found.cluster_rate is not None and method in (JOINT, COMMON):
         assert outcomes.clustered.sum() == pytest.approx(found.cluster_rate.n_correct)
 
 
@@ -163,8 +164,10 @@ def test_a_user_has_the_same_number_in_every_setting(workshop: Workshop) -> None
     for fields in ({}, {"n_users": 10}, {"n_top": 3}, {"last_day": "tuesday"}):
         job = Job(data="events", setting=Setting(**fields))
         result = measure(job, workshop, seed=0).result
-        assert isinstance(result, AttackResult)
-        assert [names[number] for number in result.outcomes.users] == prepare(job, workshop, 0).released.users.to_list()
+        assert isinstance(result, MeasuredAttack)
+        assert [names[number] for number in result.outcomes.users] == prepare(job, workshop, 0)[
+            0
+        ].released.users.to_list()
 
 
 def test_what_several_cells_need_is_made_once() -> None:

@@ -64,7 +64,7 @@ COMMANDS = {
     "audit": ["audit", "a.csv", "b.csv", "--no-noise", "--out", "found"],
     "reproduce": ["reproduce", "mine.toml", "--out", "paper"],
     "path": ["path", "a.csv", "b.csv", "--plot", "path.svg", "--out", "path.csv"],
-    "rehearse": ["rehearse", "a.csv", "b.csv", "--out", "weight.json"],
+    "train": ["train", "a.csv", "b.csv", "--out", "weight.json"],
     "datasets": ["datasets", "make", "cdr", "--users", "300", "--out", "calls.csv", "--antennas", "antennas.csv"],
 }
 # What belongs together, in the order in which it appears: whoever sees the last sees all.
@@ -75,7 +75,7 @@ TOGETHER = {
     "audit": ["found/report.html", "found/record.html", "found/record.md", "found/report.json", "found/users.parquet"],
     "reproduce": ["paper/mine.csv", "paper/mine.svg", "paper/mine.png", "paper/mine.md"],
     "path": ["path.svg", "path.csv"],
-    "rehearse": ["weight.json"],
+    "train": ["weight.json"],
     "datasets": ["calls.csv", "antennas.csv"],
 }
 

@@ -82,7 +82,7 @@ def test_a_disk_that_cannot_be_written_to_is_noticed_before_the_work(
         "habitprint.cli.audit.audit_source",
         "habitprint.cli.match.match_histograms",
         "habitprint.cli.path.matching_path",
-        "habitprint.cli.rehearse.rehearse_tables",
+        "habitprint.cli.train.train_tables",
         "habitprint.cli.datasets.calls_twin",
         "habitprint.cli.reproduce.run",
     ):

@@ -236,7 +236,7 @@ def _write_tracks(folder: Path) -> None:
 
 
 def _write_tables(folder: Path) -> None:
-    released, known = hp.datasets.town(24, 5, seed=1)  # enough to rehearse and to forecast with
+    released, known = hp.datasets.town(24, 5, seed=1)  # enough to train and to forecast with
     counts = released.to_table()
     hp.tables.write_table(counts, folder / "a.csv")
     hp.tables.write_table(known.to_table(), folder / "b.csv")
@@ -263,7 +263,7 @@ def _write_results(folder: Path) -> None:
     _run(["audit", "e.csv", "--target", "50%", "--no-noise", "--out", "events"], folder)
     (folder / "of-events.json").write_bytes((folder / "events" / "advice.json").read_bytes())
     write_weight(WEIGHTS["l1"], folder / "weight.json")
-    write_weight(hp.rehearse(*two_tables).lesson.weight, folder / "learned.json")
+    write_weight(hp.train(*two_tables).trained.weight, folder / "learned.json")
 
 
 def _run(words: list[str], folder: Path) -> None:
@@ -713,8 +713,8 @@ def _table(rng: Random) -> Case:
             ["path", bad, "b.csv", "--out", "o.csv"],
             ["protect", bad, "--k", "2", "--out", "o.csv"],
             ["protect", bad, "--round-to", "2", "--out", "o.parquet", "--known", "b.csv"],
-            ["rehearse", bad, "b.csv", "--out", "w.json"],
-            ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", bad, "b.csv"],
+            ["train", bad, "b.csv", "--out", "w.json"],
+            ["match", "a.csv", "b.csv", "--weight", "auto", "--train", bad, "b.csv"],
             ["forecast", bad, "b.csv", "--population", "1000"],
         ]
     )
@@ -773,7 +773,7 @@ def _ids(rng: Random) -> Case:
             ["protect", "a.csv", "--top-places", "2", "--out", "o.csv", "--keep-ids"],
             ["protect", "a.csv", "--merge-rare", "2", "--out", "o.csv", "--known", "b.csv", "--json"],
             ["protect", "e.csv", "--advice", "of-events.json", "--out", "o.csv"],
-            ["rehearse", "a.csv", "b.csv", "--truth", "same-id"],
+            ["train", "a.csv", "b.csv", "--truth", "same-id"],
             ["forecast", "a.csv", "b.csv", "--population", "100"],
         ]
     )
@@ -871,7 +871,7 @@ def _options(rng: Random) -> Case:
             ),
             (["check", "safer.csv"], ["--json"]),
             (["reproduce", "mine.toml", "--out", "out"], ["--seed", "--events", "--user", "--lat", "--max-memory"]),
-            (["rehearse", "a.csv", "b.csv"], ["--seed", "--weight", "--truth", "--out", "--user", "--count"]),
+            (["train", "a.csv", "b.csv"], ["--seed", "--weight", "--truth", "--out", "--user", "--count"]),
             (
                 ["forecast", "a.csv", "b.csv"],
                 ["--population", "--seed", "--weight", "--target", "--method", "--plot", "--truth"],
@@ -913,9 +913,9 @@ READ: list[tuple[str, list[str]]] = [
     ("b.csv", ["match", "a.csv", "b.csv"]),
     ("truth.csv", ["match", "a.csv", "b.csv", "--truth", "truth.csv"]),
     ("weight.json", ["match", "a.csv", "b.csv", "--weight", "weight.json"]),
-    ("other.csv", ["match", "a.csv", "b.csv", "--weight", "auto", "--rehearse", "other.csv", "b.csv"]),
+    ("other.csv", ["match", "a.csv", "b.csv", "--weight", "auto", "--train", "other.csv", "b.csv"]),
     ("truth.csv", ["path", "a.csv", "b.csv", "--truth", "truth.csv"]),
-    ("a.csv", ["rehearse", "a.csv", "b.csv", "--out", "w.json"]),
+    ("a.csv", ["train", "a.csv", "b.csv", "--out", "w.json"]),
     ("a.csv", ["forecast", "a.csv", "b.csv", "--population", "100"]),
     ("report.json", ["forecast", "report.json", "--population", "100"]),
     ("other.json", ["compare", "other.json", "report.json"]),
@@ -948,7 +948,7 @@ READ: list[tuple[str, list[str]]] = [
     ("truth.csv", [*AUDIT, "--truth", "truth.csv"]),
     ("map.csv", [*AUDIT, "--coarsen", "map.csv"]),
     ("positions.csv", [*AUDIT, "--positions", "positions.csv"]),
-    ("other.csv", [*AUDIT, "--rehearse", "other.csv", "b.csv"]),
+    ("other.csv", [*AUDIT, "--train", "other.csv", "b.csv"]),
     ("map.csv", ["audit", "e.csv", "--map", "map.csv", "--no-noise", "--out", "found"]),
 ]
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 import habitprint as hp
+from habitprint.attacks import Scenario
 from habitprint.auditing.data import prepare_tables
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.mechanisms.traces import looks_protected
 
 RELEASED, KNOWN = hp.datasets.town(60, 20, seed=1)
@@ -29,9 +29,9 @@ def test_what_a_protection_leaves_behind_is_seen_only_where_no_step_is_known(
     release = protect(RELEASED)
     traces = looks_protected(release.histograms)
     assert [trace.code for trace in traces] == codes
-    found = prepare_tables(TwoTables(release.histograms, KNOWN, "same-id")).facts
+    found = prepare_tables(Scenario(release.histograms, KNOWN, "same-id")).facts
     assert set(codes) <= {each.code for each in found.findings if each.is_grave}
-    told = prepare_tables(TwoTables(release.histograms, KNOWN, "same-id", release.steps)).facts
+    told = prepare_tables(Scenario(release.histograms, KNOWN, "same-id", release.steps)).facts
     assert not set(codes) & {each.code for each in told.findings}
 
 

@@ -45,7 +45,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     here = json.loads(capsys.readouterr().out)
     assert told | {"source": "", "released": "", "known": ""} == here | {"source": "", "released": "", "known": ""}
 
-    weight = hp.rehearse(*map(hp.read_histograms, ("a.csv", "b.csv"))).lesson
+    weight = hp.train(*map(hp.read_histograms, ("a.csv", "b.csv"))).trained
     assert weight is not None
     hp.write_weight(weight.weight, "weight.json")
     options = ("--truth", "same-id", "--weight", "weight.json", "--json")

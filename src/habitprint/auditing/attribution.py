@@ -58,11 +58,11 @@ def attribute(scene: Scene) -> Attribution:
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.two_tables import TwoTables
+    >>> from habitprint.attacks import Scenario
     >>> from habitprint.auditing.unmixing import point
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5)
-    >>> tables = TwoTables(release.histograms, known, "same-id", release.steps)
+    >>> tables = Scenario(release.histograms, known, "same-id", release.steps)
     >>> attribute(Scene.of(released, release, tables, point(tables))).known_places.n == known.counts.nnz
     True
     """

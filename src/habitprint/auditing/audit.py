@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import msgspec
 import polars as pl
 
-from habitprint.auditing.advice import FILE, Advice
-from habitprint.auditing.attacks import (
+from habitprint.attacks import (
     ALL_WEIGHTS,
-    Attack,
-    Attacked,
-    attack_in_every_way,
+    Outcome,
+    Scenario,
+    SuiteResult,
     draw_blindly,
+    full_suite,
+    run_suite,
     strongest_of,
 )
+from habitprint.auditing.advice import FILE, Advice
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
 from habitprint.auditing.data import (
@@ -40,7 +42,6 @@ from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.search import Decide, Protections, find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
 from habitprint.errors import InputError, require_option
@@ -58,10 +59,10 @@ from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
-from habitprint.rehearsal import learn
 from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.side_by_side import Once, two_side_by_side
 from habitprint.sources import AnyTable, as_events, as_histograms, is_release, is_table
+from habitprint.training import train_weight
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
@@ -191,9 +192,9 @@ class Audit(Shown):
     versions: Mapping[str, str]
     data: DataFacts
     weight: str
-    attacks: tuple[Attack, ...]
+    attacks: tuple[Outcome, ...]
     curves: tuple[Curve, ...]
-    other_time: Attack | None
+    other_time: Outcome | None
     learned: str
     linkage: Linkage
     protections: Protections
@@ -202,7 +203,7 @@ class Audit(Shown):
     verdict: Verdict
     forecast: Forecast | None = None
     place_map: PlaceMap | None = None
-    on_all: Attack | None = None
+    on_all: Outcome | None = None
     internal: Internal | None = None
 
     def __repr__(self) -> str:
@@ -265,12 +266,12 @@ class Audit(Shown):
         return draw_picture(self, picture)
 
     @property
-    def strongest(self) -> Attack:
+    def strongest(self) -> Outcome:
         """Return the attack with the highest upper end."""
         return strongest_of(self.attacks)
 
     @property
-    def knows_more(self) -> Attack | None:
+    def knows_more(self) -> Outcome | None:
         """Return the attack of an adversary who knows all other time in the file, where he is the stronger one."""
         other = self.other_time
         return other if other is not None and other.rate.high > self.strongest.rate.high else None
@@ -438,7 +439,7 @@ class AuditKeywords(TypedDict, total=False):
     truth: Any
     original: Histograms | AnyTable | None
     others: Sequence[Release]
-    rehearsal: tuple[Histograms, Histograms] | None
+    training: tuple[Histograms, Histograms] | None
     active: int
     count: CountedAs
     preparation: Preparation
@@ -456,7 +457,7 @@ class Subject:
     truth: Any = SAME_ID
     original: Histograms | AnyTable | None = None
     others: Sequence[Release] = ()
-    rehearsal: tuple[Histograms, Histograms] | None = None
+    training: tuple[Histograms, Histograms] | None = None
     active: int = 1
     count: CountedAs = "visits"
     preparation: Preparation = NOTHING
@@ -520,7 +521,7 @@ def audit(
     others
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
-    rehearsal
+    training
         Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
         in two. From two tables alone nobody can learn.
     active, count
@@ -611,8 +612,8 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
 
 def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run, progress: Progress) -> Audit:
     seed, everybody, grid = options.seed, prepared.facts.scope.whole, subject.grid
-    weights, learned = _learn(prepared, subject.rehearsal, seed, progress)
-    whole = attack_in_every_way(prepared.tables, weights=weights, seed=seed, progress=progress)
+    weights, learned = _learn(prepared, subject.training, seed, progress)
+    whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
     # The very attack that later stages repeat, so that what they find can be compared with it.
@@ -626,7 +627,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
 
     def look(progress: Progress) -> CloserLook:
         people, _ = assess(progress)
-        return CloserLook(people.surest, people.sureness)
+        return CloserLook(people.surest, people.confidence)
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
         times = measure_times(
@@ -671,7 +672,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         versions=versions(),
         data=prepared.facts,
         weight=weight,
-        attacks=(*whole.facts, draw_blindly(joint.rate)),
+        attacks=(*whole.outcomes, draw_blindly(joint.rate)),
         curves=curves,
         other_time=times.other_time,
         learned=learned,
@@ -689,7 +690,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         people=people,
         verdict=reach_verdict(
             goal,
-            strongest_of(whole.facts),
+            strongest_of(whole.outcomes),
             found.protections,
             people,
             is_protected=is_protected,
@@ -704,27 +705,26 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     )
 
 
-def _part_of(whole: Attacked, seed: int, progress: Progress) -> Attacked:
+def _part_of(whole: SuiteResult, seed: int, progress: Progress) -> SuiteResult:
     """Return the tables with which coarser places and protections are tried: all, or with many users a part."""
-    tables = whole.tables.sample(MOST_USERS, seed)
-    if tables is whole.tables:
+    tables = whole.scenario.sample(MOST_USERS, seed)
+    if tables is whole.scenario:
         return whole
-    return attack_in_every_way(tables, weights=whole.weights, seed=seed, progress=progress)
+    return run_suite(tables, full_suite(whole.weights), seed=seed, progress=progress)
 
 
 def _learn(
-    prepared: Prepared, rehearsal: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
+    prepared: Prepared, training: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
 ) -> tuple[tuple[Weight, ...], str]:
-    """Return the weights that an adversary may use, with the one that he learned if he could rehearse, and how."""
+    """Return the weights that an attacker may use, with a trained one if they could train, and how."""
     try:
-        halves = prepared.halves_of_known(progress) if rehearsal is None else rehearsal
-        lesson = learn(*halves, seed=seed)
+        halves = prepared.halves_of_known(progress) if training is None else training
+        trained = train_weight(*halves, seed=seed)
     except InputError as error:
-        return ALL_WEIGHTS, f"The adversary could not rehearse: {error.what}."
-    source = "what he knows, cut in two in time" if rehearsal is None else "two tables of people whom he knows"
-    return (*ALL_WEIGHTS, lesson.weight), (
-        f"The adversary rehearsed with {source} ({counted(lesson.n_people, 'person', 'people')}), and so learned which "
-        f"evidence counts. {lesson.words}"
+        return ALL_WEIGHTS, f"The attacker could not train: {error.what}."
+    source = "their own data, cut in two in time" if training is None else "two tables of people whom they know"
+    return (*ALL_WEIGHTS, trained.weight), (
+        f"The attacker trained on {source} ({counted(trained.n_people, 'person', 'people')}). {trained.words}"
     )
 
 
@@ -811,7 +811,7 @@ def _prepare_drawn(source: Elsewhere, options: AuditOptions, progress: Progress)
     drawn = source.draw(options.seed, progress)
     how = "The events were counted in these two periods, where they are."
     background = Background(drawn.periods, how, drawn.spans, whole=drawn.whole, found=drawn.told)
-    return prepare_tables(TwoTables(drawn.released, drawn.known, drawn.truth), options, background)
+    return prepare_tables(drawn.scenario, options, background)
 
 
 def _prepare_pair(
@@ -829,7 +829,7 @@ def _prepare_pair(
             why="two releases in groups show people's own rows, which only the original tells",
             fix="give the table as it was before any protection (original=, --original)",
         )
-    both = TwoTables(release.histograms, known, subject.truth, release.steps, original=original, others=others)
+    both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
     background = Background(losses=subject.preparation.losses, found=subject.preparation.found)
     if isinstance(source, Split):
         background = replace(background, periods=source.periods, spans=(source.released_span, source.known_span))

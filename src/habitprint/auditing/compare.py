@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 import polars as pl
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.audit import Audit, Run
 from habitprint.auditing.data import TWO_TABLES, Scope
 from habitprint.auditing.search import Decide, Trial
@@ -114,8 +114,8 @@ class Compared:
     name: str
     made_on: date
     scope: Scope
-    strongest: Attack
-    other_time: Attack | None
+    strongest: Outcome
+    other_time: Outcome | None
     proven: ProvenShare
     target: float
     decide: Decide

@@ -9,9 +9,8 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
-from habitprint.auditing.attacks import Attempt, attack
+from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import Coarser, CoarserKind
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.forecasting import Forecast, forecast
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
@@ -200,17 +199,17 @@ def _with_interval(rate: Rate) -> str:
     return f"{percent(rate.value)} ({rate.interval_words})"
 
 
-def users_curve(whole: Attempt, progress: Progress = silent) -> Curve:
+def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     """Attack random groups of fewer and fewer users, as the whole was attacked.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id")))
+    >>> curve = users_curve(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id")))
     >>> [(point.x, point.n_groups) for point in curve.points]
     [(12.0, 8), (25.0, 4), (50.0, 2), (100.0, 1)]
     """
-    tables = whole.tables
+    tables = whole.scenario
     n = tables.n_people
     n_groups = [2**power for power in range(1, MOST_POINTS) if n // 2**power >= FEWEST_USERS]
     points = [Point(float(n), f"{n:,} people", whole.rate, n, is_as_released=True)]
@@ -233,40 +232,41 @@ def forecast_people(curve: Curve, n: int, target: float) -> Forecast | None:
     Examples
     --------
     >>> import habitprint as hp
-    >>> curve = users_curve(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id")))
+    >>> curve = users_curve(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id")))
     >>> forecast_people(curve, 1_000, 0.05).n_measured
     100
     """
     return forecast(curve.points, n, target=target) if len(curve.points) > 1 else None
 
 
-def attack_again(whole: Attempt, tables: TwoTables, progress: Progress, method: Method = "joint") -> Attempt:
+def attack_again(whole: AttackResult, tables: Scenario, progress: Progress, method: Method = "joint") -> AttackResult:
     """Make the same attack on other tables.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
-    >>> attack_again(attack(tables, "l1"), tables.groups(2, seed=0)[0], silent).fact.name
+    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
+    >>> attack_again(run_attack(tables, Attack(hp.WEIGHTS["l1"])), tables.groups(2, seed=0)[0], silent).outcome.name
     'all at once, l1'
     """
-    return attack(tables, whole.matching.weight, method, seed=whole.matching.seed, progress=progress)
+    attack = Attack(whole.attack.weight, method)
+    return run_attack(tables, attack, seed=whole.matching.seed, progress=progress)
 
 
-def rate_again(whole: Attempt, tables: TwoTables, progress: Progress) -> Rate:
+def rate_again(whole: AttackResult, tables: Scenario, progress: Progress) -> Rate:
     """Return what the same attack on other tables identifies, and forget the rest.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
-    >>> rate_again(attack(tables, "l1"), tables.groups(2, seed=0)[0], silent).n
+    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
+    >>> rate_again(run_attack(tables, Attack(hp.WEIGHTS["l1"])), tables.groups(2, seed=0)[0], silent).n
     30
     """
     return attack_again(whole, tables, progress).rate
 
 
-def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:
+def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     """Attack random parts of the counts of two tables, of the same users.
 
     Users of whom nothing is left on one side count as not identified.
@@ -274,11 +274,11 @@ def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:
     Examples
     --------
     >>> import habitprint as hp
-    >>> curve = counts_curve(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> curve = counts_curve(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> [point.label for point in curve.points]
     ['6.25% of the counts', '12.5% of the counts', '25% of the counts', '50% of the counts', 'all counts']
     """
-    tables, axis = whole.tables, "share of the counts"
+    tables, axis = whole.scenario, "share of the counts"
     if any(table.counts.data.dtype.kind != "i" for table in (tables.released, tables.known)):
         return Curve("counts", axis, "The tables hold shares or fractions, of which no part can be drawn.", ())
     random = np.random.default_rng(whole.matching.seed)
@@ -287,7 +287,7 @@ def counts_curve(whole: Attempt, progress: Progress = silent) -> Curve:
         label = f"{100 * share:g}% of the counts"
         inner = nested(progress, STAGE, done, len(SHARES_OF_COUNTS), label)
         released, known = (_thinned(table, share, random) for table in (tables.released, tables.known))
-        part = TwoTables(released, known, tables.truth).counting(whole.rate.n)
+        part = Scenario(released, known, tables.truth).counting(whole.rate.n)
         points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
     how = (
@@ -307,7 +307,7 @@ def _thinned(histograms: Histograms, share: float, random: np.random.Generator) 
 
 
 def resolution_curve(
-    whole: Attempt,
+    whole: AttackResult,
     steps: Sequence[Coarser],
     *,
     side: float | None = None,
@@ -331,18 +331,18 @@ def resolution_curve(
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import coarser_places
-    >>> tables = TwoTables(*hp.datasets.town(60, 20), truth="same-id")
-    >>> curve = resolution_curve(attack(tables, "l1"), coarser_places(tables.released, None, []))
+    >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
+    >>> curve = resolution_curve(run_attack(tables), coarser_places(tables.released, None, []))
     >>> [point.label for point in curve.points]
     ['2 places, all others as one', '5 places, all others as one', '10 places, all others as one', '20 places']
     """
-    n, n_places = whole.rate.n, whole.tables.released.n_places
+    n, n_places = whole.rate.n, whole.scenario.released.n_places
     x, label = (n_places, f"{n_places:,} places") if side is None else (side, f"squares of {side:g} m")
     points = [Point(float(x), label, whole.rate, n, is_as_released=n_in_all is None)]
 
     def measure(done: int, step: Coarser, progress: Progress) -> Point:
         inner = nested(progress, STAGE, done, len(steps), step.label)
-        coarse = whole.tables.protected_by(step.mechanism)[1].fullest_copy.counting(n)
+        coarse = whole.scenario.protected_by(step.mechanism)[1].fully_transformed.counting(n)
         rate = attack_again(whole, coarse, inner, "approximate").rate
         return Point(float(step.x), step.label, rate, coarse.common.n)
 

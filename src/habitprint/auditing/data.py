@@ -6,8 +6,8 @@ from datetime import datetime
 
 import numpy as np
 
+from habitprint.attacks import Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
 from habitprint.checks.days import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
@@ -303,12 +303,12 @@ class CountedEvents:
 class Prepared:
     """Hold the two tables, what is known of the data, and what they were counted from; None if that is not known."""
 
-    tables: TwoTables
+    tables: Scenario
     facts: DataFacts
     source: CountedEvents | None
 
     def halves_of_known(self, progress: Progress = silent) -> tuple[Histograms, Histograms]:
-        """Return what the adversary knows, cut in two in time: all that he needs to rehearse.
+        """Return the attacker's data cut in two in time: all that they need to train.
 
         Examples
         --------
@@ -320,8 +320,8 @@ class Prepared:
         if self.source is None:
             raise InputError(
                 "two tables do not tell when somebody was where",
-                why="an adversary rehearses with two tables of his own",
-                fix="give two earlier tables of the people whom he knows to rehearse with, or audit the events",
+                why="an attacker trains on two tables of their own",
+                fix="give two earlier tables of people whom they know (--train A B), or audit the events",
             )
         source = self.source
         halves = split(
@@ -362,14 +362,14 @@ NO_BACKGROUND = Background()
 
 
 def prepare_tables(
-    both: TwoTables, options: AuditOptions = DEFAULTS, background: Background = NO_BACKGROUND
+    both: Scenario, options: AuditOptions = DEFAULTS, background: Background = NO_BACKGROUND
 ) -> Prepared:
     """Check two tables of histograms, and say which periods they are of, if that is known.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> prepare_tables(TwoTables(*hp.datasets.town(40, 20), "same-id")).facts.n_common
+    >>> prepare_tables(Scenario(*hp.datasets.town(40, 20), "same-id")).facts.n_common
     40
     """
     released, known, steps, whole = both.released, both.known, both.steps, background.whole
@@ -378,7 +378,7 @@ def prepare_tables(
     refuse([*background.found, *in_tables], options.accept, "the two tables")
     tables = _known_to_adversary(replace(both, released=released.in_order(), known=known.in_order()), options)
     # Of a protected table, with what an adversary copies: only then places have the same names.
-    copied = TwoTables(released, known, both.truth, steps).fullest_copy.attacked_with
+    copied = Scenario(released, known, both.truth, steps).fully_transformed.transformed_known
     traces = () if steps else looks_protected(tables.released)
     sides = check_sides(released, copied)
     refuse(sides, options.accept, "the two tables")
@@ -425,7 +425,7 @@ def prepare_events(
     parts = split(events, settled, users="all", active=active, count=count, progress=progress)
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
-    tables = _known_to_adversary(TwoTables(parts.released, parts.known, SAME_ID), options)
+    tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), options)
     facts = _events_facts(found, parts, command)
     scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
     told = [
@@ -441,7 +441,7 @@ def prepare_events(
     )
 
 
-def _known_to_adversary(tables: TwoTables, options: AuditOptions) -> TwoTables:
+def _known_to_adversary(tables: Scenario, options: AuditOptions) -> Scenario:
     tables.require_people()
     some = tables.with_overlap(options.overlap, options.seed)
     some.require_people(options.overlap)
@@ -501,7 +501,7 @@ def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> Even
 
 
 def _scope(
-    tables: TwoTables,
+    tables: Scenario,
     n_in_file: int,
     spans: tuple[Span, Span],
     share_of_rows: float | None,
@@ -520,7 +520,7 @@ def _scope(
 
 
 def _facts(
-    tables: TwoTables,
+    tables: Scenario,
     scope: Scope,
     events: EventsFacts | None,
     periods: str,
@@ -537,7 +537,7 @@ def _facts(
         released=_table_facts(tables.released),
         known=_table_facts(tables.known),
         n_common=tables.common.n,
-        n_shared_places=n_shared_places(tables.released, tables.fullest_copy.attacked_with),
+        n_shared_places=n_shared_places(tables.released, tables.fully_transformed.transformed_known),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
         totals=totals_exposure(tables.released).words,
         findings=in_order(each.anonymous for each in found),
@@ -582,7 +582,7 @@ def _as_prepared(found: Sequence[Finding], spec: EventSpec | None, count: Counte
     ]
 
 
-def _check_totals(tables: TwoTables) -> list[Finding]:
+def _check_totals(tables: Scenario) -> list[Finding]:
     totals = totals_exposure(tables.released)
     if totals.n_read_off:
         return [Finding("shares-show-totals", "note", totals.n_read_off, totals.n_users)]

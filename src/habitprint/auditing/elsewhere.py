@@ -4,15 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.data import TWO_TABLES, Whole
 from habitprint.checks import Finding
 from habitprint.forecasting import Forecast
-from habitprint.histograms import Histograms
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.periods import Span
 from habitprint.progress import Progress
-from habitprint.truth import Truth
 from habitprint.weighing import Weight
 from habitprint.words import percent
 
@@ -20,12 +18,12 @@ MOST_SAMPLED = 50_000  # people: an audit of so many takes some minutes and 3 GB
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Hold the people who are audited, and what is known of the tables that they are from.
+class RemoteSample:
+    """The people who are audited, and what is known of the remote tables that they are from.
 
     Parameters
     ----------
-    released, known, truth
+    scenario
         Both tables, of these people only, and who is whom in them.
     whole
         How many people there are in all; None where these are all.
@@ -35,9 +33,7 @@ class Drawn:
         What may be wrong with the whole tables.
     """
 
-    released: Histograms
-    known: Histograms
-    truth: Truth
+    scenario: Scenario
     whole: Whole | None
     periods: str | None = None
     spans: tuple[Span, Span] = TWO_TABLES
@@ -48,21 +44,21 @@ class Elsewhere(ABC):
     """Two tables of counts that stay where they are, such as on a cluster: what an audit asks for of them."""
 
     @abstractmethod
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         """Return the people who are audited: all, or a sample that the seed draws."""
 
     @abstractmethod
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         """Return what an attack on all people at once, by a weight, achieves."""
 
 
-def words_on_all(attack: Attack, forecast: Forecast | None) -> str:
+def words_on_all(attack: Outcome, forecast: Forecast | None) -> str:
     """Say what the attack on all people found, and beside it what was forecast for as many.
 
     Examples
     --------
     >>> from habitprint.rates import Rate
-    >>> words_on_all(Attack("joint", "l1", Rate.of(50, 1000, by_chance=0.001), 0.0, 0), None)
+    >>> words_on_all(Outcome("joint", "l1", Rate.of(50, 1000, by_chance=0.001), 0.0, 0), None)
     'On all 1,000 people in both tables, the attack “All at once, l1” was made, proven optimal: it identifies 5% (95% \
 interval 3.8% to 6.6%; by chance 0.1%).'
     """

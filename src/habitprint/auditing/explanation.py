@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.auditing.attacks import Attempt, attack
+from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import AS_IT_IS, Candidate
 from habitprint.auditing.search import Protections, Trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids
@@ -194,7 +193,7 @@ class _Sheltered:
     """Hold how likely each person is found under a protection, by row of the protected table, and the table."""
 
     trial: Trial
-    tables: TwoTables
+    tables: Scenario
     chances: Floats
     n_alike: Indices
 
@@ -215,7 +214,7 @@ class Case:
         What they reached.
     """
 
-    joint: Attempt
+    joint: AttackResult
     users: pl.DataFrame
     candidates: tuple[Candidate, ...]
     protections: Protections
@@ -233,12 +232,12 @@ class Case:
         return tuple(self._shelter(self.candidates[at], found.trials[at]) for at in order)
 
     def _shelter(self, candidate: Candidate, trial: Trial) -> _Sheltered:
-        _, tables = self.joint.tables.protected_by(candidate.mechanism)
-        weight, seed = self.joint.matching.weight, self.joint.matching.seed
-        # The adversary may copy what anyone can of a protection, whichever way finds this person.
-        attempts = [attack(view, weight, "approximate", seed=seed) for view in tables.views]
+        _, tables = self.joint.scenario.protected_by(candidate.mechanism)
+        attack = Attack(self.joint.attack.weight, "approximate")
+        # The attacker may repeat what anyone can of a protection, or not: whichever identifies this person.
+        found = [run_attack(each, attack, seed=self.joint.matching.seed) for each in tables.transformed]
         chances = np.zeros(tables.released.n_users)
-        chances[tables.common.released] = np.max([attempt.chances for attempt in attempts], axis=0)
+        chances[tables.common.released] = np.max([each.chances for each in found], axis=0)
         return _Sheltered(trial, tables, chances, tables.released.identical_rows)
 
     def explain(self, user: object) -> Explanation:
@@ -249,7 +248,7 @@ class Case:
         user
             The id in the released table.
         """
-        tables, matching = self.joint.tables.as_attacked, self.joint.matching
+        tables, matching = self.joint.scenario.applied, self.joint.matching
         row = self._row_of(user, tables)
         rows, columns = matching.rows_in(tables.released, tables.known)
         here = np.flatnonzero(rows == row)
@@ -277,7 +276,7 @@ class Case:
             protections=tuple(self._shelters(user, chance, row)),
         )
 
-    def _row_of(self, user: object, tables: TwoTables) -> int:
+    def _row_of(self, user: object, tables: Scenario) -> int:
         users = tables.released.users
         fix = "take one of audit.users['user']"
         if not isinstance(user, (str, int)) or isinstance(user, bool):
@@ -290,7 +289,7 @@ class Case:
         return row
 
     def _shelters(self, user: object, chance: float, row: int) -> list[Shelter]:
-        alike = int(self.joint.tables.released.identical_rows[row])
+        alike = int(self.joint.scenario.released.identical_rows[row])
         found = [Shelter(AS_IT_IS.label, chance, alike, is_advised=False)]
         for each in self._sheltered:
             at = int(positions(to_ids([user], "user"), each.tables.released.users)[0])

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats, Indices
-from habitprint.auditing.attacks import Attempt
-from habitprint.auditing.sureness import Sureness, find_sureness
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.attacks import AttackResult, Scenario
+from habitprint.auditing.confidence import Confidence, find_confidence
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
@@ -78,7 +77,7 @@ class Alike:
 class People(Drawn):
     """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed.
 
-    `sureness` is how likely claims are right, one by one; None where too few people teach that.
+    `confidence` is how likely claims are right, one by one; None where too few people teach that.
     """
 
     claims: tuple[Claims, ...]
@@ -86,7 +85,7 @@ class People(Drawn):
     margins: tuple[MarginClass, ...]
     alike: tuple[Alike, ...]
     surest: Rate
-    sureness: Sureness | None
+    confidence: Confidence | None
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -112,26 +111,26 @@ class People(Drawn):
         return n if n >= FEWEST_CLAIMS else 0
 
 
-def assess_people(joint: Attempt, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
+def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[People, pl.DataFrame]:
     """Say how sure the claims of a joint attack are, for all together without a name, and for each user by id.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> people, users = assess_people(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> from habitprint.attacks import run_attack
+    >>> people, users = assess_people(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
     >>> users.columns[:6]
     ['user', 'matched_to', 'is_correct', 'chance_correct', 'is_guess', 'weight']
     """
     ranked = _Ranked.of(joint, nested(progress, STAGE, 0, 2, "margins"))
-    sure = find_sureness(joint, ranked.margins)
+    sure = find_confidence(joint, ranked.margins)
     people = People(
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
         sure=tuple(ranked.sure_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
-        alike=_alike(joint.tables),
+        alike=_alike(joint.scenario),
         surest=ranked.surest,
-        sureness=None if sure is None else sure.sureness,
+        confidence=None if sure is None else sure.confidence,
     )
     return people, _users(ranked, None if sure is None else sure.probabilities)
 
@@ -141,22 +140,22 @@ class CloserLook:
     """Hold how sure the claims about a protected table are: by margin, and one by one, where enough people teach it."""
 
     surest: Rate
-    sureness: Sureness | None
+    confidence: Confidence | None
 
 
-def look_closer(joint: Attempt, progress: Progress = silent) -> CloserLook:
+def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
     """Return how sure the claims of a joint attack are: also the 5% of all, at least 50, with the largest margins.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> look_closer(attack(TwoTables(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
+    >>> from habitprint.attacks import run_attack
+    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
     50
     """
     ranked = _Ranked.of(joint, progress)
-    sure = find_sureness(joint, ranked.margins)
-    return CloserLook(ranked.surest, None if sure is None else sure.sureness)
+    sure = find_confidence(joint, ranked.margins)
+    return CloserLook(ranked.surest, None if sure is None else sure.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,16 +166,16 @@ class _Ranked:
     `squares_in_order` adds up the squares of their chances.
     """
 
-    joint: Attempt
-    tables: TwoTables
+    joint: AttackResult
+    tables: Scenario
     margins: Floats
     chances: Floats
     in_order: Floats
     squares_in_order: Floats
 
     @classmethod
-    def of(cls, joint: Attempt, progress: Progress) -> "_Ranked":
-        tables = joint.tables.as_attacked
+    def of(cls, joint: AttackResult, progress: Progress) -> "_Ranked":
+        tables = joint.scenario.applied
         margins = pair_margins(joint.matching, tables.released, tables.known, progress=progress)
         chances = pair_chances(joint.matching, tables.released, tables.known, tables.common)
         in_order, squares = (_add_by_margin(margins, values) for values in (chances, chances**2))
@@ -196,7 +195,7 @@ class _Ranked:
     def _precision(self, n: int) -> Rate:
         n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
         rate = Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
-        return rate.capped(ProvenShare.of(self.joint.tables.anonymity_sets).largest)
+        return rate.capped(ProvenShare.of(self.joint.scenario.anonymity_sets).largest)
 
     def claims(self) -> list[Claims]:
         """Return the precision of the first claims, for some numbers of them."""
@@ -225,7 +224,7 @@ class _Ranked:
         return tuple(classes)
 
 
-def _by_chance(tables: TwoTables) -> float:
+def _by_chance(tables: Scenario) -> float:
     """Return how likely a pair drawn at random is right."""
     return tables.common.n / (tables.released.n_users * tables.known.n_users)
 
@@ -235,15 +234,15 @@ def _some_numbers(shares: Sequence[float], size: int) -> list[int]:
     return sorted({max(math.ceil(share * size), min(FEWEST_CLAIMS, size)) for share in shares})
 
 
-def _by_size(joint: Attempt, progress: Progress) -> list[Claims]:
+def _by_size(joint: AttackResult, progress: Progress) -> list[Claims]:
     """Return the precision of the best matchings of some sizes, of which the attack itself is the largest."""
-    tables, largest = joint.tables.as_attacked, joint.matching.size
-    both, weight, seed = joint.tables.matched, joint.matching.weight, joint.matching.seed
+    tables, largest = joint.scenario.applied, joint.matching.size
+    both, weight, seed = joint.scenario.aligned, joint.matching.weight, joint.matching.seed
     sizes = [size for size in _some_numbers(SIZES, largest) if size < largest]
     with PLACES:
         smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
-    guaranteed = ProvenShare.of(joint.tables.anonymity_sets).largest
+    guaranteed = ProvenShare.of(joint.scenario.anonymity_sets).largest
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
         rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)
@@ -258,12 +257,12 @@ def _add_by_margin(margins: Floats, values: Floats) -> Floats:
     return np.cumsum(mean[np.sort(which)])
 
 
-def _n_others(tables: TwoTables) -> Indices:
+def _n_others(tables: Scenario) -> Indices:
     classes = tables.released.share_classes
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 
-def _alike(tables: TwoTables) -> tuple[Alike, ...]:
+def _alike(tables: Scenario) -> tuple[Alike, ...]:
     n_others = _n_others(tables)
     return tuple(
         Alike(low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high)))))
@@ -298,7 +297,7 @@ def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
     return pl.concat([table, places], how="horizontal")
 
 
-def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
+def find_give_aways(tables: Scenario, rows: Indices, columns: Indices, weight: Weight) -> pl.DataFrame:
     """Return for each pair the places that speak most for it.
 
     A place counts by what it adds to the gain of the pair, g(p, q), times the share of known users who were never
@@ -319,7 +318,7 @@ def find_give_aways(tables: TwoTables, rows: Indices, columns: Indices, weight: 
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: ["home", "bar"], 2: ["home", "shop"], 3: ["home"]})
     >>> both = np.arange(3)
-    >>> find_give_aways(TwoTables(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
+    >>> find_give_aways(Scenario(habits, habits, "same-id"), both, both, hp.WEIGHTS["l1"])["place_1"].to_list()
     ['bar', 'shop', 'home']
     """
     released, known = align(tables.released, tables.known)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import Attempt
+from habitprint.attacks import AttackResult
 from habitprint.errors import InputError
 from habitprint.grids import Grid
 from habitprint.histograms import align
@@ -120,7 +120,7 @@ def read_positions(source: Any) -> pl.DataFrame:
     return table
 
 
-def draw_map(joint: Attempt, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:
+def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:
     """Return the map of the places of an attack; None where nobody told where any of them is.
 
     Of each person whom the adversary knows, the places of both tables are weighed as in `find_give_aways`: by what they
@@ -130,15 +130,14 @@ def draw_map(joint: Attempt, positions: pl.DataFrame | None, grid: Grid | None) 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> joint = attack(TwoTables(*hp.datasets.town(60, 5), truth="same-id"))
-    >>> names = joint.tables.known.places
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> joint = run_attack(Scenario(*hp.datasets.town(60, 5), truth="same-id"))
+    >>> names = joint.scenario.known.places
     >>> somewhere = pl.DataFrame({"place": names, "lat": [0.0] * len(names), "lon": range(len(names))})
     >>> draw_map(joint, somewhere, None).n_nowhere
     0
     """
-    tables = joint.tables.as_attacked
+    tables = joint.scenario.applied
     released, known = align(tables.released, tables.known)
     sides = Sides.of(released, known, joint.matching.weight)
     added = place_gains(sides, tables.common.released, tables.common.known)

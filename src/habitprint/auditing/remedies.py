@@ -7,11 +7,11 @@ from typing import Literal
 
 import numpy as np
 
+from habitprint.attacks import Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
 from habitprint.auditing.search import Goal, Protections
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.verdict import users_needed
 from habitprint.forecasting import PeopleNeeded
 from habitprint.rates import wilson_interval
@@ -49,7 +49,7 @@ class Remedy:
 
 def find_remedies(
     goal: Goal,
-    tables: TwoTables,
+    tables: Scenario,
     curves: Sequence[Curve],
     protections: Protections,
     *,
@@ -172,7 +172,7 @@ def _larger_groups(goal: Goal, n: int) -> list[Remedy]:
     return [Remedy("larger groups", k, words)]
 
 
-def _totals_only(goal: Goal, tables: TwoTables, *, is_sample: bool) -> tuple[float | None, str]:
+def _totals_only(goal: Goal, tables: Scenario, *, is_sample: bool) -> tuple[float | None, str]:
     released, k = tables.released, group_needed(goal.target)
     visitors = np.bincount(released.counts.indices, minlength=released.n_places)
     n_few = int(np.count_nonzero(visitors < k))

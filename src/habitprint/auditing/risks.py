@@ -7,8 +7,8 @@ read about a release, and this is the one place that says them.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import Attribution, attribute
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
 from habitprint.histograms import Histograms
 from habitprint.mechanisms import ProvenShare, Release
@@ -130,7 +130,7 @@ def measure_risks(
     """
     table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
     release = as_release(release)
-    tables = TwoTables(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
+    tables = Scenario(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
     proven = ProvenShare.of(tables.anonymity_sets)
     scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
     if scene is None:

@@ -9,15 +9,17 @@ from typing import Literal
 
 import polars as pl
 
-from habitprint.auditing.attacks import (
+from habitprint.attacks import (
     Attack,
-    Attacked,
-    attack,
-    attack_first,
-    attack_in_every_way,
+    Outcome,
+    Scenario,
+    SuiteResult,
     count_identified,
+    run_attack,
+    run_screening,
+    run_suite,
     strongest_of,
-    strongest_ways,
+    strongest_of_each,
 )
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.candidates import (
@@ -29,10 +31,9 @@ from habitprint.auditing.candidates import (
     list_candidates,
     why_no_noise,
 )
+from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.risks import Risks
-from habitprint.auditing.sureness import Sureness
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, Scene, TakenApart, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import SCALES, Cost, Purpose, cost_of, find_cheapest, may_be_cheaper, measure_losses
@@ -62,14 +63,14 @@ Decide = Literal["proven", "measured"]
 NOTHING_LOST = Cost(0.0, 0.0, 0.0)
 
 
-def prove(tables: TwoTables) -> ProvenShare:
+def prove(tables: Scenario) -> ProvenShare:
     """Return what anybody could reach of the people who count, on the released table as it would be published.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
-    >>> prove(TwoTables(habits, habits, "same-id")).in_short
+    >>> prove(Scenario(habits, habits, "same-id")).in_short
     'at most 66.7% of people on average, and nobody with a chance above 100%'
     """
     return ProvenShare.of(tables.anonymity_sets)
@@ -121,7 +122,7 @@ class Goal:
         """Return whether the surest claims are not right too often; where that matters, it must have been measured."""
         return self.surest_target is None or (surest is not None and surest.high <= self.surest_target)
 
-    def is_safe_for_each(self, proven: ProvenShare, sureness: Sureness | None, by: Decide) -> bool:
+    def is_safe_for_each(self, proven: ProvenShare, confidence: Confidence | None, by: Decide) -> bool:
         """Return whether nobody is found too surely, by what is proven, or where that decides by what is measured.
 
         Examples
@@ -131,7 +132,7 @@ class Goal:
         """
         if self.person_target is None or proven.is_within_for_each(self.person_target):
             return True
-        return by == "measured" and sureness is not None and sureness.is_within(self.person_target)
+        return by == "measured" and confidence is not None and confidence.is_within(self.person_target)
 
     def is_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return whether a protection that was tried is enough, by what is proven alone or by what is measured alone.
@@ -139,13 +140,13 @@ class Goal:
         What is measured must hold against every attack, among all people, and among each half of them. What is proven
         holds against every attack, made or not: then it is measured to be enough, too.
         """
-        is_known = by == "proven" or trial.in_every_way or trial.is_proven_within(self.target)
+        is_known = by == "proven" or trial.is_full_suite or trial.is_proven_within(self.target)
         return is_known and self.may_be_met_by(trial, by)
 
     def may_be_met_by(self, trial: "Trial", by: Decide) -> bool:
         """Return the same by the attacks that were made so far, which need not be all."""
         within = trial.is_proven_within(self.target) if by == "proven" else trial.may_be_within(self.target)
-        is_safe = self.is_safe_for_each(trial.proven, trial.sureness, by)
+        is_safe = self.is_safe_for_each(trial.proven, trial.confidence, by)
         return within and is_safe and self.is_sure_enough(trial.surest)
 
     def looks_reached_by(self, trial: "Trial") -> bool:
@@ -153,7 +154,7 @@ class Goal:
         is_open = self.surest_target is None and self.is_safe_for_each(trial.proven, None, "proven")
         return bool(trial.passes) or (trial.passes is None and is_open)
 
-    def of_original(self, tables: TwoTables) -> "Goal":
+    def of_original(self, tables: Scenario) -> "Goal":
         """Return the rule for a table as it is: one that was never protected is only ever measured."""
         return self if tables.steps else replace(self, decide="measured")
 
@@ -188,17 +189,17 @@ class Trial:
         What anybody could reach.
     attacks, n_attacks
         The strongest attack of each method and weight, of so many that were made.
-    in_every_way
-        Whether all attacks were made. Else, after the first ones, it was above the target already, or too dear to be
-        the answer: then every measured share is the least that it can be.
-    chosen_on, confirmed_on
-        The highest rates of all attacks among one half of the people, with whom protections are chosen, and among the
-        other half, with whom the choice is confirmed.
+    is_full_suite
+        Whether the full suite was run. Else, after screening, it was above the target already, or too dear to be the
+        answer: then every measured share is the least that it can be.
+    selection_rate, hold_out_rate
+        The highest rates of all attacks among the selection half of the people, on whom protections are selected, and
+        among the hold-out half, on whom the selection is confirmed.
     losses
         What is lost against the table as it is.
     surest
         Precision of the surest claims by margin; None if it was not measured.
-    sureness
+    confidence
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
     taken, attribution
         Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
@@ -215,14 +216,14 @@ class Trial:
     promises: tuple[Promise, ...]
     options: str
     proven: ProvenShare
-    attacks: tuple[Attack, ...]
+    attacks: tuple[Outcome, ...]
     n_attacks: int
-    in_every_way: bool
-    chosen_on: Rate
-    confirmed_on: Rate
+    is_full_suite: bool
+    selection_rate: Rate
+    hold_out_rate: Rate
     losses: Losses
     surest: Rate | None
-    sureness: Sureness | None
+    confidence: Confidence | None
     passes: bool | None
     taken: TakenApart = WHOLE
     attribution: Attribution | None = None
@@ -232,7 +233,7 @@ class Trial:
         return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
 
     @property
-    def strongest(self) -> Attack:
+    def strongest(self) -> Outcome:
         """Return the strongest attack that was made on it."""
         return strongest_of(self.attacks)
 
@@ -274,11 +275,11 @@ class Trial:
 
     def is_measured_within(self, target: float) -> bool:
         """Return whether no attack was measured above a target, and every attack was made or it is proven."""
-        return self.is_proven_within(target) or (self.in_every_way and self.may_be_within(target))
+        return self.is_proven_within(target) or (self.is_full_suite and self.may_be_within(target))
 
     def may_be_within(self, target: float) -> bool:
         """Return whether no attack so far was measured above: among all, nor among either half of the people."""
-        highest = max(self.risk.high, self.chosen_on.high, self.confirmed_on.high)
+        highest = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
         return self.keeps_rows_apart(target) and (self.proven.is_within(target) or highest <= target)
 
     def is_proven_within(self, target: float) -> bool:
@@ -454,8 +455,8 @@ class Found:
 
 
 def find_protection(
-    whole: Attacked,
-    part: Attacked,
+    whole: SuiteResult,
+    part: SuiteResult,
     coarser: Sequence[Coarser],
     goal: Goal,
     *,
@@ -464,18 +465,18 @@ def find_protection(
     counts: bool = False,
     progress: Progress = silent,
 ) -> Found:
-    """Try protections, each against the same first attacks, and find the cheapest that reaches the goal.
+    """Try protections, each against the same screening attacks, and find the cheapest that reaches the goal.
 
-    What may be the answer is then attacked in every way. What is above the target after the first attacks would be so
-    after all of them, and what is dearer than the answer need not be measured on: both stay as they are.
+    More attacks can only raise the measured risk, so a candidate above the target after screening is rejected. The full
+    suite runs only on candidates that could still be the cheapest that passes.
 
-    Beside it, the cheapest that is only measured to be enough: it is chosen by what the attacks find among one half of
-    the people, and confirmed among the other half.
+    Beside it, the cheapest that is only measured to be enough: it is selected on one half of the people, and confirmed
+    on the hold-out half.
 
     Parameters
     ----------
     whole
-        The tables as they are, attacked in every way.
+        The full suite on the unprotected tables.
     part
         The same; or, with many users, a random part of them, against an adversary who knows the same part. There they
         are easier to tell apart, and groups cost more, than among all: all protections are screened with them, and
@@ -494,13 +495,13 @@ def find_protection(
     Examples
     --------
     >>> import habitprint as hp
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(20, 6), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
     >>> found = find_protection(tables, tables, [], Goal(0.2), noise=False)
     >>> found.protections.advised.proven.is_within(0.2)
     True
     """
-    released = whole.tables.released
-    n_users = part.tables.released.n_users
+    released = whole.scenario.released
+    n_users = part.scenario.released.n_users
     candidates = list_candidates(
         released,
         coarser,
@@ -543,59 +544,57 @@ def find_protection(
         best=best,
         not_tried=(*search.not_tried, *(() if why is None else (NotTried("noise", why),))),
         n_tried=len(trials.keys() | screened.keys()) - 1,
-        n_users=part.tables.n_people,
-        n_users_in_all=whole.tables.n_people,
+        n_users=part.scenario.n_people,
+        n_users_in_all=whole.scenario.n_people,
     )
     return Found(protections, chosen, tuple(trials))
 
 
-def run_trial(base: Attacked, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
-    """Protect, attack in every way, and measure what is lost; as it is, the attacks were made before.
+def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Progress = silent) -> Trial:
+    """Protect, run the full suite, and measure what is lost; unprotected, the attacks were made before.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(60, 20), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
     >>> trial.proven.in_short
     'at most 20% of people on average, and nobody with a chance above 20%'
     """
-    release, tables = base.tables.protected_by(candidate.mechanism, progress)
+    release, tables = base.scenario.protected_by(candidate.mechanism, progress)
     attacked = base
     if candidate != AS_IT_IS:
-        attacked = attack_in_every_way(
-            tables, weights=base.weights, joint=base.joint_weights, exact=False, seed=goal.seed, progress=progress
-        )
-    return _trial(base.tables, candidate, release, attacked, goal)
+        attacked = run_suite(tables, base.suite_for_protected, seed=goal.seed, progress=progress)
+    return _trial(base.scenario, candidate, release, attacked, goal)
 
 
 @dataclass(frozen=True, eq=False)
 class _Open:
-    """A release that was attacked in the first ways only, with the matchings; its tables are laid out anew later."""
+    """A release on which only screening attacks were run, and their matchings; its tables are aligned anew later."""
 
     release: Release
-    matchings: tuple[Matching, ...]
+    made: tuple[tuple[Attack, Matching], ...]
 
 
-def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked: Attacked, goal: Goal) -> Trial:
+def _trial(original: Scenario, candidate: Candidate, release: Release, attacked: SuiteResult, goal: Goal) -> Trial:
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    proven, half = prove(attacked.tables), attacked.tables.half
+    proven, half = prove(attacked.scenario), attacked.scenario.selection_half
     rule = goal.of_original(original) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
-    risk = strongest_of(attacked.facts).rate
+    risk = strongest_of(attacked.outcomes).rate
     taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
     if scene is not None and (candidate == AS_IT_IS or proven.is_within(goal.target) or risk.high <= goal.target):
-        seconds = [second_look(scene, other, attacked.tables) for other in original.others]
+        seconds = [second_look(scene, other, attacked.scenario) for other in original.others]
         taken = TakenApart(is_grouped=True, found=reconstruct(scene, seconds))
     is_reached = rule.is_reached_by(proven, risk, taken)
     is_safe = rule.is_safe_for_each(proven, None, "proven")  # else only a closer look can tell, if that counts
     is_open = is_reached and (goal.surest_target is not None or not is_safe) and (is_safe or rule.decide == "measured")
-    is_open |= is_reached and not (attacked.in_every_way or proven.is_within(goal.target))
+    is_open |= is_reached and not (attacked.is_full_suite or proven.is_within(goal.target))
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -604,21 +603,21 @@ def _trial(original: TwoTables, candidate: Candidate, release: Release, attacked
         promises=tuple(map(Promise.of, release.guarantees)),
         options=to_flags(candidate.recipe),
         proven=proven,
-        attacks=strongest_ways(attacked.facts),
-        n_attacks=len(attacked.facts),
-        in_every_way=attacked.in_every_way,
-        chosen_on=attacked.highest_among(half),
-        confirmed_on=attacked.highest_among(~half),
+        attacks=strongest_of_each(attacked.outcomes),
+        n_attacks=len(attacked.outcomes),
+        is_full_suite=attacked.is_full_suite,
+        selection_rate=attacked.highest_among(half),
+        hold_out_rate=attacked.highest_among(~half),
         losses=measure_losses(original.released, added, later=original.held_out),
         surest=None,
-        sureness=None,
+        confidence=None,
         passes=None if is_open else is_reached and is_safe,
         taken=taken,
-        attribution=None if scene is None or not attacked.in_every_way else attribute(scene),
+        attribution=None if scene is None or not attacked.is_full_suite else attribute(scene),
     )
 
 
-def _scene(original: TwoTables, release: Release, attacked: Attacked) -> Scene | None:
+def _scene(original: Scenario, release: Release, attacked: SuiteResult) -> Scene | None:
     """Lay out a release whose groups may be taken apart; None without groups, or without people's own rows."""
     own, steps = original.original, release.steps
     if own is None:
@@ -626,8 +625,8 @@ def _scene(original: TwoTables, release: Release, attacked: Attacked) -> Scene |
             return None  # the rows of a table that is in groups already are not people's own
         own, steps = original.released, steps[len(original.steps) :]
     # The attack that points at the most rows tells best in which group somebody is.
-    pointed = max(attacked.attempts, key=lambda attempt: attempt.rate.high).matching
-    return Scene.of(own, Release(attacked.tables.released, steps), attacked.tables, pointed)
+    pointed = max(attacked.results, key=lambda each: each.rate.high).matching
+    return Scene.of(own, Release(attacked.scenario.released, steps), attacked.scenario, pointed)
 
 
 def size_between(
@@ -655,13 +654,13 @@ def size_between(
     --------
     >>> import habitprint as hp
     >>> from habitprint.auditing.candidates import micro_aggregation
-    >>> tables = attack_in_every_way(TwoTables(*hp.datasets.town(300, 20), truth="same-id"))
+    >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
     >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
     [10, 19, None]
     """
     fails, holds = sizes
-    risks = [trial.proven.mean if by == "proven" else trial.chosen_on.high for trial in (weak, strong)]
+    risks = [trial.proven.mean if by == "proven" else trial.selection_rate.high for trial in (weak, strong)]
     if not risks[0] > risks[1] > 0.0:
         return (fails + holds) // 2
     low, high = (1 / risk for risk in risks)
@@ -709,8 +708,8 @@ class Screening:
         --------
         >>> import habitprint as hp
         >>> from habitprint.auditing.candidates import micro_aggregation
-        >>> tables, goal = TwoTables(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
-        >>> part = attack_in_every_way(tables.sample(60, seed=0))
+        >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
+        >>> part = run_suite(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
         >>> screening = Screening.of(tried, goal)
         >>> [each.label for each in screening.next_few({}, [])]
@@ -820,8 +819,8 @@ class _Search:
 
     def __init__(
         self,
-        whole: Attacked,
-        part: Attacked,
+        whole: SuiteResult,
+        part: SuiteResult,
         goal: Goal,
         look: Callable[[Progress], CloserLook] | None,
         progress: Progress,
@@ -833,7 +832,7 @@ class _Search:
         self._refused: set[Candidate] = set()
         self._open: dict[Candidate, _Open] = {}  # what may be attacked further, on all users
         # Of tables, and of a protection before groups: the release, and who is near whom in it.
-        self._ungrouped: dict[tuple[TwoTables, Candidate | None], tuple[Release, Neighbours]] = {}
+        self._ungrouped: dict[tuple[Scenario, Candidate | None], tuple[Release, Neighbours]] = {}
 
     def screen(self, candidates: Sequence[Candidate]) -> dict[Candidate, Trial]:
         """Try all on a part of the users, and return what came of those that could be.
@@ -859,16 +858,16 @@ class _Search:
     def look_at_original(self) -> None:
         """Add how sure claims about the table as it is are, which somebody else measures."""
         look = None if self._look is None else self._look(self.progress)
-        rule = self.goal.of_original(self.whole.tables)
+        rule = self.goal.of_original(self.whole.scenario)
         self.trials[AS_IT_IS] = self._looked_at(AS_IT_IS, look, rule.decide)
 
     def _looked_at(self, candidate: Candidate, look: CloserLook | None, by: Decide) -> Trial:
         trial, goal = self.trials[candidate], self.goal
-        surest, sureness = (None, None) if look is None else (look.surest, look.sureness)
-        is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, sureness, by)
-        return replace(trial, surest=surest, sureness=sureness, passes=trial.passes is not False and is_enough)
+        surest, confidence = (None, None) if look is None else (look.surest, look.confidence)
+        is_enough = goal.is_sure_enough(surest) and goal.is_safe_for_each(trial.proven, confidence, by)
+        return replace(trial, surest=surest, confidence=confidence, passes=trial.passes is not False and is_enough)
 
-    def _try(self, base: Attacked, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
+    def _try(self, base: SuiteResult, chains: Sequence[Sequence[Candidate]]) -> dict[Candidate, Trial]:
         """Try chains of protections, several chains at the same time; each until enough of it is refuted."""
         n_in_all = sum(map(len, chains))
 
@@ -887,7 +886,7 @@ class _Search:
                 if n_refuted == ENOUGH_REFUTED:
                     break
             if weaker := chain[len(outcomes) :]:
-                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.tables.n_people:,} of the people"
+                why = f"{ENOUGH_REFUTED} larger sizes were not enough with {base.scenario.n_people:,} of the people"
                 outcomes.append(NotTried(", ".join(each.label for each in weaker), why))
             return outcomes
 
@@ -902,22 +901,22 @@ class _Search:
                     found[candidate] = outcome
         return found
 
-    def _try_one(self, base: Attacked, candidate: Candidate, progress: Progress) -> Trial:
-        """Protect, and attack in the first ways; as it is, all attacks were made before."""
+    def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> Trial:
+        """Protect, and run the screening attacks; unprotected, all attacks were made before."""
         goal = self.goal
-        release = self._protect(base.tables, candidate, progress)
-        tables = base.tables.with_release(release)
+        release = self._protect(base.scenario, candidate, progress)
+        tables = base.scenario.with_release(release)
         if candidate == AS_IT_IS:
-            return _trial(base.tables, candidate, release, base, goal)
+            return _trial(base.scenario, candidate, release, base, goal)
         # With many users time matters: what is above the target is out, however far.
         limit = None if self.part is self.whole else goal.target
-        attacked = attack_first(tables, base.first_ways, limit=limit, seed=goal.seed, progress=progress)
-        trial = _trial(base.tables, candidate, release, attacked, goal)
+        attacked = run_screening(tables, base.screening, limit=limit, seed=goal.seed, progress=progress)
+        trial = _trial(base.scenario, candidate, release, attacked, goal)
         if base is self.whole and not self._is_refuted(trial):
-            self._open[candidate] = _Open(release, tuple(attempt.matching for attempt in attacked.attempts))
+            self._open[candidate] = _Open(release, tuple((each.attack, each.matching) for each in attacked.results))
         return trial
 
-    def _protect(self, tables: TwoTables, candidate: Candidate, progress: Progress) -> Release:
+    def _protect(self, tables: Scenario, candidate: Candidate, progress: Progress) -> Release:
         """Protect; of groups, what comes before them and who is near whom is found once for all sizes."""
         before = Release(tables.released, tables.steps)
         if not candidate.is_cheaper_among_more:
@@ -941,18 +940,16 @@ class _Search:
         if (start := self._open.pop(candidate, None)) is None:
             return
         base = self.whole
-        tables = base.tables.with_release(start.release)
-        inner = nested(self.progress, STAGE, 0, 1, f"in every way: {candidate.label}")
-        further = attack_in_every_way(
-            tables,
-            weights=base.weights,
-            joint=base.joint_weights,
-            exact=False,
-            made=[count_identified(tables.fullest_copy, matching) for matching in start.matchings],
+        scenario = base.scenario.with_release(start.release)
+        inner = nested(self.progress, STAGE, 0, 1, f"full suite: {candidate.label}")
+        further = run_suite(
+            scenario,
+            base.suite_for_protected,
+            made=[count_identified(scenario.fully_transformed, *each) for each in start.made],
             seed=self.goal.seed,
             progress=inner,
         )
-        self.trials[candidate] = _trial(base.tables, candidate, start.release, further, self.goal)
+        self.trials[candidate] = _trial(base.scenario, candidate, start.release, further, self.goal)
 
     def choose(self, by: Decide, screening: Screening | None) -> Candidate | None:
         """Return the cheapest protection that is enough, by what is proven or by what is measured; None if none is.
@@ -992,7 +989,7 @@ class _Search:
         return self._best("proven", keep), self._best("measured", keep)
 
     def _best(self, by: Decide, keep: Purpose) -> Candidate | None:
-        """Return the cheapest that is enough, attacked in every way."""
+        """Return the cheapest that is enough by the full suite."""
         while True:
             met = [
                 each for each, trial in self.trials.items() if each != AS_IT_IS and self.goal.may_be_met_by(trial, by)
@@ -1012,8 +1009,8 @@ class _Search:
         is_proven = trial.is_proven_within(goal.target) and goal.is_safe_for_each(trial.proven, None, "proven")
         if by == "proven" or is_proven:
             return is_proven
-        is_refuted = not trial.in_every_way and trial.risk.high > goal.target
-        return trial.chosen_on.high <= goal.target and not is_refuted
+        is_refuted = not trial.is_full_suite and trial.risk.high > goal.target
+        return trial.selection_rate.high <= goal.target and not is_refuted
 
     def _holds(self, candidate: Candidate, by: Decide, answer: Candidate) -> bool:
         """Look more closely at what looks enough: at the other half of the people, and at the surest claims.
@@ -1154,9 +1151,9 @@ class _Search:
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""
-        tables, goal = self.part.tables, self.goal
+        tables, goal = self.part.scenario, self.goal
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:
             return None
-        copied = tables.protected_by(candidate.mechanism, progress)[1].fullest_copy
-        joint = attack(copied, self.part.joint_weights[0], seed=goal.seed, progress=progress)
+        copied = tables.protected_by(candidate.mechanism, progress)[1].fully_transformed
+        joint = run_attack(copied, Attack(self.part.joint_weights[0]), seed=goal.seed, progress=progress)
         return look_closer(joint, progress)

@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 import polars as pl
 
-from habitprint.auditing.attacks import Attack, Attempt, attack_in_every_way, strongest_of
+from habitprint.attacks import AttackResult, Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.curves import (
     FEWEST_USERS,
     MOST_POINTS,
@@ -23,7 +23,6 @@ from habitprint.auditing.curves import (
     rate_again,
 )
 from habitprint.auditing.data import CountedEvents, Prepared
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms
 from habitprint.periods import (
@@ -66,7 +65,7 @@ Anything = TypeVar("Anything")
 
 
 def duration_curve(
-    prepared: Prepared, whole: Attempt, *, overlap: float | None = None, progress: Progress = silent
+    prepared: Prepared, whole: AttackResult, *, overlap: float | None = None, progress: Progress = silent
 ) -> Curve:
     """Attack shorter and longer periods, of the same users; from two tables of counts, random parts of the counts.
 
@@ -77,16 +76,16 @@ def duration_curve(
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.attacks import run_attack
     >>> from habitprint.auditing.data import prepare_events
     >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
-    >>> [point.label for point in duration_curve(prepared, attack(prepared.tables)).points]
+    >>> [point.label for point in duration_curve(prepared, run_attack(prepared.tables)).points]
     ['1 day', '2 days', '3 days', '5 days', '7 days']
     """
     source = prepared.source
     if source is None:
         return counts_curve(whole, progress)
-    days = _by_day(source, whole.tables)
+    days = _by_day(source, whole.scenario)
     longest = int(days["day"].max()) + 1  # type: ignore[arg-type]
     longer = {} if overlap is not None else _longer(prepared, longest)
     shorter = [length for length in LENGTHS if length < longest]
@@ -98,7 +97,7 @@ def duration_curve(
         if length == longest:
             rate, n_users = whole.rate, n
         elif length < longest:
-            part = _first_days(days, length, whole.tables).counting(n)
+            part = _first_days(days, length, whole.scenario).counting(n)
             rate, n_users = rate_again(whole, part, inner), part.common.n
         else:
             grown = attack_again(whole, _counted(source, longer[length]), inner)
@@ -149,25 +148,25 @@ def _days_to(last: date, n_days: int) -> DayRange:
     return last - (n_days - 1) * DAY, last
 
 
-def _among_the_same(attempt: Attempt, whole: Attempt) -> Rate:
+def _among_the_same(result: AttackResult, whole: AttackResult) -> Rate:
     """Return how many of the people who count in the whole are identified by an attack on more."""
-    users = attempt.tables.released.users.gather(attempt.tables.common.released)
-    same = whole.tables.released.users.gather(whole.tables.common.released)
-    return attempt.rate_among(users.is_in(same.implode()).to_numpy())
+    users = result.scenario.released.users.gather(result.scenario.common.released)
+    same = whole.scenario.released.users.gather(whole.scenario.common.released)
+    return result.rate_among(users.is_in(same.implode()).to_numpy())
 
 
-def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> TwoTables:
+def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> Scenario:
     """Count the events of two other periods, on the same days of the week, if only some are counted."""
     period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
     parts = split(source.events, period, users="all", active=source.active, count=source.count)
-    return TwoTables(parts.released, parts.known, "same-id")
+    return Scenario(parts.released, parts.known, "same-id")
 
 
 def _is_own_days(period: Period) -> bool:
     return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
 
 
-def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
+def _by_day(source: CountedEvents, tables: Scenario) -> pl.DataFrame:
     """Return the counts of each part, user and place on each day; days of a part are numbered from zero."""
     events, period = source.events, source.period
     day = local_days(events.time_zone).alias("day")
@@ -187,16 +186,16 @@ def _by_day(source: CountedEvents, tables: TwoTables) -> pl.DataFrame:
     return of_users.with_columns(day=number.cast(pl.Int64))
 
 
-def _users(tables: TwoTables) -> pl.DataFrame:
+def _users(tables: Scenario) -> pl.DataFrame:
     both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
     return pl.concat([pl.DataFrame({"user": users}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both])
 
 
-def _first_days(days: pl.DataFrame, length: int, whole: TwoTables) -> TwoTables:
+def _first_days(days: pl.DataFrame, length: int, whole: Scenario) -> Scenario:
     kept = days.filter(pl.col("day") < length, pl.col("count") > 0)
     tables = [kept.filter(pl.col("part") == part) for part in (RELEASED, KNOWN)]
     released, known = (Histograms.from_table(table.drop("part", "day"), duplicates="sum") for table in tables)
-    return TwoTables(released, known, whole.truth)
+    return Scenario(released, known, whole.truth)
 
 
 @dataclass(frozen=True)
@@ -242,14 +241,14 @@ class Times:
 
     pairs: Curve
     distance: Curve
-    other_time: Attack | None
+    other_time: Outcome | None
     linkage: Linkage
 
 
 def measure_times(
     prepared: Prepared,
-    whole: Attempt,
-    part: Attempt,
+    whole: AttackResult,
+    part: AttackResult,
     *,
     most_users: int,
     weights: Sequence[Weight] = (),
@@ -267,17 +266,17 @@ def measure_times(
     most_users
         How many of the people who are in both periods are attacked at most.
     weights
-        By which an adversary who knows all other time compares people, in every way; empty for that of the attack.
+        By which an attacker who knows all other time compares people; empty for that of the attack.
     overlap
         The share of the people whom the adversary knows; None for all.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
+    >>> from habitprint.attacks import run_attack
     >>> from habitprint.auditing.data import prepare_events
     >>> prepared = prepare_events(hp.events_from_frame(hp.datasets.calls_twin(50).events))
-    >>> whole = attack(prepared.tables)
+    >>> whole = run_attack(prepared.tables)
     >>> times = measure_times(prepared, whole, whole, most_users=5000)
     >>> [point.label for point in times.pairs.points[1:3]]
     ['the two busiest weeks, from 9 April 2012', '1 day from 9 April 2012, then as many again']
@@ -354,7 +353,7 @@ def _distances(source: CountedEvents, file: DayRange, n_days: int) -> dict[int, 
 
 def _attack_each(
     source: CountedEvents,
-    part: Attempt,
+    part: AttackResult,
     periods: Iterable[DateRanges],
     most_users: int,
     overlap: float | None,
@@ -402,11 +401,11 @@ def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges,
 def _know_all_other_time(
     prepared: Prepared,
     file: DayRange,
-    whole: Attempt,
+    whole: AttackResult,
     weights: Sequence[Weight],
     overlap: float | None,
     progress: Progress,
-) -> Attack | None:
+) -> Outcome | None:
     source, release = prepared.source, prepared.facts.scope.released.one_range
     if source is None or release is None or 2 * _n_days(release) >= _n_days(file):
         return None
@@ -417,8 +416,8 @@ def _know_all_other_time(
     inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
     # As strong as the adversary beside whom he stands: a headline compares the two.
     joint, seed = [whole.matching.weight], whole.matching.seed
-    made = attack_in_every_way(tables, weights=weights or joint, joint=joint, seed=seed, progress=inner)
-    return strongest_of(made.facts)
+    made = run_suite(tables, full_suite(weights or joint, joint), seed=seed, progress=inner)
+    return strongest_of(made.outcomes)
 
 
 def _known_ranges(prepared: Prepared) -> list[DayRange]:
@@ -429,7 +428,7 @@ def _is_within(day: date, ranges: Iterable[DayRange]) -> bool:
     return any(first <= day <= last for first, last in ranges)
 
 
-def other_time_words(other: Attack, attacks: Iterable[Attack]) -> str:
+def other_time_words(other: Outcome, attacks: Iterable[Outcome]) -> str:
     r"""Say what an adversary achieves who knows all other time in the file, beside the one who knows one period.
 
     Parameters
@@ -441,7 +440,7 @@ def other_time_words(other: Attack, attacks: Iterable[Attack]) -> str:
 
     Examples
     --------
-    >>> known, other = (Attack("joint", "l1", Rate.of(right, 100, 0.01), 0.0, 0) for right in (40, 80))
+    >>> known, other = (Outcome("joint", "l1", Rate.of(right, 100, 0.01), 0.0, 0) for right in (40, 80))
     >>> print(other_time_words(other, [known]).replace("; ", ";\n"))
     An adversary who knows all other time in the file identifies 80% of 100 people (95% interval 71.1% to 86.7%);
     one who knows the known period alone, 40% of 100 people (95% interval 30.9% to 49.8%).

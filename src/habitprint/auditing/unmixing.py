@@ -28,7 +28,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SparseMatrix
-from habitprint.auditing.two_tables import TwoTables
+from habitprint.attacks import Scenario
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
@@ -248,7 +248,7 @@ class Scene:
     n_people: int
 
     @classmethod
-    def of(cls, original: Histograms, release: Release, tables: TwoTables, pointed: Matching) -> "Scene | None":
+    def of(cls, original: Histograms, release: Release, tables: Scenario, pointed: Matching) -> "Scene | None":
         """Lay out a release; None where it is not in groups.
 
         Parameters
@@ -263,7 +263,7 @@ class Scene:
         groups = Groups.of(release)
         if groups is None:
             return None
-        released, known = align(release.histograms, tables.fullest_copy.attacked_with.in_order())
+        released, known = align(release.histograms, tables.fully_transformed.transformed_known.in_order())
         common = tables.common
         people = tables.known.users.gather(common.known)
         groups = replace(groups, sums=_move(groups.sums, release.histograms.places, known.places))
@@ -302,7 +302,7 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
     >>> release = hp.microaggregate(released, k=5, units=None)
-    >>> tables = TwoTables(release.histograms, known, "same-id", release.steps)
+    >>> tables = Scenario(release.histograms, known, "same-id", release.steps)
     >>> reconstruct(Scene.of(released, release, tables, point(tables))).method
     'denominators'
     """
@@ -346,17 +346,17 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
     )
 
 
-def point(tables: TwoTables, progress: Progress = silent) -> Matching:
+def point(tables: Scenario, progress: Progress = silent) -> Matching:
     """Return a joint attack on a release, by a weight that needs no training and finds groups well.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> point(TwoTables(*hp.datasets.town(60, 20), "same-id")).size
+    >>> point(Scenario(*hp.datasets.town(60, 20), "same-id")).size
     60
     """
     asked = MatchOptions(weight=find_weight(NAMED_BY[0]), method="approximate", epsilon=EPSILON)
-    return find_matching(*tables.fullest_copy.matched, asked, progress)
+    return find_matching(*tables.fully_transformed.aligned, asked, progress)
 
 
 def _rate(is_found: Booleans, n: int) -> Rate:
@@ -469,7 +469,7 @@ class SecondLook:
     looked_in: Indices
 
 
-def second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progress = silent) -> SecondLook:
+def second_look(scene: Scene, other: Release, tables: Scenario, progress: Progress = silent) -> SecondLook:
     """Return another release of the same people as the attacker sees it, or raise `InputError` if it has no groups.
 
     Examples
@@ -477,7 +477,7 @@ def second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progr
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
     >>> one, other = (hp.microaggregate(released, k=k) for k in (5, 6))
-    >>> tables = TwoTables(one.histograms, known, "same-id", one.steps)
+    >>> tables = Scenario(one.histograms, known, "same-id", one.steps)
     >>> second_look(Scene.of(released, one, tables, point(tables)), other, tables).groups.sums.shape[0]
     10
     """
@@ -488,7 +488,7 @@ def second_look(scene: Scene, other: Release, tables: TwoTables, progress: Progr
             why="two releases are compared group by group",
             fix="give releases whose people are in groups (--k), or leave this one out",
         )
-    pointed = point(TwoTables(other.histograms, tables.known, tables.truth, other.steps), progress)
+    pointed = point(Scenario(other.histograms, tables.known, tables.truth, other.steps), progress)
     return SecondLook(
         replace(groups, sums=_move(groups.sums, other.histograms.places, scene.known.places)),
         _look_in(pointed, scene.known, other.histograms, groups.of_row),

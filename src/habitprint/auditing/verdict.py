@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome
 from habitprint.auditing.people import People
 from habitprint.auditing.search import Goal, Protections, Trial
 from habitprint.losses import SCALES, Scale, cost_words, leaves_little
@@ -76,14 +76,14 @@ class Verdict:
 
 def reach_verdict(
     goal: Goal,
-    strongest: Attack,
+    strongest: Outcome,
     protections: Protections,
     people: People,
     *,
     is_protected: bool = False,
     fail_above: float | None = None,
     overlap: float | None = None,
-    on_all: Attack | None = None,
+    on_all: Outcome | None = None,
 ) -> Verdict:
     """Say whether the table meets the target as it is, and if not, what would help.
 
@@ -139,11 +139,11 @@ class _Case:
 
     goal: Goal
     rule: Goal
-    strongest: Attack
+    strongest: Outcome
     protections: Protections
     people: People
     overlap: float | None
-    on_all: Attack | None
+    on_all: Outcome | None
 
     @property
     def subject(self) -> str:
@@ -197,7 +197,7 @@ class _Case:
     @property
     def is_safe_for_each(self) -> bool:
         """Return whether nobody is found too surely in the table as it is."""
-        return self.goal.is_safe_for_each(self.proven, self.people.sureness, self.rule.decide)
+        return self.goal.is_safe_for_each(self.proven, self.people.confidence, self.rule.decide)
 
     def loss_of(self, trial: Trial) -> float | None:
         """Return what a protection costs for the purpose that was asked for."""
@@ -314,13 +314,13 @@ def _surest(case: _Case) -> str:
 
 def _each_person(case: _Case) -> str:
     """Say how surely people may be found, and are."""
-    allowed, sureness = percent(case.goal.person_target or 0.0), case.people.sureness
+    allowed, confidence = percent(case.goal.person_target or 0.0), case.people.confidence
     proven = f"what is proven is that nobody is found with a chance above {at_most(case.proven.largest)}"
     if case.rule.decide == "proven":
         return f"{proven}, where {allowed} is allowed"
-    if sureness is None:
+    if confidence is None:
         return f"{allowed} is allowed, and there are too few people to learn how surely each is found"
-    surest = sureness.surest
+    surest = confidence.surest
     return (
         f"of the {surest.n:,} people who are found most surely {percent(surest.value)} are (up to "
         f"{at_most(surest.high)}), where {allowed} is allowed"
@@ -338,11 +338,11 @@ def _only_pointed(case: _Case) -> str:
 
 def _how_sure(case: _Case) -> list[str]:
     """Say how many people are found how surely, as the table is and as it would be."""
-    if case.people.sureness is None:
+    if case.people.confidence is None:
         return []
     advised = None if case.passes else case.protections.advised
-    safer = "" if advised is None or advised.sureness is None else f"; as advised, {advised.sureness.words}"
-    return [f"How surely people are found: {case.people.sureness.words}{safer}."]
+    safer = "" if advised is None or advised.confidence is None else f"; as advised, {advised.confidence.words}"
+    return [f"How surely people are found: {case.people.confidence.words}{safer}."]
 
 
 def _details(case: _Case) -> list[str]:
@@ -390,9 +390,9 @@ def _about_protections(case: _Case) -> str:
     with_most = f", {found.n_on_all} of them on {found.n_users_in_all:,} people" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
     n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
-    # What is dearer than the answer was attacked in the first ways only.
+    # On protections that are dearer than the answer only screening attacks ran.
     n_maybe = sum(trial.may_be_within(goal.target) for trial in found.trials[1:]) - n_measured
-    maybe = f", {n_maybe:,} more by the first attacks alone" if n_maybe else ""
+    maybe = f", {n_maybe:,} more by screening attacks alone" if n_maybe else ""
     only = f"{n_measured - n_proven:,} more {'is' if n_measured - n_proven == 1 else 'are'}"
     said = f"{tried}, {_are(n_proven)} guaranteed to be within {case.target}, and {only} measured to be{maybe}."
     why = _why_none(case) if found.advised is None else ""
@@ -428,7 +428,7 @@ def _about_measured(case: _Case) -> str:
 
 
 def _is_safe(goal: Goal) -> Callable[[Trial], bool]:
-    return lambda trial: goal.is_safe_for_each(trial.proven, trial.sureness, goal.decide)
+    return lambda trial: goal.is_safe_for_each(trial.proven, trial.confidence, goal.decide)
 
 
 def _why_none(case: _Case) -> str:

@@ -19,10 +19,10 @@ from habitprint.cli.inspect import inspect
 from habitprint.cli.match import match
 from habitprint.cli.path import path
 from habitprint.cli.protect import protect
-from habitprint.cli.rehearse import rehearse
 from habitprint.cli.reproduce import reproduce
 from habitprint.cli.split import split
 from habitprint.cli.stopping import Stopped, stopped_by, stopping_tidily
+from habitprint.cli.train import train
 from habitprint.errors import InputError
 
 app = typer.Typer(
@@ -36,9 +36,9 @@ app = typer.Typer(
 PANELS = {
     "What people do": (audit, protect, match),
     "Before": (demo, inspect, split),
-    "Closer": (compare, check, path, rehearse, forecast, reproduce),
+    "Closer": (compare, check, path, train, forecast, reproduce),
 }
-MATCHING = (audit, rehearse, match, path, forecast, reproduce, demo)
+MATCHING = (audit, train, match, path, forecast, reproduce, demo)
 for panel, members in PANELS.items():
     for command in members:
         app.command(rich_help_panel=panel)(ending_well(command, matches=command in MATCHING))
@@ -47,7 +47,11 @@ REMOVED = {
         "--second-phase was removed",
         why="the default method dissolves groups by itself where that lowers the loss",
         fix="leave it out, or use --method best",
-    )
+    ),
+    **{
+        old: InputError(f"{old} is now {new}", why="the attack is trained; it has one word", fix=f"write {new} A B")
+        for old, new in (("--rehearse", "--train"), ("rehearse", "train"))
+    },
 }
 app.add_typer(datasets, name="datasets", rich_help_panel="Before")
 
@@ -96,7 +100,7 @@ def main() -> None:
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-            for option in REMOVED.keys() & set(sys.argv):
+            for option in REMOVED.keys() & {*sys.argv[1:2], *(each for each in sys.argv if each.startswith("--"))}:
                 typer.echo(f"error: {REMOVED[option]}", err=True)
                 sys.exit(BAD_INPUT)
             app()

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.auditing.attacks import strongest_ways
+from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import (
     ADVICE,
     FACTS,
@@ -42,9 +42,9 @@ from habitprint.cli.open_events import (
 )
 from habitprint.cli.options import Given, JsonOption, Options, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import refuse_to_rehearse_with, require_earlier
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import refuse_to_train_on, require_earlier
 from habitprint.counts import Duplicates
 from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
@@ -95,7 +95,7 @@ class AuditFiles(Options, panel=OUTPUT):
             rich_help_panel=INPUT,
         ),
     ] = None
-    rehearse: Annotated[
+    train: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
             help="Two earlier tables of the people whom the adversary knows, with the same ids, from which he learns "
@@ -175,10 +175,10 @@ def audit(
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *(beside.coarsen or ()), beside.positions, tables.truth_file, beside.original]
-    others += [*(beside.other or ()), *(beside.rehearse or ())]
+    others += [*(beside.other or ()), *(beside.train or ())]
     if not is_events:
-        refuse_to_rehearse_with(data[0], beside.rehearse)
-    require_earlier(beside.rehearse)
+        refuse_to_train_on(data[0], beside.train)
+    require_earlier(beside.train)
     _require_output(beside, [*data, *others])
     of_both = OF_BOTH if is_events else OF_BOTH | {"--count"}
     for_events = [option for option in given(spec) if option.name not in of_both]
@@ -220,13 +220,13 @@ def audit(
                 *(InputFile.of(file) for file in others if file is not None),
             ),
         )
-        earlier = None if beside.rehearse is None else TableOptions().read(*beside.rehearse, columns)
+        earlier = None if beside.train is None else TableOptions().read(*beside.train, columns)
         subject = replace(
             subject,
             positions=beside.positions,
             coarser=coarser,
             others=[read_release(file) for file in beside.other or ()],
-            rehearsal=None if earlier is None else (earlier.released, earlier.known),
+            training=None if earlier is None else (earlier.released, earlier.known),
             preparation=preparation,
         )
         found = audit_subject(subject, options, progress)
@@ -483,7 +483,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
         screen.print()
         screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    ways = sorted(strongest_ways(found.attacks), key=lambda attack: -attack.rate.high)
+    ways = sorted(strongest_of_each(found.attacks), key=lambda attack: -attack.rate.high)
     for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
         table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
     screen.print()

@@ -8,16 +8,15 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.audit import read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
 from habitprint.auditing.options import DEFAULT_TARGET, PERCENT, to_share
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.options import ForceOption, Given, JsonOption, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import Screen, print_chosen, print_json
 from habitprint.cli.table_options import TableOptions
+from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import InputError
 from habitprint.files import write_all
 from habitprint.flags import ADVERSARY, OUTPUT
@@ -190,9 +189,9 @@ def _of_tables(
     if method == "one-by-one":
         impostors = count_impostors(found.released, found.known, chosen.weight, truth=found.truth, progress=progress)
         return _Source((), impostors, target, chosen)
-    both = TwoTables(found.released, found.known, found.truth)
+    both = Scenario(found.released, found.known, found.truth)
     both.require_people()
-    curve = users_curve(attack(both, chosen.weight, seed=seed, progress=progress), progress)
+    curve = users_curve(run_attack(both, Attack(chosen.weight), seed=seed, progress=progress), progress)
     return _Source(tuple(Measured(point.n_users, point.rate) for point in curve.points), None, target, chosen)
 
 

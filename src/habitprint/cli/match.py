@@ -13,7 +13,6 @@ from habitprint.cli.engine import EngineOptions
 from habitprint.cli.match_on_spark import SparkAsked, match_on_spark
 from habitprint.cli.options import ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import (
     Screen,
     describe_matching,
@@ -26,6 +25,7 @@ from habitprint.cli.say import (
     print_note,
 )
 from habitprint.cli.table_options import TableOptions, Tables
+from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.flags import OUTPUT
@@ -33,8 +33,8 @@ from habitprint.histograms import TableSpec, n_shared_places
 from habitprint.matching import Matching, MatchOptions
 from habitprint.matching import match as match_histograms
 from habitprint.progress import Progress
-from habitprint.rehearsal import Rehearsal
 from habitprint.tables import check_writable, write_table
+from habitprint.training import Training
 from habitprint.words import counted
 
 PROBABILITY = "probability"  # the column that says how likely a pair is right
@@ -71,7 +71,7 @@ def match(
     Both tables have the columns [bold]user, place, count[/bold], or those that the options name;
     or a column for each place.
     The pairs found have the smallest total weight there is, with a proof.
-    With a rehearsal, it also estimates how many people both tables have in common, and how likely each pair is right.
+    With training, it also tells how likely each pair is right.
     If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
 
     [bold]Examples[/bold]
@@ -82,7 +82,7 @@ def match(
 
     habitprint match week1.csv week2.csv --method approximate --epsilon 0.01
 
-    habitprint match week3.csv week4.csv --weight auto --rehearse week1.csv week2.csv
+    habitprint match week3.csv week4.csv --weight auto --train week1.csv week2.csv
 
     habitprint match week1 week2 --engine spark --master spark://host:7077 --out pairs
     """
@@ -103,7 +103,7 @@ def match(
         )
         matching = match_histograms(found.released, found.known, options=how, weight=chosen.weight, progress=progress)
         result = None if found.truth is None else evaluate(matching, found.released, found.known, found.truth)
-        pairs = _with_probabilities(matching, found, how, chosen.rehearsal, progress)
+        pairs = _with_probabilities(matching, found, how, chosen.training, progress)
         if out_file is not None:
             progress("writing", 0, 1)
             write_table(pairs, out_file, overwrite=force, is_private=True)  # it says who is who
@@ -129,14 +129,14 @@ def _with_probabilities(
     matching: Matching,
     tables: Tables,
     how: MatchOptions,
-    rehearsal: Rehearsal | None,
+    training: Training | None,
     progress: Progress,
 ) -> pl.DataFrame:
-    """Return the pairs; with how likely each is right, if all are given out as they were in a rehearsal."""
+    """Return the pairs; with how likely each is right, if all are given out as they were in training."""
     pairs = matching.to_table()
-    if rehearsal is None or how.method != "joint" or how.size is not None:
+    if training is None or how.method != "joint" or how.size is not None:
         return pairs
-    here = rehearsal.for_tables(tables.released, tables.known, progress=progress)
+    here = training.for_tables(tables.released, tables.known, progress=progress)
     said = here.probabilities(matching, tables.released, tables.known)
     return pairs.with_columns(pl.Series(PROBABILITY, said))
 

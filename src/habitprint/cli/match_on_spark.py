@@ -12,7 +12,6 @@ from rich.text import Text
 from habitprint.cli.engine import EngineOptions, refuse_on_spark
 from habitprint.cli.options import given
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import AUTO, WeightOptions
 from habitprint.cli.say import (
     FIRST,
     Screen,
@@ -25,6 +24,7 @@ from habitprint.cli.say import (
     proof_in_words,
 )
 from habitprint.cli.table_options import TableOptions, require_common
+from habitprint.cli.train import AUTO, WeightOptions
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
 from habitprint.histograms import TableSpec
@@ -59,8 +59,8 @@ class SparkAsked:
         """Raise `InputError` if something is asked for that is not done on a cluster."""
         refuse_on_spark(
             [*given(self.spec), *self.tables.given, *given(self.how), *self.weighing.given],
-            ["--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates", "--direction", "--rehearse"],
-            fix="give Parquet tables with a row for each user and place; rehearse on one machine: habitprint rehearse",
+            ["--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates", "--direction", "--train"],
+            fix="give Parquet tables with a row for each user and place; train on one machine: habitprint train",
         )
         if self.how.method == "one-by-one":
             raise InputError(
@@ -77,8 +77,8 @@ class SparkAsked:
         if self.weighing.weight == AUTO:
             raise InputError(
                 "--weight auto does not go with --engine spark",
-                why="it is chosen in a rehearsal, which one machine does",
-                fix="habitprint rehearse A B --out weight.json, on tables of a sample; then --weight weight.json",
+                why="it is chosen in training, which runs on one machine",
+                fix="habitprint train A B --out weight.json, on tables of a sample; then --weight weight.json",
             )
         if not self.tables.as_is:
             refuse_release(self.released)

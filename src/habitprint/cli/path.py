@@ -12,9 +12,9 @@ from rich.text import Text
 from habitprint.calibration import surest_rates
 from habitprint.cli.options import ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
-from habitprint.cli.rehearse import ChosenWeight, WeightOptions
 from habitprint.cli.say import Screen, print_caveats, print_chosen, print_copied, print_json
 from habitprint.cli.table_options import KnownFile, ReleasedFile, TableOptions, Tables
+from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.expectation import pair_chances
@@ -57,7 +57,7 @@ def path(
     A large gain means alike, not sure: many people may be alike.
     If RELEASED was written by [bold]habitprint protect[/bold], KNOWN is changed by what anyone can copy of it.
     With --truth it also counts, for ten sizes, how many pairs are correct;
-    with a rehearsal beside it, how many of as many pairs that are the likeliest to be right.
+    with training beside it, how many of as many pairs that are the likeliest to be right.
 
     [bold]Examples[/bold]
 
@@ -65,7 +65,7 @@ def path(
 
     habitprint path week1.csv week2.csv --truth same-id --plot path.svg
 
-    habitprint path week3.csv week4.csv --truth same-id --weight auto --rehearse week1.csv week2.csv
+    habitprint path week3.csv week4.csv --truth same-id --weight auto --train week1.csv week2.csv
     """
     inputs = released_file, known_file, tables.truth
     if out is not None:
@@ -149,14 +149,14 @@ def _count_correct(every_size: MatchingPath, tables: Tables, progress: Progress)
 def _count_surest(
     every_size: MatchingPath, tables: Tables, chosen: ChosenWeight, progress: Progress
 ) -> tuple[Rate, ...]:
-    """Return how many of the surest pairs of the largest matching are correct; nothing without a rehearsal or truth."""
-    if chosen.rehearsal is None or tables.truth is None:
+    """Return how many of the surest pairs of the largest matching are correct; nothing without training or truth."""
+    if chosen.training is None or tables.truth is None:
         return ()
     released, known = every_size.released, every_size.known
     largest = every_size.matching(len(every_size.sizes), progress)
     common = common_users(tables.truth, released.users, known.users)
     return surest_rates(
-        chosen.rehearsal.for_tables(released, known, progress=progress).probabilities(largest, released, known),
+        chosen.training.for_tables(released, known, progress=progress).probabilities(largest, released, known),
         pair_chances(largest, released, known, common),
         _shown_sizes(every_size),
         by_chance=common.n / (released.n_users * known.n_users),
@@ -179,7 +179,7 @@ def _some_sizes(every_size: MatchingPath, results: list[Evaluation]) -> Table:
 
 def _likeliest(surest: tuple[Rate, ...]) -> Table:
     """Return how many are correct if as many pairs are given out in the order of their probability."""
-    title = "The pairs that are the likeliest to be right, by the rehearsal"
+    title = "The pairs that are the likeliest to be right, by training"
     table = Table(
         title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="bold"
     )

@@ -12,10 +12,9 @@ import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
+from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.attacks import Attack, attack_in_every_way, strongest_of
 from habitprint.auditing.risks import Risks
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.cli.open_events import counted_as, files_of, on_days, open_events, period_or, to_span
 from habitprint.cli.options import ForceOption, JsonOption, Options, expanded
 from habitprint.cli.progress import ProgressBar
@@ -163,7 +162,7 @@ class Protected:
     out: Path | None
     key: Path | None
     advice: Advice | None
-    attacked: Attack | None
+    attacked: Outcome | None
     measured: Risks | None
     span: Span | None
 
@@ -476,9 +475,9 @@ def _is_table(files: Sequence[Path], spec: EventSpec, table: TableSpec) -> bool:
     return (set(table.columns) <= names or set(COLUMNS) <= names) and spec.time not in names
 
 
-def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
+def _attack(release: Release, known: Histograms, progress: Progress) -> Outcome:
     """Return the strongest attack on a release before it gets fresh ids, which tell who is who."""
-    tables = TwoTables(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
+    tables = Scenario(release.histograms.in_order(), known.in_order(), SAME_ID, release.steps)
     if tables.common.n == 0:
         raise InputError(
             "--known: nobody is in both tables",
@@ -486,7 +485,7 @@ def _attack(release: Release, known: Histograms, progress: Progress) -> Attack:
             fix="give a table of the same people, with the same ids, from another time; of a release with fresh ids, "
             "give its key too: --earlier-key OUT.key.csv",
         )
-    return strongest_of(attack_in_every_way(tables, exact=False, progress=progress).facts)
+    return strongest_of(run_suite(tables, full_suite(exact=False), progress=progress).outcomes)
 
 
 def _asked_for(options: ProtectionOptions, out: Path | None) -> Recipe:

@@ -243,8 +243,8 @@ def print_chosen(notes: Console, words: str | None) -> None:
 
     Examples
     --------
-    >>> print_chosen(Console(width=200), "Rehearsed on 80 people.")
-    note: Rehearsed on 80 people.
+    >>> print_chosen(Console(width=200), "Trained on 80 people.")
+    note: Trained on 80 people.
     """
     if words is not None:
         print_note(notes, words)

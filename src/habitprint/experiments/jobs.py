@@ -3,7 +3,7 @@
 import base64
 import hashlib
 import zlib
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal, Self
 
@@ -12,11 +12,13 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.attacks import Attack
+from habitprint.attacks.attack import PROPOSED as PROPOSED_ATTACK
+from habitprint.attacks.suite import one_by_one
 from habitprint.errors import InputError, is_whole, require_number, require_option
 from habitprint.evaluation import Evaluation
 from habitprint.events.spec import DayName
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
-from habitprint.matching import Direction, Method
 from habitprint.periods.dates import DAYS
 from habitprint.weighing import WeightName, find_weight
 
@@ -116,46 +118,28 @@ AS_IT_IS = Setting()
 
 
 @dataclass(frozen=True)
-class HistogramMethod:
-    """Match histograms.
+class AttackMethod:
+    """A method of the paper's tables.
 
     Parameters
     ----------
     name, words
         What it is called, by machines and by people.
-    solver, direction
-        As `match` takes them.
-    is_as_common
-        Whether as many pairs are given out as there are common users, instead of as many as there can be.
+    attack
+        How histograms are matched, by whatever weight; or the distance by which Markov chains are compared instead.
     """
 
     name: str
     words: str = field(compare=False, repr=False)
-    solver: Method = "joint"
-    direction: Direction = "released-to-known"
-    is_as_common: bool = False
+    attack: Attack | ChainDistance = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True)
-class ChainMethod:
-    """Compare mobility Markov chains instead of histograms, each alone."""
-
-    name: str
-    words: str = field(compare=False, repr=False)
-    distance: ChainDistance
-
-
-AttackMethod = HistogramMethod | ChainMethod
-JOINT = HistogramMethod("joint", "joint (A1)")
-COMMON = HistogramMethod("joint-common", "joint (A2)", is_as_common=True)
-ONE_BY_ONE = HistogramMethod("one-by-one", "one by one", solver="one-by-one")
-FROM_KNOWN = HistogramMethod(
-    "one-by-one-from-known",
-    "one by one, from known to released",
-    solver="one-by-one",
-    direction="known-to-released",
-)
-MARKOV = tuple(ChainMethod(f"markov-{kind}", f"Markov chains, {kind}", kind) for kind in CHAIN_DISTANCES)
+_FORTH, _BACK = one_by_one([PROPOSED_ATTACK.weight])
+JOINT = AttackMethod("joint", "joint (A1)", PROPOSED_ATTACK)
+COMMON = AttackMethod("joint-common", "joint (A2)", replace(PROPOSED_ATTACK, is_as_common=True))
+ONE_BY_ONE = AttackMethod("one-by-one", "one by one", _FORTH)
+FROM_KNOWN = AttackMethod("one-by-one-from-known", "one by one, from known to released", _BACK)
+MARKOV = tuple(AttackMethod(f"markov-{kind}", f"Markov chains, {kind}", kind) for kind in CHAIN_DISTANCES)
 
 
 @dataclass(frozen=True)
@@ -175,7 +159,7 @@ class AttackTask:
         find_weight(self.weight)
 
 
-PROPOSED_ATTACK = AttackTask()
+PROPOSED_TASK = AttackTask()
 
 
 @dataclass(frozen=True)
@@ -220,7 +204,7 @@ class Job:
 
     data: DataName
     setting: Setting = AS_IT_IS
-    task: Task = PROPOSED_ATTACK
+    task: Task = PROPOSED_TASK
     repeat: int = 0
 
     def key(self, fingerprint: str, seed: int) -> str:
@@ -279,7 +263,7 @@ class Outcomes:
         return hash(self.right.tobytes())
 
 
-class AttackResult(msgspec.Struct, frozen=True, kw_only=True, tag=True):
+class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     """The sizes of an attack, and how many users it identified.
 
     Parameters
@@ -340,7 +324,7 @@ class LeftOut(msgspec.Struct, frozen=True, tag=True):
     why: str
 
 
-Result = AttackResult | TimeResult | Description | LeftOut
+Result = MeasuredAttack | TimeResult | Description | LeftOut
 
 
 class Done(msgspec.Struct, frozen=True):
@@ -411,4 +395,4 @@ class Run:
 
     spot: Spot
     repeat: int
-    result: AttackResult
+    result: MeasuredAttack

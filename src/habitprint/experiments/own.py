@@ -19,7 +19,7 @@ from habitprint.experiments.jobs import (
     FROM_KNOWN,
     JOINT,
     ONE_BY_ONE,
-    HistogramMethod,
+    AttackMethod,
     Quantity,
     Setting,
     attacks,
@@ -52,7 +52,7 @@ weeks = "2012-04-09"
 [vary]
 n_users = [100, 1000, "all"]
 """
-METHODS: Mapping[str, HistogramMethod] = {method.name: method for method in (JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN)}
+METHODS: Mapping[str, AttackMethod] = {method.name: method for method in (JOINT, COMMON, ONE_BY_ONE, FROM_KNOWN)}
 CLAIMS: Mapping[str, Claim] = {
     "leads": Leads(),
     "falls": Moves("accuracy falls along what varies", grows=False),

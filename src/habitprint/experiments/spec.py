@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 from habitprint.errors import InputError, require_option, require_whole
 from habitprint.experiments.jobs import (
     AS_IT_IS,
-    PROPOSED_ATTACK,
+    PROPOSED_TASK,
     AttackTask,
     DataName,
     Job,
@@ -83,7 +83,7 @@ class Published:
 
     part: str
     number: float
-    task: AttackTask = PROPOSED_ATTACK
+    task: AttackTask = PROPOSED_TASK
     value: float | None = None
     measure: Measure = "accuracy"
     bound: Bound = ""
@@ -123,7 +123,7 @@ class Part:
     setting: Setting = AS_IT_IS
     varies: Quantity | None = None
     values: tuple[int | float | str, ...] = ()
-    tasks: tuple[Task, ...] = (PROPOSED_ATTACK,)
+    tasks: tuple[Task, ...] = (PROPOSED_TASK,)
     repeats: int = 1
     quick_setting: Setting | None = None
     quick_values: tuple[int | float | str, ...] = ()
@@ -227,7 +227,7 @@ class Experiment:
             yield from part.jobs()
 
     def find_published(
-        self, part: str, task: AttackTask = PROPOSED_ATTACK, value: float | None = None, measure: Measure = "accuracy"
+        self, part: str, task: AttackTask = PROPOSED_TASK, value: float | None = None, measure: Measure = "accuracy"
     ) -> Published | None:
         """Return the paper's number for a row of ours, if it prints one.
 

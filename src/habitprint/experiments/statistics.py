@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from habitprint.arrays import Floats, Indices
 from habitprint.evaluation import Evaluation
-from habitprint.experiments.jobs import ALL, AttackResult, AttackTask, DataName, Done, Job, Quantity, Run, Spot
+from habitprint.experiments.jobs import ALL, AttackTask, DataName, Done, Job, MeasuredAttack, Quantity, Run, Spot
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment, Judgement, Part, Published
 from habitprint.periods.dates import DAYS
@@ -86,7 +86,7 @@ class RateKind:
     """Name a rate of an attack: where it stands in an evaluation, and what each common user adds to it."""
 
     of: Callable[[Evaluation], Rate | None]
-    shares: Callable[[AttackResult], Floats | None]
+    shares: Callable[[MeasuredAttack], Floats | None]
 
 
 ACCURACY = RateKind(lambda found: found.accuracy_rate, lambda result: result.outcomes.right)
@@ -247,11 +247,11 @@ def collect_runs(
         for job in part.jobs()
         if (one := done.get(job)) is not None
         and isinstance(job.task, AttackTask)
-        and isinstance(one.result, AttackResult)
+        and isinstance(one.result, MeasuredAttack)
     )
 
 
-def _spot(part: Part, job: Job, task: AttackTask, result: AttackResult, source: DataSource) -> Spot:
+def _spot(part: Part, job: Job, task: AttackTask, result: MeasuredAttack, source: DataSource) -> Spot:
     varies, value, label, is_all = part.varies, None, "", False
     if varies is not None:
         value = job.setting.number(varies, result.n_users)
@@ -293,7 +293,7 @@ class Summary:
 
     spot: Spot
     repeats: int
-    first: AttackResult
+    first: MeasuredAttack
     accuracy: Rate | None
     expected_correct: float
     precision: float | None

@@ -9,7 +9,6 @@ import polars as pl
 from habitprint.experiments.jobs import (
     JOINT,
     AttackTask,
-    ChainMethod,
     DataName,
     Description,
     Done,
@@ -214,7 +213,7 @@ PRINTED: Column = ("paper", lambda one: _printed(one.paper))
 
 
 def _weight(one: Summary) -> str:
-    is_chain = isinstance(one.spot.task.method, ChainMethod)
+    is_chain = isinstance(one.spot.task.method.attack, str)
     return NOT_GIVEN if is_chain else WEIGHT_NAMES[one.spot.task.weight]
 
 

@@ -3,7 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
 from typing import Any, TypeVar, TypeVarTuple, cast
@@ -12,20 +12,20 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices
+from habitprint.attacks import Scenario, run_attack
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate
 from habitprint.events.spec import DayName
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
-    AttackResult,
-    ChainMethod,
     DataName,
     DataTask,
     Description,
     Done,
     Job,
     LeftOut,
+    MeasuredAttack,
     Outcomes,
     ProtectionEffect,
     Result,
@@ -35,10 +35,10 @@ from habitprint.experiments.jobs import (
 )
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
-from habitprint.histograms import Histograms, align
+from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.losses import measure_losses
-from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.markov import ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.top_places import KeepPlaces
@@ -48,11 +48,13 @@ from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.tables import collect
 from habitprint.truth import SAME_ID, common_users
+from habitprint.weighing import find_weight
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
 SQUARE = 1000  # metres; any side tells who was within the area
 
 T = TypeVar("T")
+Prepared = tuple[Scenario, ProtectionEffect | None]
 Ts = TypeVarTuple("Ts")
 
 
@@ -148,23 +150,12 @@ def _grid(data: Data, side: float) -> Grid:
     return Grid(side, data.box)
 
 
-@dataclass(frozen=True)
-class PreparedSides:
-    """The two sides of an attack, and the effect of the protection of the released one, if there was one."""
-
-    released: Histograms
-    known: Histograms
-    protected: ProtectionEffect | None = None
-
-    @property
-    def n_places(self) -> int:
-        """Return the number of places of both sides together."""
-        both = align(self.released, self.known)
-        return len(np.unique(np.concatenate([side.counts.indices for side in both])))
+def _n_places(scenario: Scenario) -> int:
+    return len(np.unique(np.concatenate([table.counts.indices for table in scenario.aligned])))
 
 
-def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent) -> PreparedSides:
-    """Return the two sides that the setting of a job asks for.
+def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent) -> Prepared:
+    """Return the two tables that the setting of a job asks for, and the effect of their protection, if there is one.
 
     Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
     sizes meet the same users.
@@ -173,9 +164,9 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> sides = prepare(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0)
-    >>> sides.released.users.equals(sides.known.users), sides.released.n_users
-    (True, 20)
+    >>> scenario, effect = prepare(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0)
+    >>> scenario.n_people, effect
+    (20, None)
     """
     setting = job.setting
     released, known = workshop.split(job.data, setting.last_day, setting.side)
@@ -183,7 +174,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     if job.is_drawn:
         released, known = _draw(released, known, job, seed)
     if setting.k is None:
-        return PreparedSides(released, known)
+        return Scenario(released, known, SAME_ID), None
     k = released.n_users if setting.k == ALL else setting.k
     if k > released.n_users:
         raise NotEnoughUsersError(
@@ -199,7 +190,7 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
         n_groups=release.steps[-1].findings["n_groups"],
         n_alike=int((np.bincount(classes)[classes] > 1).sum()),
     )
-    return PreparedSides(release.histograms, known, protected)
+    return Scenario(release.histograms, known, SAME_ID), protected
 
 
 def _narrow(
@@ -277,48 +268,37 @@ def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress
     if isinstance(task, DataTask):
         return DESCRIPTIONS[task](job, workshop)
     if isinstance(task, TimeTask):
-        return _time(prepare(job, workshop, seed), task, seed, max_memory, progress)
-    method = task.method
-    if isinstance(method, ChainMethod):
-        return _compare_chains(job, method, workshop, seed)
-    sides = prepare(job, workshop, seed, progress)
-    released, known = sides.released, sides.known
-    common = common_users(SAME_ID, released.users, known.users)
-    matching = match(
-        released,
-        known,
-        weight=task.weight,
-        size=common.n if method.is_as_common else None,
-        method=method.solver,
-        direction=method.direction,
-        seed=seed,
-        max_memory=max_memory,
-        progress=progress,
-    )
+        return _time(prepare(job, workshop, seed)[0], task, seed, max_memory, progress)
+    if isinstance(task.method.attack, str):
+        return _compare_chains(job, task.method.attack, workshop, seed)
+    scenario, protected = prepare(job, workshop, seed, progress)
+    released, known, common = scenario.released, scenario.known, scenario.common
+    attack = replace(task.method.attack, weight=find_weight(task.weight))
+    matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=progress).matching
     right, of_row = user_chances(matching, released, known, common), released.share_classes
-    return AttackResult(
+    return MeasuredAttack(
         n_users=released.n_users,
         n_known=known.n_users,
-        n_places=sides.n_places,
+        n_places=_n_places(scenario),
         found=evaluate(matching, released, known),
         outcomes=Outcomes(
             users=positions(released.users.gather(common.released), workshop.users(job.data)),
             right=right,
-            clustered=right * np.bincount(of_row)[of_row[common.released]] if sides.protected else None,
+            clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
         ),
         unused=dict(workshop.split(job.data, job.setting.last_day, job.setting.side).unused),
         gap=matching.gap,
-        protected=sides.protected,
+        protected=protected,
     )
 
 
-def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int) -> AttackResult:
+def _compare_chains(job: Job, distance: ChainDistance, workshop: Workshop, seed: int) -> MeasuredAttack:
     side = job.setting.side
     assert side is not None, "chains are compared with squares"  # noqa: S101
     released, known = workshop.chains(job.data, side)
-    matching = match_chains(released, known, kind=method.distance, seed=seed)
+    matching = match_chains(released, known, kind=distance, seed=seed)
     common = common_users(SAME_ID, released.users, known.users)
-    return AttackResult(
+    return MeasuredAttack(
         n_users=released.n_users,
         n_known=known.n_users,
         n_places=None,
@@ -332,7 +312,7 @@ def _compare_chains(job: Job, method: ChainMethod, workshop: Workshop, seed: int
     )
 
 
-def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
+def _time(scenario: Scenario, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
     """Add up the time of each stage, from the reports of progress."""
     seconds: dict[str, float] = defaultdict(float)
     start = last = time.perf_counter()
@@ -344,12 +324,12 @@ def _time(sides: PreparedSides, task: TimeTask, seed: int, max_memory: float, pr
         last = now
         progress(stage, done, total, note)
 
-    match(sides.released, sides.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
+    match(scenario.released, scenario.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
     return TimeResult(
-        n_users=sides.released.n_users,
-        n_known=sides.known.n_users,
-        n_places=sides.n_places,
+        n_users=scenario.released.n_users,
+        n_known=scenario.known.n_users,
+        n_places=_n_places(scenario),
         seconds_weights=seconds["gains"],
         seconds_matching=total - seconds["gains"] - seconds["proof"],
         seconds_proof=seconds["proof"],

@@ -54,7 +54,7 @@ def match(
         A record of all that follows; single keywords go before it.
     weight
         ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`, such as one that
-        was learned in a rehearsal (`habitprint.rehearse`).
+        was found in training (`habitprint.train`).
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method

@@ -462,7 +462,7 @@ class OnDays:
 
 @dataclass(frozen=True)
 class KnownInHalves:
-    """The known part of another period, cut in two: how an adversary rehearses with nothing but what he knows.
+    """The known part of another period, cut in two: how an attacker trains on nothing but their own data.
 
     A part of four weeks or more is cut at the day that halves its rows. A shorter one is dealt out by days in turn, so
     that both halves have days of the week and of the weekend.

@@ -32,7 +32,6 @@ from habitprint.matching.proof import gap_and_share
 from habitprint.mechanisms import Losses, Release, check_guarantees, proven_share
 from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
-from habitprint.rehearsal import Rehearsal
 from habitprint.report.charts import (
     CONFIG,
     Spec,
@@ -49,6 +48,7 @@ from habitprint.report.page import Column, Figure, Page, Picture, Term
 from habitprint.report.record import proven_words
 from habitprint.report.render import asset, build_page, environment
 from habitprint.showing import cut
+from habitprint.training import Training
 from habitprint.wording.findings import words_of
 from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
 
@@ -259,14 +259,14 @@ def _losses(losses: Losses) -> list[Term]:
 
 
 @card_of.register
-def _(value: Rehearsal) -> Card:
+def _(value: Training) -> Card:
     facts = (
-        Term("Attack to make", f"{value.best.name}: {value.best.rate.words}"),
-        Term("People", f"{value.lesson.n_people:,}"),
-        Term("What was learned", value.lesson.words),
+        Term("Attack to make", f"{value.best.outcome.name}: {value.best.rate.words}"),
+        Term("People", f"{value.trained.n_people:,}"),
+        Term("Evidence that counts", value.trained.words),
     )
     frame = value.to_frame().sort("share", descending=True, maintain_order=True).drop("is_best")
-    return _with_rows(Card("Rehearsal", "", facts), frame)
+    return _with_rows(Card("Training", "", facts), frame)
 
 
 @card_of.register
@@ -331,7 +331,7 @@ def _(value: Curve) -> Card:
 
 @card_of.register
 def _(value: People) -> Card:
-    sure = () if value.sureness is None else (Term("Found how surely", value.sureness.words),)
+    sure = () if value.confidence is None else (Term("Found how surely", value.confidence.words),)
     card = _with_rows(Card("Who is at risk", "", sure), value.to_frame())
     return _with_picture(card, draw(value), "Share of claims that are right against their number.")
 

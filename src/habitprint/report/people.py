@@ -1,8 +1,8 @@
 """The section about who is at risk, in numbers: nobody is named."""
 
 from habitprint.auditing.audit import Audit
+from habitprint.auditing.confidence import Above, Confidence
 from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
-from habitprint.auditing.sureness import Above, Sureness
 from habitprint.rates import Rate
 from habitprint.report.charts import claims_picture, map_bar, map_picture, reliability_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
@@ -10,7 +10,7 @@ from habitprint.report.sections import RATE_HEADS, rate_cells
 from habitprint.words import counted, percent
 
 MOST_MAPPED = 10  # places in the table below a map
-SHOWN = 3  # levels of sureness that lead the section
+SHOWN = 3  # levels of confidence that lead the section
 NOTHING = 1e-6  # a margin that is only rounding
 ORDERS: dict[Order, str] = {"margin": "Surest claims by margin", "size": "Best matching of that size"}
 
@@ -23,7 +23,7 @@ def people_section(audit: Audit) -> Section:
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False)
     >>> section = people_section(found)
-    >>> int(section.blocks[1].items[0].value) == found.people.sureness.above[0].n_people
+    >>> int(section.blocks[1].items[0].value) == found.people.confidence.above[0].n_people
     True
     """
     people, target = audit.people, audit.options.surest_target
@@ -35,7 +35,7 @@ def people_section(audit: Audit) -> Section:
                 "A low average may hide certain victims. An adversary need not name everybody: they can keep to the "
                 "pairs of which they are surest."
             ),
-            *_sureness(audit),
+            *_confidence(audit),
             Text(
                 "Another order of claims is that of their margins: what all others would lose without a pair. This is "
                 "how often the claims with the largest margins are right."
@@ -96,14 +96,14 @@ def map_section(audit: Audit) -> list[Section]:
     return [Section("map", "Where people are given away", tuple(blocks))]
 
 
-def _sureness(audit: Audit) -> list[Block]:
+def _confidence(audit: Audit) -> list[Block]:
     """Show how many people are found how surely, and whether that is true."""
-    found, advised = audit.people.sureness, audit.protections.advised
+    found, advised = audit.people.confidence, audit.protections.advised
     if found is None:
         return [Text("There are too few people to learn how likely a claim about each of them is right.")]
     blocks: list[Block] = [Numbers(tuple(map(_above, found.above))), Text(_how_probable(found))]
-    if advised is not None and advised.sureness is not None:
-        blocks.append(Text(f"Protected by “{advised.label}”: {advised.sureness.words}."))
+    if advised is not None and advised.confidence is not None:
+        blocks.append(Text(f"Protected by “{advised.label}”: {advised.confidence.words}."))
     if audit.options.person_target is not None:
         blocks.append(Text(_for_each(found, audit)))
     return [*blocks, _reliability_figure(found)]
@@ -115,7 +115,7 @@ def _above(above: Above) -> Number:
     return Number(f"Above {percent(above.level)}", f"{n:,}" if n else "none", f"{people} found with such a probability")
 
 
-def _how_probable(found: Sureness) -> str:
+def _how_probable(found: Confidence) -> str:
     scores = found.reliability
     return (
         f"Each of the {found.n_people:,} people whom the joint attack names has a probability that the name is right, "
@@ -127,7 +127,7 @@ def _how_probable(found: Sureness) -> str:
     )
 
 
-def _for_each(found: Sureness, audit: Audit) -> str:
+def _for_each(found: Confidence, audit: Audit) -> str:
     surest, allowed = found.surest, audit.options.person_target or 0.0
     verdict = "meets" if audit.verdict.person_passes else "misses"
     return (
@@ -136,7 +136,7 @@ def _for_each(found: Sureness, audit: Audit) -> str:
     )
 
 
-def _reliability_figure(found: Sureness) -> Figure:
+def _reliability_figure(found: Confidence) -> Figure:
     bins = found.reliability.bins
     picture = reliability_picture(
         found.reliability, "Share of claims that are right against the probability that was said."

@@ -40,7 +40,7 @@ KEY = (
     "Click on the head of a column to sort by it."
 )
 AT_LEAST = (
-    " “≥”: only the first attacks were made, because it is above the target already, or dearer than what is advised; "
+    " “≥”: only screening attacks ran, because it is above the target already, or dearer than what is advised; "
     "other attacks may identify more."
 )
 BEST = (
@@ -97,8 +97,8 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
     n_missing = len(found.trials) - n_drawn
     missing = f" {n_missing} without a defined loss {'is' if n_missing == 1 else 'are'} not drawn." if n_missing else ""
     scale = SCALES[found.keep]
-    n_open = sum(not trial.in_every_way for trial in found.trials)
-    first = f" On {n_open} of them only the first attacks were made: these may lie higher." if n_open else ""
+    n_open = sum(not trial.is_full_suite for trial in found.trials)
+    first = f" On {n_open} of them only screening attacks ran: these may lie higher." if n_open else ""
     return (
         "Each dot is a protection at one strength, drawn at the upper end of the 95% interval of the strongest attack "
         f"that was made on it. {headed(scale.name)}: {scale.ends}. Line: the frontier, the least "
@@ -178,14 +178,14 @@ def _trials_table(
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
     notes = ["the cheapest that meets the target" if at == chosen else _why_not(trials[at], allowed) for at in order]
     rows = [_cells(trials[at], note, has_surest=has_surest) for at, note in zip(order, notes, strict=True)]
-    note = KEY if all(trial.in_every_way for trial in trials) else KEY + AT_LEAST
+    note = KEY if all(trial.is_full_suite for trial in trials) else KEY + AT_LEAST
     made = table(caption, heads, rows, note=note, sorted_by=headed(SCALES[keep].name))
     return _with_marks(made, [at == chosen for at in order])
 
 
 def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     risk, surest, taken = trial.risk, trial.surest, trial.reconstruction
-    least = "" if trial.in_every_way else "≥ "
+    least = "" if trial.is_full_suite else "≥ "
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),

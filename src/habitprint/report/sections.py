@@ -5,7 +5,7 @@ from dataclasses import fields
 
 import msgspec
 
-from habitprint.auditing.attacks import Attack, strongest_ways
+from habitprint.attacks import Outcome, strongest_of_each
 from habitprint.auditing.audit import SCHEMA, Audit, Run
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
@@ -192,7 +192,7 @@ def attacks_section(audit: Audit) -> Section:
     strongest, target = audit.strongest, audit.verdict.target
     rate = strongest.rate
     times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
-    ways = strongest_ways(audit.attacks)
+    ways = strongest_of_each(audit.attacks)
     # The strongest, in the order of the table; what they must be compared with is always there.
     highest = sorted((attack.rate.high for attack in ways), reverse=True)[:N_DRAWN][-1]
     ways = tuple(attack for attack in ways if attack.rate.high >= highest or attack.method == "random")
@@ -226,12 +226,12 @@ def _on_all(audit: Audit) -> list[Block]:
     return [Text(audit.about_all), attacks_table("The attack on all people", [audit.on_all], explained=False)]
 
 
-def attacks_table(caption: str, attacks: Sequence[Attack], *, explained: bool) -> Table:
+def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
     """Return attacks with their rates as a table; explained, with what each does.
 
     Examples
     --------
-    >>> made = [Attack("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
+    >>> made = [Outcome("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
     >>> [cell.text for cell in attacks_table("One", made, explained=False).rows[0].cells]
     ['All at once, l1', '50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%', 'optimal']
     """

@@ -10,11 +10,11 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from habitprint.auditing.attacks import Attack
+from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.audit import Audit, AuditKeywords
 from habitprint.auditing.audit import audit as audit_source
 from habitprint.auditing.data import TWO_TABLES, Whole
-from habitprint.auditing.elsewhere import MOST_SAMPLED, Drawn, Elsewhere
+from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere, RemoteSample
 from habitprint.auditing.options import AuditOptions
 from habitprint.checks.check import check_unused
 from habitprint.counts import COLUMNS
@@ -80,7 +80,7 @@ def audit(
         Of the attack on all people, as for `habitprint.spark.match`.
     target, decide, keep, fail_above, surest_target, person_target, grid, positions, coarser, noise, counts
         As for `habitprint.audit`; the target, and the gate, must be met by the sample and by the attack on all.
-    rehearsal
+    training
         As for `habitprint.audit`. Where the weight that is learned from it identifies most, it attacks all people too.
     population
         For how many people the share identified is forecast; None for all who are in both tables.
@@ -119,7 +119,7 @@ class SparkTables(Elsewhere):
     >>> from habitprint.progress import silent
     >>> session = hp.spark.connect("local[2]")
     >>> sides = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(60, 20)]
-    >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).released
+    >>> SparkTables(*sides, sample=20).draw(seed=0, progress=silent).scenario.released
     Histograms(20 users × 18 places, 90 counts above zero)
     """
 
@@ -138,7 +138,7 @@ class SparkTables(Elsewhere):
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
 
-    def draw(self, seed: int, progress: Progress) -> Drawn:
+    def draw(self, seed: int, progress: Progress) -> RemoteSample:
         """Return the people who are audited here: all, or as many as are asked for."""
         tables = Counts.of(self.released, "released", progress), Counts.of(self.known, "known", progress)
         people = self._people(*tables).persist(KEPT)
@@ -163,17 +163,16 @@ class SparkTables(Elsewhere):
             people.unpersist()
         parts = self.parts
         released, known = (_of(table, drawn[table.side].drop_nulls(), progress) for table in tables)
-        return Drawn(
-            released,
-            known,
-            SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls(),
+        truth = SAME_ID if _is_same_id(self.truth) else drawn.select("released", "known").drop_nulls()
+        return RemoteSample(
+            Scenario(released, known, truth),
             None if is_all else whole,
             None if parts is None else parts.periods,
             TWO_TABLES if parts is None else (parts.released_span, parts.known_span),
             () if parts is None else check_unused(parts.unused, parts.n_rows),
         )
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Attack:
+    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
         """Return what an attack on all people at once, by a weight, achieves."""
         with warnings.catch_warnings():
             # Facts that the rate tells too, as of every attack of an audit.
@@ -192,7 +191,7 @@ class SparkTables(Elsewhere):
             found = evaluate(matching, self.released, self.known, self.truth, progress=progress)
         matching.unpersist()
         assert found.accuracy_rate is not None  # noqa: S101  (a sample of them has people in both tables)
-        return Attack(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
+        return Outcome(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
 
     def _people(self, released: Counts, known: Counts) -> DataFrame:
         """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.

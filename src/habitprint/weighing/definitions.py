@@ -285,7 +285,7 @@ DEFINITIONS: Mapping[PaperWeight, Callable[[Floats, Floats], float]] = {
 
 PAPER_WEIGHTS: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")
 
-# The doubt of the built-in likelihood was the best of several on the calls twin; a rehearsal tries others.
+# The doubt of the built-in likelihood was the best of several on the calls twin; training tries others.
 WEIGHTS: Mapping[str, Weight] = {
     weight.name: weight
     for weight in (

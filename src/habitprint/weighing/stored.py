@@ -1,4 +1,4 @@
-"""A weight as a file, so that what was learned in one rehearsal can be used again."""
+"""A weight as a file, so that a weight found in training can be used again."""
 
 import math
 import os
@@ -14,7 +14,7 @@ from habitprint.words import printable_json
 
 SCHEMA = "habitprint-weight/1"
 WHY = "a weight says which evidence counts when two users are compared"
-FIX = "take a file that habitprint rehearse wrote, or the name of a built-in weight"
+FIX = "take a file that habitprint train wrote, or the name of a built-in weight"
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
@@ -55,7 +55,7 @@ def read_weight(path: str | os.PathLike[str]) -> Weight:
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot read no-such-file.json: there is no such file
       why: a weight says which evidence counts when two users are compared
-      fix: take a file that habitprint rehearse wrote, or the name of a built-in weight
+      fix: take a file that habitprint train wrote, or the name of a built-in weight
     """
     path = Path(path)
     text = read_text(path, why=WHY, fix=FIX)

@@ -1,4 +1,4 @@
-"""``habitprint rehearse``: which attack identifies most, tried on tables of which the truth is known."""
+"""``habitprint train``: the attack that identifies most, tried on tables of which the truth is known."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,46 +19,45 @@ from habitprint.histograms import TableSpec
 from habitprint.inputs import require_file
 from habitprint.matching import Direction, Method
 from habitprint.progress import Progress
-from habitprint.rehearsal import Rehearsal
-from habitprint.rehearsal import rehearse as rehearse_tables
+from habitprint.training import Training
+from habitprint.training import train as train_tables
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Weight, read_weight, write_weight
 from habitprint.words import percent
 
 AUTO = "auto"
 N_SHOWN = 8  # attacks on the screen
-NOTHING_TO_REHEARSE = (
-    "--weight auto: there is nothing to rehearse with, so the paper's weight is used. --rehearse A B gives two earlier "
-    "tables of the same people."
+NOTHING_TO_TRAIN_ON = (
+    "--weight auto: there is nothing to train on, so the paper's weight is used. --train A B gives two earlier tables "
+    "of the same people."
 )
 
 
 @dataclass(frozen=True)
 class ChosenWeight:
-    """The weight to match with, what to say about the choice, and the rehearsal; nothing if it was given."""
+    """The weight to match with, the words about the choice, and the training; None if it was given."""
 
     weight: Weight
     words: str | None
-    rehearsal: Rehearsal | None
+    training: Training | None
 
 
 @dataclass(frozen=True)
 class WeightOptions(Options, panel=ADVERSARY):
-    """Hold by which weight users are compared: a given one, one that was learned before, or the best in a rehearsal."""
+    """The weight by which users are compared: a given one, one that was trained before, or the best in training."""
 
     weight: Annotated[
         str,
         typer.Option(
-            help=f"What pairing two users costs: {', '.join(WEIGHTS)}; a file that habitprint rehearse wrote; or auto, "
-            "the best in a rehearsal (--rehearse).",
+            help=f"What pairing two users costs: {', '.join(WEIGHTS)}; a file that habitprint train wrote; or auto, "
+            "the best in training (--train).",
             metavar="NAME|FILE|auto",
         ),
     ] = "jensen-shannon"
-    rehearse: Annotated[
+    train: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
-            help="Two earlier tables of the same people, with the same ids, to rehearse with; A protected as"
-            " RELEASED is.",
+            help="Two earlier tables of the same people, with the same ids, to train on; A protected as RELEASED is.",
             metavar="A B",
         ),
     ] = None
@@ -82,67 +81,67 @@ class WeightOptions(Options, panel=ADVERSARY):
         >>> WeightOptions("l1").choose(*way, released=table, seed=0, progress=silent).weight.name
         'l1'
         """
-        if self.rehearse is not None and self.weight != AUTO:
+        if self.train is not None and self.weight != AUTO:
             raise InputError(
-                f"--rehearse does not go with --weight {self.weight}",
-                why="a rehearsal chooses the weight",
+                f"--train does not go with --weight {self.weight}",
+                why="training chooses the weight",
                 fix="leave one of them out, or use --weight auto",
             )
         if self.weight in WEIGHTS:
             return ChosenWeight(WEIGHTS[self.weight], None, None)
         if self.weight != AUTO:
             return ChosenWeight(_read(self.weight), None, None)
-        if self.rehearse is None:
-            return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_REHEARSE, None)
-        refuse_to_rehearse_with(released, self.rehearse)
-        require_earlier(self.rehearse)
-        found = TableOptions(truth=SAME_ID).read(*self.rehearse, spec, progress)
-        rehearsal = rehearse_tables(found.released, found.known, seed=seed, progress=progress)
-        weight = rehearsal.weight_for(method, direction)
-        return ChosenWeight(weight, f"{rehearsal.words} The weight used here: {weight.name}.", rehearsal)
+        if self.train is None:
+            return ChosenWeight(WEIGHTS["jensen-shannon"], NOTHING_TO_TRAIN_ON, None)
+        refuse_to_train_on(released, self.train)
+        require_earlier(self.train)
+        found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
+        training = train_tables(found.released, found.known, seed=seed, progress=progress)
+        weight = training.weight_for(method, direction)
+        return ChosenWeight(weight, f"{training.words} The weight used here: {weight.name}.", training)
 
 
-def refuse_to_rehearse_with(released: Path, tables: Sequence[Path] | None) -> None:
-    """Raise `InputError` if the table to be attacked is one of those that an adversary is said to know the truth about.
+def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
+    """Raise `InputError` if the table to be attacked is one of those that the attacker is said to train on.
 
     Examples
     --------
-    >>> refuse_to_rehearse_with(Path("june.csv"), [Path("april.csv"), Path("may.csv")])
-    >>> refuse_to_rehearse_with(Path(__file__), [Path(__file__)])
+    >>> refuse_to_train_on(Path("june.csv"), [Path("april.csv"), Path("may.csv")])
+    >>> refuse_to_train_on(Path(__file__), [Path(__file__)])
     Traceback (most recent call last):
-    habitprint.errors.InputError: --rehearse: ...rehearse.py is the released table itself
-      why: an adversary learns from tables of which he knows who is who
-      fix: give two other tables of people whom he knows
+    habitprint.errors.InputError: --train: ...train.py is the released table itself
+      why: an attacker trains on tables of which they know who is who
+      fix: give two other tables of people whom they know
     """
     for table in tables or ():
         if table.exists() and released.exists() and table.samefile(released):
             raise InputError(
-                f"--rehearse: {table} is the released table itself",
-                why="an adversary learns from tables of which he knows who is who",
-                fix="give two other tables of people whom he knows",
+                f"--train: {table} is the released table itself",
+                why="an attacker trains on tables of which they know who is who",
+                fix="give two other tables of people whom they know",
             )
 
 
 def require_earlier(tables: Sequence[Path] | None) -> None:
-    """Raise `InputError` unless the tables to rehearse with are there.
+    """Raise `InputError` unless the tables to train on are there.
 
     Examples
     --------
     >>> require_earlier([Path("nowhere.csv")])
     Traceback (most recent call last):
-    habitprint.errors.InputError: --rehearse: cannot read nowhere.csv: there is no such file
-      why: an adversary learns from two earlier tables which evidence counts
-      fix: give two earlier tables of the same people, or leave --rehearse out
+    habitprint.errors.InputError: --train: cannot read nowhere.csv: there is no such file
+      why: an attacker trains on two earlier tables
+      fix: give two earlier tables of the same people, or leave --train out
     """
     for table in tables or ():
         try:
             require_file(
                 table,
-                why="an adversary learns from two earlier tables which evidence counts",
-                fix="give two earlier tables of the same people, or leave --rehearse out",
+                why="an attacker trains on two earlier tables",
+                fix="give two earlier tables of the same people, or leave --train out",
             )
         except InputError as error:
-            raise InputError(f"--rehearse: {error.what}", why=error.why, fix=error.fix) from error
+            raise InputError(f"--train: {error.what}", why=error.why, fix=error.fix) from error
 
 
 def _read(name: str) -> Weight:
@@ -154,14 +153,14 @@ def _read(name: str) -> Weight:
         raise InputError(
             f"there is no weight '{name}', and no such file",
             why="a weight says what pairing two users costs",
-            fix=f"use one of {', '.join(WEIGHTS)}, a file that habitprint rehearse wrote, or auto",
+            fix=f"use one of {', '.join(WEIGHTS)}, a file that habitprint train wrote, or auto",
         ) from error
 
 
 @expanded
-def rehearse(
+def train(
     released_file: Annotated[
-        Path, typer.Argument(help="Earlier histograms of people whom the adversary knows.", metavar="A")
+        Path, typer.Argument(help="Earlier histograms of people whom the attacker knows.", metavar="A")
     ],
     known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
     spec: TableSpec,
@@ -173,17 +172,17 @@ def rehearse(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Rehearse the attack on two tables of which the truth is known, and learn which evidence counts.
+    """Train the attack on two tables of which the truth is known.
 
-    An adversary needs no secret for that: he cuts what he knows in two in time.
-    All weights are tried, and one that is learned from the people themselves.
-    What was best can be used on a release with [bold]--weight FILE[/bold].
-    Against a protected release, rehearse with A protected in the same way (habitprint protect --keep-ids);
+    An attacker needs no secret for that: they cut their own data in two in time.
+    All weights are tried, and one that is trained on the people themselves.
+    The best weight can be used on a release with [bold]--weight FILE[/bold].
+    Against a protected release, train on A protected in the same way (habitprint protect --keep-ids);
     B is then changed by what anyone can copy of it.
 
     [bold]Examples[/bold]
 
-    habitprint rehearse april.parquet may.parquet --out weight.json
+    habitprint train april.parquet may.parquet --out weight.json
 
     habitprint match june.parquet july.parquet --weight weight.json
     """
@@ -194,7 +193,7 @@ def rehearse(
     with ProgressBar(notes) as progress:
         with_truth = replace(tables, truth=tables.truth or SAME_ID)
         both = with_truth.read(released_file, known_file, spec, progress)
-        found = rehearse_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
+        found = train_tables(both.released, both.known, truth=both.truth, seed=seed, progress=progress)
     if out is not None:
         write_weight(found.weight, out, overwrite=force)
     print_copied(notes, both.copied)
@@ -204,40 +203,40 @@ def rehearse(
     screen = Screen()
     screen.print(_as_table(found))
     screen.print(found.words, soft_wrap=True, markup=False)
-    screen.print(f"What the learned weight counts: {found.lesson.words}", soft_wrap=True, markup=False)
+    screen.print(f"Evidence that the trained weight counts: {found.trained.words}", soft_wrap=True, markup=False)
     if out is not None:
         screen.print(f"{found.weight.name} written to {out}: use it with --weight {out}", soft_wrap=True, markup=False)
 
 
-def _as_table(found: Rehearsal) -> Table:
+def _as_table(found: Training) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("attack")
     table.add_column("identified", justify="right")
     table.add_column("95% interval")
     ordered = sorted(found.attacks, key=lambda attack: -attack.rate.value)
     for each in dict.fromkeys([*ordered[:N_SHOWN], found.paper, found.best]):
-        style = "bold" if each == found.best else ""
-        table.add_row(each.name, percent(each.rate.value), each.rate.interval_words, style=style)
+        style = "bold" if each is found.best else ""
+        table.add_row(each.outcome.name, percent(each.rate.value), each.rate.interval_words, style=style)
     return table
 
 
-def _print_json(found: Rehearsal, out: Path | None) -> None:
+def _print_json(found: Training, out: Path | None) -> None:
     facts = {
-        "best": found.best.name,
+        "best": found.best.outcome.name,
         "words": found.words,
-        "lesson": found.lesson.words,
-        "n_people": found.lesson.n_people,
+        "trained": found.trained.words,
+        "n_people": found.trained.n_people,
         "seed": found.seed,
         "attacks": [
             {
                 "name": each.name,
-                "weight": each.weight.name,
+                "weight": each.weight,
                 "method": each.method,
                 "direction": each.direction,
                 "identified": each.rate.value,
                 "interval": each.rate.interval,
             }
-            for each in found.attacks
+            for each in (result.outcome for result in found.attacks)
         ],
         "out": None if out is None else str(out),
     }

@@ -1,23 +1,32 @@
-"""A protection is attacked in the first ways, and in every way where it may be the answer: the answer is the same."""
+"""Every protection is screened, and the full suite runs where it may be the answer: the answer is the same."""
 
 from typing import Any, get_args
 
 import pytest
 
 import habitprint as hp
-from habitprint.auditing import attacks, search
-from habitprint.auditing.attacks import ALL_WEIGHTS, Attacked, Attempt, attack_first, attack_in_every_way
+from habitprint.attacks import (
+    ALL_WEIGHTS,
+    Attack,
+    AttackResult,
+    Scenario,
+    SuiteResult,
+    full_suite,
+    run_screening,
+    run_suite,
+)
+from habitprint.attacks import attack as attack_module
+from habitprint.auditing import search
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
 from habitprint.auditing.search import Decide, Goal, Protections, Trial, find_protection, run_trial
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.losses import SCALES, find_cheapest
 
 DECIDE: tuple[Decide, ...] = get_args(Decide)
-TABLES = TwoTables(*hp.datasets.town(40, 8, seed=4), truth="same-id")
+TABLES = Scenario(*hp.datasets.town(40, 8, seed=4), truth="same-id")
 
 
-def found_on(tables: TwoTables, goal: Goal) -> Protections:
-    whole = attack_in_every_way(tables)
+def found_on(tables: Scenario, goal: Goal) -> Protections:
+    whole = run_suite(tables)
     return find_protection(whole, whole, [], goal, noise=False).protections
 
 
@@ -45,20 +54,20 @@ def shown(found: Protections) -> list[Trial]:
 @pytest.mark.parametrize(
     ("seed", "target"), [(4, 0.15), *(pytest.param(*case, marks=pytest.mark.nightly) for case in ((5, 0.2), (6, 0.1)))]
 )
-def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
+def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
     monkeypatch: pytest.MonkeyPatch, decide: Decide, seed: int, target: float
 ) -> None:
-    tables = TwoTables(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
-    whole = attack_in_every_way(tables)
+    tables = Scenario(*hp.datasets.town(60, 10, seed=seed), truth="same-id")
+    whole = run_suite(tables)
 
-    def attack_all(tables: TwoTables, *_ways: object, **_options: Any) -> Attacked:
-        return attack_in_every_way(tables, weights=whole.weights, joint=whole.joint_weights, exact=False)
+    def attack_all(tables: Scenario, *_ways: object, **_options: Any) -> SuiteResult:
+        return run_suite(tables, whole.suite_for_protected)
 
     fast = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
-    monkeypatch.setattr(search, "attack_first", attack_all)
+    monkeypatch.setattr(search, "run_screening", attack_all)
     slow = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
-    assert all(trial.in_every_way for trial in slow.trials)
-    assert sum(not trial.in_every_way for trial in fast.trials) > len(fast.trials) / 2
+    assert all(trial.is_full_suite for trial in slow.trials)
+    assert sum(not trial.is_full_suite for trial in fast.trials) > len(fast.trials) / 2
     assert answers(fast) == answers(slow)
 
 
@@ -66,8 +75,8 @@ def test_the_same_is_advised_as_if_everything_were_tried_in_every_way(
 @pytest.mark.parametrize("decide", DECIDE)
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: int) -> None:
-    tables = TwoTables(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
-    whole, part = attack_in_every_way(tables), attack_in_every_way(tables.sample(120, seed))
+    tables = Scenario(*hp.datasets.town(240, 20, seed=seed), truth="same-id")
+    whole, part = run_suite(tables), run_suite(tables.sample(120, seed))
     goal = Goal(0.1, decide)
     screened, all_of_them = (find_protection(whole, base, [], goal, noise=False) for base in (part, whole))
     assert screened.protections.n_on_all < all_of_them.protections.n_on_all
@@ -80,16 +89,16 @@ def test_with_screening_the_answer_is_the_same_as_without(decide: Decide, seed: 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_is_out(decide: Decide) -> None:
+def test_what_is_shown_as_an_answer_met_the_full_suite_and_what_did_not_is_out(decide: Decide) -> None:
     goal = Goal(0.2, decide)
     found = found_on(TABLES, goal)
-    assert all(trial.in_every_way for trial in shown(found))
-    n_full = len(attack_in_every_way(TABLES.protected_by(hp.Microaggregate(5))[1], joint=ALL_WEIGHTS[:2]).facts)
+    assert all(trial.is_full_suite for trial in shown(found))
+    n_full = len(run_suite(TABLES.protected_by(hp.Microaggregate(5))[1], full_suite(joint=ALL_WEIGHTS[:2])).outcomes)
     for trial in found.trials:
-        assert trial.in_every_way == (trial.n_attacks >= n_full)
-        if trial.in_every_way or not trial.may_be_within(goal.target):
+        assert trial.is_full_suite == (trial.n_attacks >= n_full)
+        if trial.is_full_suite or not trial.may_be_within(goal.target):
             continue
-        # Not refuted: then something that was attacked in every way, or is proven, is cheaper for every purpose.
+        # Not refuted: then something that met the full suite, or is proven, is cheaper for every purpose.
         for best in found.best:
             assert best.measured is not None
             cost, chosen = trial.cost(best.keep), found.trials[best.measured].cost(best.keep)
@@ -100,34 +109,32 @@ def test_what_is_shown_as_an_answer_was_attacked_in_every_way_and_what_was_not_i
         assert decide == "proven" or trial.proven.is_within(goal.target) or trial.passes is None
 
 
-def test_the_first_attacks_find_no_more_than_all_do() -> None:
-    whole = attack_in_every_way(TABLES)
+def test_screening_attacks_find_no_more_than_all_do() -> None:
+    whole = run_suite(TABLES)
     for candidate in (micro_aggregation(5), top_places(5)):
         tables = TABLES.protected_by(candidate.mechanism)[1]
-        first = attack_first(tables, whole.first_ways)
+        first = run_screening(tables, whole.screening)
         trial = run_trial(whole, candidate, Goal(0.1))
-        assert not first.in_every_way
-        assert max(fact.rate.high for fact in first.facts) <= trial.risk.high
-        alone = attack_first(tables, whole.first_ways, limit=0.0)
-        assert [fact.name for fact in alone.facts] == [first.facts[0].name]
+        assert not first.is_full_suite
+        assert max(fact.rate.high for fact in first.outcomes) <= trial.risk.high
+        alone = run_screening(tables, whole.screening, limit=0.0)
+        assert [fact.name for fact in alone.outcomes] == [first.outcomes[0].name]
 
 
 @pytest.mark.slow
 def test_no_attack_is_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = attack_in_every_way(TABLES)
-    made, count = [], attacks.count_identified
+    whole = run_suite(TABLES)
+    made, count = [], attack_module.count_identified
 
-    def watched(tables: TwoTables, matching: hp.Matching) -> Attempt:
-        way = matching.weight, matching.method, matching.direction
-        made.append((tables.released, tables.attacked_with, *way))  # kept: no id is used again
-        return count(tables, matching)
+    def watched(scenario: Scenario, attack: Attack, matching: hp.Matching) -> AttackResult:
+        made.append((scenario, attack))
+        return count(scenario, attack, matching)
 
-    monkeypatch.setattr(attacks, "count_identified", watched)
+    monkeypatch.setattr(attack_module, "count_identified", watched)
     found = find_protection(whole, whole, [], Goal(0.2), noise=False).protections
-    assert sum(trial.in_every_way for trial in found.trials[1:]) > 0
-    keys = [(id(released), id(known), *way) for released, known, *way in made]
-    assert len(keys) > len(found.trials)
-    assert len(set(keys)) == len(keys)
+    assert sum(trial.is_full_suite for trial in found.trials[1:]) > 0
+    assert len(made) > len(found.trials)
+    assert len(set(made)) == len(made)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +155,7 @@ def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_
 
 @pytest.mark.slow
 def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_target_for_one_person() -> None:
-    tables = TwoTables(*hp.datasets.town(100, 20), truth="same-id")
+    tables = Scenario(*hp.datasets.town(100, 20), truth="same-id")
     found = found_on(tables, Goal(0.1, person_target=0.2))
     assert found.advised is not None
     assert found.advised.proven.largest <= 0.2

@@ -1,6 +1,6 @@
 """How many people a learned weight identifies, beside the paper's: the table of docs/numbers.md.
 
-``python benchmarks/rehearsal.py`` prints it. Nothing of the release is used to learn, but in the last column, where
+``python benchmarks/training.py`` prints it. Nothing of the release is used to learn, but in the last column, where
 the truth about half of the people is used on the other half.
 """
 
@@ -44,7 +44,7 @@ def subjects() -> Iterator[Subject]:
     yield Subject.of("Complete Journey, products", hp.datasets.complete_journey("product"), months)
     yield Subject.of("Complete Journey, categories", hp.datasets.complete_journey("category"), months)
     weeks = [hp.datasets.town(500, 60, seed=seed) for seed in (1, 2)]
-    yield Subject("town (rehearsed in another town)", *weeks[0], weeks[1])
+    yield Subject("town (trained in another town)", *weeks[0], weeks[1])
 
 
 def rate_of(chances: np.ndarray, by_chance: float) -> hp.Rate:
@@ -62,8 +62,8 @@ def row(subject: Subject) -> str:
 
     fixed = {name: chances(weight) for name, weight in hp.WEIGHTS.items()}
     best = max(fixed, key=lambda name: fixed[name].sum())
-    rehearsal = hp.rehearse(*subject.halves)
-    auto = rehearsal.weight_for("joint")
+    training = hp.train(*subject.halves)
+    auto = training.weight_for("joint")
     is_first = np.random.default_rng(0).permutation(common.n) % 2 == 0
     on_truth = [chances(weight) for weight in fit_on_other_half(released, known, common, is_first)]
     found = {
@@ -81,7 +81,7 @@ def row(subject: Subject) -> str:
 def main() -> None:
     """Print the table."""
     print(
-        "| data | people | the paper's weight | the best fixed weight, with hindsight | auto | learned on the truth |"
+        "| data | people | the paper's weight | the best fixed weight, with hindsight | auto | trained on the truth |"
     )
     print("|---|---|---|---|---|---|")
     for subject in subjects():

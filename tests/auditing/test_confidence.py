@@ -8,10 +8,9 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
-from habitprint.auditing.attacks import attack
+from habitprint.attacks import Scenario, run_attack
+from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.search import Goal
-from habitprint.auditing.sureness import FEWEST_SUREST, find_sureness
-from habitprint.auditing.two_tables import TwoTables
 from habitprint.calibration import Reliability
 from habitprint.mechanisms import ProvenShare
 from habitprint.words import percent
@@ -26,24 +25,24 @@ def audit() -> hp.Audit:
 
 @pytest.mark.slow
 def test_every_user_has_a_probability_and_the_report_counts_them_without_a_name(audit: hp.Audit) -> None:
-    probability, sureness = audit.users["probability"], audit.people.sureness
-    assert sureness is not None
-    assert len(probability) == sureness.n_people == 120
+    probability, confidence = audit.users["probability"], audit.people.confidence
+    assert confidence is not None
+    assert len(probability) == confidence.n_people == 120
     assert probability.is_between(0, 1).all()
-    for above in sureness.above:
+    for above in confidence.above:
         assert above.n_people == (probability > above.level).sum()
-    assert sureness.highest == probability.max()
+    assert confidence.highest == probability.max()
     chances = audit.users["chance_correct"].to_numpy()
-    assert sureness.reliability == Reliability.of(probability.to_numpy(), chances, 1 / 120)
+    assert confidence.reliability == Reliability.of(probability.to_numpy(), chances, 1 / 120)
 
 
 @pytest.mark.slow
 def test_as_advised_nobody_is_found_more_surely_than_is_proven(audit: hp.Audit) -> None:
     advised = audit.protections.advised
     assert advised is not None
-    assert advised.sureness is not None
-    assert advised.sureness.highest <= advised.proven.largest
-    assert f"as advised, {advised.sureness.words}" in " ".join(audit.verdict.details)
+    assert advised.confidence is not None
+    assert advised.confidence.highest <= advised.proven.largest
+    assert f"as advised, {advised.confidence.words}" in " ".join(audit.verdict.details)
 
 
 @pytest.mark.slow
@@ -63,7 +62,7 @@ def test_the_page_shows_how_surely_people_are_found_and_whether_that_is_true(aud
 @pytest.mark.slow
 def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
     found = audit_of_town(12, 5)
-    assert found.people.sureness is None
+    assert found.people.confidence is None
     assert found.users["probability"].dtype == pl.Float64
     assert found.users["probability"].null_count() == 12
     assert "too few people to learn" in hp.render_report(found)
@@ -71,25 +70,25 @@ def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
 
 def test_the_surest_claims_are_a_tenth_but_fifty_at_least() -> None:
     for n, n_surest in ((60, 50), (30, 30)):
-        made = find_sureness(attack(TwoTables(*hp.datasets.town(n, 20), truth="same-id")))
+        made = find_confidence(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
         assert made is not None
         order = np.argsort(-made.probabilities, kind="stable")[:n_surest]
-        own = attack(TwoTables(*hp.datasets.town(n, 20), truth="same-id")).matching
+        own = run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")).matching
         right = (own.released == own.known).to_numpy()[order]
-        assert made.sureness.surest.n == n_surest
-        assert made.sureness.surest.n_correct == pytest.approx(right.sum())
-        assert not made.sureness.is_within(1.0) or n_surest >= FEWEST_SUREST
+        assert made.confidence.surest.n == n_surest
+        assert made.confidence.surest.n_correct == pytest.approx(right.sum())
+        assert not made.confidence.is_within(1.0) or n_surest >= FEWEST_SUREST
 
 
 @pytest.mark.parametrize("decide", ["proven", "measured"])
 def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured(decide: str) -> None:
     goal = Goal(0.5, decide, person_target=0.2)  # type: ignore[arg-type]
-    made = find_sureness(attack(TwoTables(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
+    made = find_confidence(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
     assert made is not None
-    assert made.sureness.surest.high <= 0.2
+    assert made.confidence.surest.high <= 0.2
     assert goal.is_safe_for_each(ProvenShare(0.1, 0.2), None, goal.decide)
     assert not goal.is_safe_for_each(ProvenShare(0.1, 0.21), None, goal.decide)
-    assert goal.is_safe_for_each(ProvenShare(0.1, 0.21), made.sureness, goal.decide) is (decide == "measured")
+    assert goal.is_safe_for_each(ProvenShare(0.1, 0.21), made.confidence, goal.decide) is (decide == "measured")
 
 
 @pytest.mark.slow
@@ -114,8 +113,8 @@ def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_eac
     assert found.verdict.answer.startswith("The table misses its target for each person: of the 50 people")
     advised = found.protections.advised
     assert advised is not None
-    assert advised.sureness is not None
-    assert advised.proven.largest <= 0.2 or advised.sureness.surest.high <= 0.2
+    assert advised.confidence is not None
+    assert advised.proven.largest <= 0.2 or advised.confidence.surest.high <= 0.2
 
 
 @pytest.mark.parametrize("is_measured", [True, False])

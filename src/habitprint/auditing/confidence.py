@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from habitprint.arrays import Floats
-from habitprint.auditing.attacks import Attempt
+from habitprint.attacks import AttackResult
 from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.mechanisms import ProvenShare
@@ -27,8 +27,8 @@ class Above:
 
 
 @dataclass(frozen=True)
-class Sureness:
-    """Hold how surely people are found, without a name. Made by `find_sureness`.
+class Confidence:
+    """The confidence with which people are identified, without a name. Made by `find_confidence`.
 
     Parameters
     ----------
@@ -46,10 +46,9 @@ class Sureness:
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> found = find_sureness(attack(TwoTables(*hp.datasets.town(60, 20), truth="same-id")))
-    >>> found.sureness.n_people, found.sureness.surest.n
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> found = find_confidence(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
+    >>> found.confidence.n_people, found.confidence.surest.n
     (60, 50)
     """
 
@@ -76,21 +75,21 @@ class Sureness:
         Examples
         --------
         >>> reliability = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
-        >>> [Sureness(n, (), 0.02, Rate.of(0, n, 0.01), reliability).is_within(0.1) for n in (50, 49)]
+        >>> [Confidence(n, (), 0.02, Rate.of(0, n, 0.01), reliability).is_within(0.1) for n in (50, 49)]
         [True, False]
         """
         return self.surest.n >= FEWEST_SUREST and self.surest.high <= target
 
 
 @dataclass(frozen=True, eq=False)
-class EachSureness:
+class PairConfidence:
     """Hold how surely people are found, and the probability of each pair of the attack, in its order."""
 
-    sureness: Sureness
+    confidence: Confidence
     probabilities: Floats
 
 
-def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness | None:
+def find_confidence(joint: AttackResult, margins: Floats | None = None) -> PairConfidence | None:
     """Find how likely each claim of a joint attack is right, learned from other people; None with too few of them.
 
     Parameters
@@ -103,26 +102,25 @@ def find_sureness(joint: Attempt, margins: Floats | None = None) -> EachSureness
     Examples
     --------
     >>> import habitprint as hp
-    >>> from habitprint.auditing.attacks import attack
-    >>> from habitprint.auditing.two_tables import TwoTables
-    >>> find_sureness(attack(TwoTables(*hp.datasets.town(12, 5), truth="same-id"))) is None
+    >>> from habitprint.attacks import Scenario, run_attack
+    >>> find_confidence(run_attack(Scenario(*hp.datasets.town(12, 5), truth="same-id"))) is None
     True
     """
-    tables, matching = joint.tables.as_attacked, joint.matching
+    tables, matching = joint.scenario.applied, joint.matching
     common = tables.common
     if common.n < FEWEST_PEOPLE:
         return None
     chances = pair_chances(matching, tables.released, tables.known, common)
     said = cross_fit(matching, tables.released, tables.known, common, margins=margins, seed=matching.seed)
     by_chance = common.n / (tables.released.n_users * tables.known.n_users)
-    sureness = Sureness(
+    confidence = Confidence(
         n_people=matching.size,
         above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
         highest=float(said.max()),
-        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.tables.anonymity_sets).largest),
+        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.scenario.anonymity_sets).largest),
         reliability=Reliability.of(said, chances, by_chance),
     )
-    return EachSureness(sureness, said)
+    return PairConfidence(confidence, said)
 
 
 def _surest(said: Floats, chances: Floats, by_chance: float) -> Rate:
