@@ -46,7 +46,7 @@ def test_inspect_names_days_that_are_years_from_all_others(tmp_path: Path) -> No
     assert json.loads(run("inspect", tmp_path / "x.csv", "--json").stdout)["strays"] == [
         {"day": "2002-04-09", "n_rows": 1}
     ]
-    assert "are dated years from all others: 9 April 2002." in run("inspect", tmp_path / "x.csv").stdout
+    assert "are years away from all other rows: 9 April 2002." in run("inspect", tmp_path / "x.csv").stdout
 
 
 def test_inspect_names_shared_histories(tmp_path: Path) -> None:

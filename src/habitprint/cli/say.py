@@ -256,7 +256,7 @@ def print_caveats(notes: Console, released: Histograms, known: Histograms, resul
     Examples
     --------
     >>> print_caveats(Console(), Histograms.from_strings({1: "ab"}), Histograms.from_strings({1: "cd"}))
-    note: The two tables have no place in common. Every pair is a guess. Are places named alike?
+    note: The two tables have no place in common. Every pair is a guess. Check that both use the same names for places.
     """
     for found in check_sides(released, known):
         print_note(notes, words_of(found))

@@ -14,75 +14,76 @@ WHAT: dict[Code, str] = {
     "repeated-rows": "{n_rows} ({share}) repeat another row and count again.",
     "unused-rows": "{n_rows} ({share}) are not used: {values}.",
     "shared-histories": "{n} of {of} users share at least half of their events with another id.",
-    "coarse-clock": "Times name the {values} only.",
-    "fixes-not-visits": "Half of the users have {n} rows or more at one place in a row: fixes are not visits.",
+    "coarse-clock": "Times are given to the {values} only.",
+    "fixes-not-visits": "Half of the users have {n} or more consecutive rows at one place: no visits.",
     "ids-with-spaces": "{n} of {of} {kind} ids differ from another only by blanks around them{such}.",
     "ids-zero-padded": "{n} of {of} {kind} ids differ from another only by leading zeros{such}.",
     "ids-in-capitals": "{n} of {of} {kind} ids differ from another only by capital letters{such}.",
     "placeholder-ids": "{n_rows} ({share}) have a placeholder for a missing {kind}{such}.",
-    "total-row": "A {kind} looks like the total of the table{such}.",
+    "total-row": "The table holds a {kind} that looks like the total of all others{such}.",
     "future-dates": "{n_rows} ({share}) are dated in the future: {days}.",
     "sentinel-dates": "{n_rows} ({share}) have a placeholder for a missing date: {days}.",
-    "stray-dates": "{n_rows} ({share}) are dated years from all others: {days}.",
+    "stray-dates": "{n_rows} ({share}) are years away from all other rows: {days}.",
     "excel-serial-dates": "All {n_rows} have times that look like days as Excel counts them{such}.",
-    "swapped-columns": "Users and places may be swapped: there are {n} users in {of} rows.",
+    "swapped-columns": "The columns of users and places may be swapped.",
     "same-tables": "Both tables are the same.",
     "no-shared-places": "The two tables have no place in common.",
     "few-shared-places": "Only {n} of {of} places are in both tables.",
-    "one-place": "There is one place only: everybody has the same shares.",
+    "one-place": "There is only one place, so everybody has the same shares.",
     "totals-identify": "Totals differ from person to person: they are unique for {n} of {of} people.",
-    "shares-show-totals": "The shares of {n} of {of} people show their total, or a divisor of it: 1/7 is one of seven.",
+    "shares-show-totals": "The shares of {n} of {of} people show their number of events: 1/7 shows 7 or 14.",
     "identical-rows": "{n} of {of} rows with several places are identical to another row.",
     "shares-not-counts": "Every row adds up to one.",
-    "merged-place": "{n} of {of} users are at a place that stands for all others.",
+    "merged-place": "{n} of {of} users have counts at a place that stands for all other places.",
     "multiples": "Every count is a multiple of {n}.",
     "no-small-counts": "No count is below {n}.",
-    "unknown-mapping": "The release renamed places by a mapping that is not known here.",
-    "nothing-copied": "The attacker was assumed to copy nothing of the protection (--as-is).",
+    "unknown-mapping": "The release renamed places, and the mapping is not available here.",
+    "nothing-copied": "With --as-is the attacker does not apply the protection to their own data.",
 }
 LOOKS_PROTECTED = (
-    "So the table looks protected, but no .json file beside it says how. An attacker may copy what was done to it. "
-    "Here they do not, so the risk may be higher. If habitprint protect wrote the table, keep its files together."
+    "So the table looks protected, but no .json file beside it says how. An attacker may apply the same protection to "
+    "their own data. habitprint cannot do so here, so the real risk may be higher. If habitprint protect wrote the "
+    "table, keep its files together."
 )
-NAMED = "Users are read from column {first}, and places from column {second}."  # where names tell of a swap
+NAMED = "The columns look swapped: users are read from {first}, and places from {second}."  # where names tell of a swap
 # Why it matters.
 WHY: dict[Code, str] = {
     "repeated-rows": "A visit that counts twice weighs more than it should.",
-    "unused-rows": "Rows that are missing may hide habits.",
-    "shared-histories": "These users re-identify themselves, whatever their habits are.",
-    "coarse-clock": "People meet by chance, so few shared histories can be found.",
-    "fixes-not-visits": "How long a device was on would be taken for a habit.",
+    "unused-rows": "The habits in these rows are missing from the answer.",
+    "shared-histories": "Such users are re-identified because of shared events, not because of their habits.",
+    "coarse-clock": "Many people are at one place at such a time by chance. So few shared histories can be detected.",
+    "fixes-not-visits": "The counts would show how long a device was on, not how often a person was there.",
     "ids-with-spaces": "One {kind} would be taken for several, and the risk would look smaller than it is.",
     "ids-zero-padded": "One {kind} would be taken for several, and the risk would look smaller than it is.",
     "ids-in-capitals": "One {kind} may be taken for several.",
     "placeholder-ids": "Rows of several {kind}s would be taken for one {kind}.",
     "total-row": "It would be counted as a {kind}, and every sum would be twice as large.",
-    "future-dates": "A period would end on a day that has not come yet.",
-    "sentinel-dates": "A period would reach to a day on which nothing happened.",
-    "stray-dates": "They are left out where the audit chooses the periods.",
+    "future-dates": "A period would include days that have not come yet.",
+    "sentinel-dates": "A period would include days on which nothing happened.",
+    "stray-dates": "An audit leaves these rows out when it chooses the periods itself.",
     "excel-serial-dates": "Read as time since 1970, all of them fall on one day.",
     "swapped-columns": "The answer would be about places, not about people.",
-    "same-tables": "An attacker knows another period; this says nothing about them.",
-    "no-shared-places": "Every pair is a guess. Are places named alike?",
-    "few-shared-places": "Are they named alike?",
-    "one-place": "Nobody can be distinguished by shares. How often a person was counted may still differ.",
+    "same-tables": "The attacker is assumed to know another period. This comparison says nothing about them.",
+    "no-shared-places": "Every pair is a guess. Check that both use the same names for places.",
+    "few-shared-places": "Check that both use the same names for places.",
+    "one-place": "Shares cannot tell people apart. Totals may still differ from person to person.",
     "totals-identify": "Release shares instead of counts.",
-    "shares-show-totals": "Somebody who knows how often a person was counted can use it. Groups in units show none.",
+    "shares-show-totals": "An attacker who knows a person's number of events can use it. Groups in units hide it.",
     "identical-rows": LOOKS_PROTECTED,
     "shares-not-counts": LOOKS_PROTECTED,
     "merged-place": LOOKS_PROTECTED,
     "multiples": LOOKS_PROTECTED,
     "no-small-counts": LOOKS_PROTECTED,
-    "unknown-mapping": "An attacker who knows it finds more.",
-    "nothing-copied": "An attacker who copies it finds as much or more.",
+    "unknown-mapping": "An attacker who has the mapping re-identifies as many people or more.",
+    "nothing-copied": "An attacker who does so re-identifies as many people or more.",
 }
 # What to do where no option of the command line mends it.
 OTHERWISE: dict[Code, str] = {
     "no-shared-places": "name places alike in both tables; if protect put places together, keep its files together",
     "ids-with-spaces": "write each id in one way in both tables",
     "ids-zero-padded": "write each id in one way in both tables",
-    "placeholder-ids": "leave the rows out",
-    "total-row": "leave it out of the table",
+    "placeholder-ids": "remove these rows from the file",
+    "total-row": "remove it from the table",
     "future-dates": "check the dates, and how they are read: --time-format",
     "sentinel-dates": "check the dates, and how they are read: --time-format",
     "swapped-columns": "name the columns: --user …, --place …",
@@ -154,7 +155,7 @@ def written(finding: Finding) -> str:
     Examples
     --------
     >>> written(Finding("few-shared-places", "note", 1, 6, "place"))
-    'Only 1 of 6 places are in both tables. Are they named alike? [few-shared-places]'
+    'Only 1 of 6 places are in both tables. Check that both use the same names for places. [few-shared-places]'
     """
     return f"{'Accepted: ' if finding.gravity == 'stops' else ''}{words_of(finding)} [{finding.code}]"
 
@@ -165,7 +166,7 @@ def told(finding: Finding, stops: str = "accepted") -> str:
     Examples
     --------
     >>> told(Finding("few-shared-places", "note", 1, 6, "place"))
-    'note [few-shared-places]: Only 1 of 6 places are in both tables. Are they named alike?'
+    'note [few-shared-places]: Only 1 of 6 places are in both tables. Check that both use the same names for places.'
     """
     mark = {"note": "note", "changes-answer": "warning", "stops": stops}[finding.gravity]
     return f"{mark} [{finding.code}]: {words_of(finding)}"
@@ -217,6 +218,6 @@ def not_accepted(code: Code) -> str:
     Examples
     --------
     >>> not_accepted("future-dates")
-    '--accept future-dates was not needed: no such finding stops this audit. It is not recorded as accepted.'
+    '--accept future-dates has no effect: no finding with this code stops this audit. It is not recorded.'
     """
-    return f"--accept {code} was not needed: no such finding stops this audit. It is not recorded as accepted."
+    return f"--accept {code} has no effect: no finding with this code stops this audit. It is not recorded."
