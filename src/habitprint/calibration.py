@@ -37,15 +37,15 @@ TINY = 1e-9  # no logarithm of nothing
 
 @dataclass(frozen=True)
 class Calibration:
-    """Hold how a score becomes a probability. Made by `Calibration.fit`.
+    """The function that turns a pair's scores into a probability. Made by `Calibration.fit`.
 
     Parameters
     ----------
     intercept, odds, margin
-        What z = intercept + odds · (mean of the logarithms of the odds on both sides) + margin · √(margin of the pair)
-        is made of; the last two are not negative.
+        The coefficients of z = intercept + odds · (mean of the logarithms of the odds on both sides)
+        + margin · √(margin of the pair). The last two are not negative.
     ceiling
-        What no probability is above, however well a pair stands.
+        The highest probability that any pair can have.
 
     Examples
     --------
@@ -195,9 +195,9 @@ def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> Com
 
 @dataclass(frozen=True, eq=False)
 class LikelyPairs(Shown, Framed):
-    """Hold the pairs of a matching that are likelier right than asked for, the likeliest first.
+    """The pairs of a matching whose probability is above a limit, the most likely first.
 
-    They are no matching of their own: not the best of that size, and without a proof.
+    They are not a matching of their own: another choice of as many pairs may weigh less, and they have no proof.
 
     Parameters
     ----------
@@ -206,9 +206,9 @@ class LikelyPairs(Shown, Framed):
     probabilities
         How likely each pair is right.
     above
-        What they are above.
+        The limit.
     n_left_out
-        How many pairs of the matching are not.
+        The number of pairs of the matching that are not above it.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class LikelyPairs(Shown, Framed):
 
 @dataclass(frozen=True)
 class Bin:
-    """Hold claims of about the same probability: the mean of it, and the share that is right."""
+    """Claims of about the same probability: their mean probability, and the share of them that is right."""
 
     probability: float
     right: Rate
@@ -275,21 +275,21 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """Hold whether probabilities hold what they promise. Made by `Reliability.of`.
+    """A comparison of probabilities with the shares of claims that are right. Made by `Reliability.of`.
 
     Parameters
     ----------
     bins
-        Ten of equally many claims, from the least sure to the surest; fewer if there are fewer claims.
+        Ten bins with equally many claims, from the least to the most confident; fewer if there are fewer claims.
     error
-        The calibration error: how far probability and share are apart in these, on average.
+        The calibration error: the mean distance between probability and share in these bins.
     auc
-        How likely a claim that is right has a higher probability than one that is wrong; 1/2 is no order at all.
+        The chance that a right claim has a higher probability than a wrong one; 1/2 means no order at all.
     brier, log_loss
-        Proper scores: the mean of (probability − right)², and of minus the logarithm of the probability of what is
-        true. Lower is better.
+        Proper scores: the mean of (probability − right)², and the mean of minus the logarithm of the probability of
+        the true outcome. Lower is better.
     brier_of_base, log_loss_of_base
-        The same if every claim had the share of all that are right for its probability.
+        The same scores if the probability of every claim were the share of all claims that are right.
 
     Examples
     --------

@@ -49,7 +49,7 @@ READ_ONLY = {
 
 
 class _Engine(Protocol):
-    """Hold what is used of an engine of SQLAlchemy."""
+    """The methods of SQLAlchemy's engine that are used here."""
 
     def connect(self) -> Any: ...
     def dispose(self) -> None: ...

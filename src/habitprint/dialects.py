@@ -126,14 +126,14 @@ class FormatKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Dialect:
-    """Hold how a text table is written.
+    """The format of a text table: separator, decimal mark, encoding.
 
     Parameters
     ----------
     separator, decimal, encoding
         See `Format`.
     n_before
-        Lines before the header: one, where Excel was told the separator in it.
+        Lines before the header: one if the file begins with Excel's ``sep=`` line.
 
     Examples
     --------
@@ -160,14 +160,14 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Expected:
-    """Hold what is known of a text table before it is looked at.
+    """Expectations about a text table before its first line is read.
 
     Parameters
     ----------
     usual
-        What separates columns, unless the file shows something else.
+        The separator to assume unless the file shows another one.
     columns
-        The names that somebody will ask for: a separator that makes them is the right one.
+        The names of the columns that the caller needs: a separator that yields them is the right one.
     names
         All columns of a file without a header; None where there is one.
     numbers

@@ -29,7 +29,7 @@ IN_JSON = (
 
 @dataclass(frozen=True)
 class Evaluation(Shown):
-    """Hold what an attack achieved: three rates, each with its 95% interval and what chance alone would give.
+    """The success of an attack: three rates, each with its 95% interval and its baseline by chance.
 
     A rate that is not defined (no common user, say) is None, and so are its interval and baseline.
 

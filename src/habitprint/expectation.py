@@ -22,10 +22,10 @@ from habitprint.weighing import Sides, pair_gains
 
 @dataclass(frozen=True)
 class Expected:
-    """Hold what is expected of an attack.
+    """The expected number of correct pairs of an attack.
 
-    `correct` pairs name the right person. `clustered` pairs name at least somebody who belongs to a released user with
-    the same shares. `n_alike` is the number of pairs, of all possible ones, that would count as clustered.
+    `correct` counts the pairs with the right person. `clustered` counts those whose released user has the same shares
+    as the right one. `n_alike` is the number of all possible pairs that would count as clustered.
     """
 
     correct: float
@@ -35,16 +35,16 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Hold what is between pairs of classes of equal shares that have a common user between them.
+    """Counts for pairs of classes of equal shares that have a common user.
 
     Parameters
     ----------
     n_common, n_given, n_guessed
-        Common users, pairs given out for a reason, and pairs (expected) given out without one.
+        Common users, pairs given out that share a place, and pairs (expected) that are guesses.
     row_sizes, column_sizes
-        How many users the released class and the known class have.
+        The number of users in the released class and in the known class.
     times
-        How often it is like this.
+        How many pairs of classes have these counts.
 
     Examples
     --------
@@ -85,11 +85,11 @@ def _sum(values: Floats, times: Indices) -> float:
 
 @dataclass(frozen=True)
 class _Classes:
-    """Hold the pairs of classes of equal shares that have a common user between them, and what was given out there.
+    """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
 
-    `of_row` and `of_column` say to which class a user belongs, `row_sizes` and `column_sizes` how many do. Between the
-    classes `rows[n]` and `columns[n]` there are `n_common[n]` common users, and the attack gave out `n_given[n]` pairs
-    for a reason, and `n_guessed[n]` (expected) without one.
+    `of_row` and `of_column` are the classes of users, `row_sizes` and `column_sizes` the sizes of classes. The classes
+    `rows[n]` and `columns[n]` have `n_common[n]` common users. The attack gave out `n_given[n]` pairs that share a
+    place between them, and `n_guessed[n]` guesses (expected).
     """
 
     of_row: Indices

@@ -31,16 +31,16 @@ Writer = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Output:
-    """Hold what writes a file, and where it goes.
+    """A file to write: its path, and the function that writes it.
 
     Parameters
     ----------
     path
-        Its name.
+        The final path.
     write
-        What fills it, under another name at first.
+        The function that writes the content. It is given a temporary path.
     is_private
-        Whether only its owner may read it, because it says who is who.
+        Whether only its owner may read the file, because it identifies people.
 
     Examples
     --------
@@ -54,9 +54,9 @@ class Output:
 
 
 class Drafts:
-    """Hold files that are being made, each in a folder beside its place that nobody else can look into.
+    """Files in the making, each in a private folder beside its final place.
 
-    See `drafting`, which makes them and removes what is left of them.
+    `drafting` makes the folders and removes them in the end.
     """
 
     def __init__(self, folders: ExitStack) -> None:

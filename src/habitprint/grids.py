@@ -24,7 +24,7 @@ OUTSIDE = "the position is outside the box"
 
 @dataclass(frozen=True)
 class Box:
-    """Hold the part of the map that counts: from south to north and from west to east, in degrees.
+    """The part of the map that is used: from south to north and from west to east, in degrees.
 
     The southern and the western edge belong to it, the others do not.
 

@@ -27,7 +27,7 @@ OF_POLARS = (PolarsError, PanicException, OverflowError, RecursionError)
 
 @dataclass(frozen=True)
 class ContentKind:
-    """Hold what the first bytes of a file say that it is.
+    """A kind of file that its first bytes reveal.
 
     Examples
     --------
@@ -188,9 +188,9 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 class _Quiet:
-    """Hold back what compiled code writes to the standard error; it is forgotten if there was a panic, else passed on.
+    """A redirection of the standard error of compiled code: its text is dropped after a panic, else passed on.
 
-    The first to come turns the stream aside for the whole process, and the last to leave turns it back.
+    The stream belongs to the whole process: the first thread to enter redirects it, the last to leave restores it.
     """
 
     def __init__(self) -> None:

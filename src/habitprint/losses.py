@@ -32,20 +32,20 @@ Purpose = Literal["totals", "ranking", "patterns", "prediction", "people"]
 
 @dataclass(frozen=True)
 class Scale:
-    """Hold what a release may be for, by which loss that is measured, and how this loss is said.
+    """A utility metric: what a release should keep, the loss that measures it, and the words for this loss.
 
     Parameters
     ----------
     kept
-        What is to be kept, to name a row.
+        The property to keep, as the name of a row.
     name
-        Of the loss.
+        The name of the loss.
     meaning
-        What the loss is, as a sentence.
+        A sentence that explains the loss.
     ends
-        What its least and its most mean.
+        The meaning of the smallest and of the largest loss.
     worst
-        The loss at which nothing is left for this purpose; it may be exceeded.
+        The loss at which no utility is left; a loss may exceed it.
     is_share
         Whether it is said as a percentage.
     read

@@ -63,14 +63,14 @@ FACTORS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """Hold a share, of how many it is, its interval, and the same share by chance.
+    """A share of people, with its count, its interval and its baseline by chance.
 
-    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from how likely each of them is found.
+    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from the chance that each is re-identified.
 
     Parameters
     ----------
     n_correct, n
-        So many (expected, where users cannot be told apart), of so many.
+        The number of correct cases (expected, where users have equal shares), and the number of all cases.
     value
         The share.
     low, high
@@ -280,16 +280,16 @@ def rates_frame(names: Mapping[str, Sequence[object]], rates: Sequence[Rate | No
 
 @dataclass(frozen=True)
 class Difference:
-    """Hold by how much one share exceeds another, with its interval. Made by `Difference.of`.
+    """The difference of two shares, with its interval. Made by `Difference.of`.
 
     Parameters
     ----------
     value
-        The one minus the other.
+        The first share minus the second.
     low, high
         Its interval.
     level, method
-        How often such an interval holds the true difference, and whose it is.
+        The confidence level of the interval, and the name of its method.
 
     Examples
     --------

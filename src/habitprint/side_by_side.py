@@ -99,7 +99,7 @@ def two_side_by_side(
 
 
 class Once(Generic[T]):
-    """Hold a job that several others need: whoever asks first does it, and who asks meanwhile waits.
+    """A job whose result several threads need: the first caller does it, the others wait for the result.
 
     Examples
     --------

@@ -50,7 +50,7 @@ WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 @dataclass(frozen=True)
 class ReadTable:
-    """Hold a table that was read, and how it is written; None where columns have types of their own.
+    """A table that was read, and its text format; None for formats whose columns have types, such as Parquet.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ReadTable:
 
     @property
     def decimal(self) -> Decimal:
-        """Return what stands before the fraction of numbers that are text."""
+        """Return the decimal mark of numbers that are text."""
         return "." if self.dialect is None else self.dialect.decimal
 
 

@@ -20,7 +20,7 @@ Truth: TypeAlias = Literal["same-id"] | Mapping[Any, Any] | Any
 
 @dataclass(frozen=True)
 class CommonUsers:
-    """Hold the rows of the users who are on both sides, and how much of the truth says nothing about anybody here."""
+    """The rows of the users who are on both sides, and the number of entries of the truth about anybody else."""
 
     released: Indices
     known: Indices

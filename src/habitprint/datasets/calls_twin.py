@@ -102,7 +102,7 @@ class CallsModel:
 
 @dataclass(frozen=True, eq=False)
 class CallsTwin:
-    """Hold made-up call records and the antennas they were made from.
+    """Synthetic call records and their antennas.
 
     Parameters
     ----------

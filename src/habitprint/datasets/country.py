@@ -80,7 +80,7 @@ class CountryModel:
 
 @dataclass(frozen=True, eq=False)
 class Country:
-    """Hold the antennas: where they are, in which sub-prefecture, and what share of the people live at each.
+    """The antennas of a country: their coordinates, their sub-prefectures, and the share of people who live at each.
 
     Examples
     --------

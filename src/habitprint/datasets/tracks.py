@@ -154,7 +154,7 @@ def read_tracks(
 
 @dataclass(frozen=True)
 class _Names:
-    """Hold which properties of a feature say who and when."""
+    """The names of the properties of a feature that contain the user id and the time."""
 
     user: str
     time: str

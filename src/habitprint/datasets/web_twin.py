@@ -84,7 +84,7 @@ class WebModel:
 
 @dataclass(frozen=True, eq=False)
 class WebTwin:
-    """Hold made-up web histories.
+    """Synthetic web histories.
 
     Parameters
     ----------

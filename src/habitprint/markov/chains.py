@@ -17,7 +17,7 @@ from habitprint.progress import Progress, silent
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chains:
-    """Hold the chains of a set of users; made by `habitprint.markov.mobility_chains`.
+    """The mobility chains of a set of users; made by `habitprint.markov.mobility_chains`.
 
     The states of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, most important first. A user may have none: nobody
     is left out.

@@ -22,7 +22,7 @@ TIE = 1e-7
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChainMatching:
-    """Hold the known user nearest to each released user, by their chains.
+    """The known user who is nearest to each released user, by their chains.
 
     Made by `habitprint.markov.match_chains`. A released user without any state, or with nobody to compare with, is a
     *guess* among all known users.

@@ -27,7 +27,7 @@ from habitprint.weighing.kernel import make_scratch, row_gains
 
 @dataclass(frozen=True, eq=False)
 class Impostors:
-    """Hold for each of the common users how many others come closer to him than he himself, and how many as close.
+    """The rivals of each common user: others who are nearer than the user's true partner, or as near.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ Direction = Literal["released-to-known", "known-to-released"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matching(Shown, Framed):
-    """Hold the pairs that an attack gives out, sorted by released user.
+    """The pairs that an attack gives out, sorted by released user.
 
     Made by `habitprint.match`. Pair k says that the released user ``released[k]`` is the known user ``known[k]``.
 

@@ -11,7 +11,7 @@ from habitprint.weighing import Weight, scaled_shares
 
 @dataclass(frozen=True)
 class Nodes:
-    """Hold the nodes of one side: classes of users with equal shares.
+    """The nodes of one side: classes of users with equal shares.
 
     Parameters
     ----------

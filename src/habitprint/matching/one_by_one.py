@@ -20,7 +20,7 @@ TIE = 1e-13
 
 @dataclass(frozen=True)
 class Nearest:
-    """Hold, for each seeking user, a nearest user, the gain, and how many users are equally near."""
+    """A nearest user for each seeking user, with the gain and the number of users who are equally near."""
 
     columns: Indices
     gains: Floats
@@ -34,7 +34,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Best:
-    """Hold, for each node of one side, the node of the other that gains most with it, and the two largest gains."""
+    """For each node of one side, the node of the other side with the largest gain, and the two largest gains."""
 
     gains: Floats
     seconds: Floats

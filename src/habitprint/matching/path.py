@@ -34,11 +34,11 @@ from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gai
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchingPath(Drawn, Framed):
-    """Hold the total of the best matching of every size from 1 to min(N, N′).
+    """The totals of the best matchings of every size from 1 to min(N, N′).
 
     Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much
-    gain as the one before. A large gain means alike, not sure, because many people may be alike: how many pairs of a
-    size are correct is for `habitprint.evaluate` to say.
+    gain as the one before. A large gain means that two users are similar. It does not mean that the pair is right,
+    because many users may be similar: `habitprint.evaluate` tells how many pairs are correct.
 
     Parameters
     ----------

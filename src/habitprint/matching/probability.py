@@ -35,7 +35,7 @@ SUREST = 1e-12  # nobody is surer, nor less sure, than by this: what lies beyond
 
 @dataclass(frozen=True, eq=False)
 class PairScores:
-    """Hold for each pair of a matching how it stands among its rivals. Made by `pair_scores`.
+    """Scores that compare each pair of a matching with its rivals. Made by `pair_scores`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ EXACT = 1e-10  # a result is called exact when its gap is at most this
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Hold the potentials and the price that bound the gain of any matching.
+    """The potentials and the price that bound the gain of any matching.
 
     Parameters
     ----------

@@ -19,12 +19,12 @@ MOST_TERMS = 16  # of a continued fraction: denominators grow at least like Fibo
 
 @dataclass(frozen=True)
 class TotalsExposure:
-    """Hold how far the totals alone narrow down who a row belongs to, for somebody who knows a user's total.
+    """The number of candidates that remain for an attacker who knows only a user's total.
 
     Parameters
     ----------
     n_users
-        The candidates without looking at totals.
+        The number of candidates if totals are ignored.
     expected_candidates
         Users with the same total as a user drawn at random, that user included.
     n_unique
@@ -147,7 +147,7 @@ def _denominators(values: Floats) -> Indices:
 
 @dataclass(frozen=True)
 class ProvenShare:
-    """Hold what nobody can exceed, whatever they know and however they attack, by rows that are identical.
+    """The highest risk that any attack can reach against rows of which several are identical.
 
     Rows that are identical, totals included, cannot be told apart under fresh random ids. With m the size of a user's
     group of identical rows, nobody points at the right one of them with a chance above 1/m.

@@ -111,7 +111,7 @@ def _opened(table: DataFrame | str | os.PathLike[str], progress: Progress) -> Da
 
 @dataclass(frozen=True, eq=False)
 class SparkTables(Elsewhere):
-    """Hold two tables on a cluster as `habitprint.audit` takes them; the fields are those of `audit`.
+    """Two tables on a cluster in the form that `habitprint.audit` takes; the fields are those of `audit`.
 
     Examples
     --------

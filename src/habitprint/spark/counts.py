@@ -18,7 +18,7 @@ USER, PLACE, COUNT = COLUMNS
 
 @dataclass(frozen=True)
 class Counts:
-    """Hold a checked table of counts on the cluster.
+    """A checked table of counts on the cluster.
 
     Parameters
     ----------

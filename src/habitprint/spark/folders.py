@@ -23,12 +23,12 @@ TABLE = "a table on Spark is a Parquet file, or a folder of them"
 
 @dataclass(frozen=True)
 class Folder:
-    """Hold a name of a file or a folder in any file system that Spark knows: of a disk, of Hadoop, of a cloud.
+    """The path of a file or a folder in any file system that Spark supports: a disk, Hadoop, a cloud.
 
     Parameters
     ----------
     session
-        Whose settings say what a name without a scheme means.
+        The session whose settings give the file system of a path without a scheme.
     name
         As it was given.
 

@@ -16,7 +16,7 @@ from habitprint.weighing import Weight
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparkMatching:
-    """Hold the pairs that a joint attack gives out, as a table on the cluster, and its proof.
+    """The pairs that a joint attack gives out, as a table on the cluster, and the proof.
 
     Made by `habitprint.spark.match`.
 

@@ -25,7 +25,7 @@ KEPT = StorageLevel.MEMORY_AND_DISK  # what is lost is made again
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """Hold the users of one side on the cluster, and how many each node has here.
+    """The users of one side on the cluster, and the number of users of each node in local memory.
 
     Parameters
     ----------

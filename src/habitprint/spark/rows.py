@@ -38,7 +38,7 @@ Preparation = Callable[[Events], Events]
 
 @dataclass(frozen=True)
 class TextLines:
-    """Hold how lines of text files are read: how they are written, their columns, and the header of every file."""
+    """The format of the lines of text files: the dialect, the columns, and the header of every file."""
 
     dialect: Dialect
     names: tuple[str, ...]
@@ -48,12 +48,12 @@ class TextLines:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hold how events are made of batches of rows, wherever that happens.
+    """The steps that turn batches of rows into events, on an executor or on the driver.
 
     Parameters
     ----------
     reading
-        Which columns are meant, and how their values are written: nothing is left to be found.
+        The columns and the format of their values, both complete: nothing is left to detect.
     source
         What the events are called in messages.
     text
@@ -91,7 +91,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Rows:
-    """Hold rows on a cluster, and how events are made of them."""
+    """Rows on a cluster, and the steps that turn them into events."""
 
     frame: DataFrame
     recipe: Recipe
@@ -228,7 +228,7 @@ def _of_lines(
 
 @dataclass(frozen=True)
 class _Look:
-    """Hold what is said of text files before the first line is looked at."""
+    """The options for text files before their first line is read."""
 
     reading: Reading
     usual: str

@@ -55,7 +55,7 @@ N_SHOWN = 3  # rows at fault
 
 @dataclass(frozen=True)
 class SparkSplit(Accounted):
-    """Hold two tables of counts on a cluster, and what became of every row of the events.
+    """Two tables of counts on a cluster, and an account of every row of the events.
 
     It unpacks into the two: ``released, known = hp.spark.split(...)``. The counts of all users are kept on the
     executors (on their discs, if need be) until `forget` is called or the session ends.
@@ -373,7 +373,7 @@ def _refuse_unusable(rows: Rows, progress: Progress) -> None:
 
 @dataclass(frozen=True)
 class _Kept:
-    """Hold the counts of the users who are kept, and how many there are of what."""
+    """The counts of the users who are kept, and the numbers of users and events."""
 
     frame: DataFrame
     n_used: int

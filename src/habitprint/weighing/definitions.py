@@ -29,13 +29,13 @@ LOGARITHM, MINIMUM, PRODUCT, FOURTH_ROOT, LIKELIHOOD, LIKELIHOOD_BACK = range(6)
 
 @dataclass(frozen=True)
 class Kind:
-    """Hold one way in which a shared place speaks for a pair.
+    """One kind of evidence that a shared place gives for a pair.
 
     Parameters
     ----------
     place_gain
-        g, from three arrays of the same length: the released and the known shares of shared places, all positive, and
-        the odds of the likelihood at these places, which the others ignore.
+        The function g of three arrays of the same length: the released and the known shares of shared places, all
+        positive, and the odds of the likelihood at these places. Kinds other than the likelihood ignore the odds.
     branch, branch_back
         The same g in the kernel, whose p is the released share or, seen from the known side, the known one.
     words
@@ -55,7 +55,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Term:
-    """Hold one term of a gain: θ · rarity^a · g.
+    """One term of a gain: θ · rarity^a · g.
 
     Parameters
     ----------

@@ -23,12 +23,12 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlaceFacts:
-    """Hold what the adversary knows about places: from the known users alone.
+    """Facts about places that the attacker computes from the known users alone.
 
     Parameters
     ----------
     rarity
-        How few visit the place, ln((N′ + 1) / n) / ln(N′ + 1): 1 where only one does, a little above 0 where all do.
+        The rarity of a place with n visitors, ln((N′ + 1) / n) / ln(N′ + 1): 1 for one, a little above 0 for all.
     popularity
         The mean share of the place. Places that nobody known visits have that of the least popular: no pair shares
         them.
@@ -88,7 +88,7 @@ class PlaceFacts:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Hold two tables as a weight compares them: their scaled shares over the same places, and what places are worth.
+    """Two tables ready for a weight: their scaled shares over the same places, and the evidence of each place.
 
     Examples
     --------

@@ -36,12 +36,12 @@ BASIS: tuple[Term, ...] = tuple(
 
 @dataclass(frozen=True, eq=False)
 class _Choices:
-    """Hold for each of n users what speaks for the true partner, and for rivals.
+    """The evidence for the true partner and for the rivals of each of n users.
 
     Parameters
     ----------
     true
-        What each term adds for the true partner, n × terms.
+        The gain of the true partner by each term, n × terms.
     rivals
         The same for rivals, n × rivals × terms.
     offsets

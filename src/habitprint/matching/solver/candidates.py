@@ -32,7 +32,7 @@ RESERVE = 64  # pairs of each row that are kept in reserve: mostly all there are
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Hold the pairs to choose from: entries ``starts[i]`` to ``starts[i + 1]`` are of row i, columns ascending.
+    """The pairs to choose from: entries ``starts[i]`` to ``starts[i + 1]`` are of row i, columns ascending.
 
     Examples
     --------

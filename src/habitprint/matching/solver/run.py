@@ -30,13 +30,13 @@ FIRST_WAITERS = 1 << 14  # the same for waiters
 
 @dataclass(frozen=True)
 class Solution:
-    """Hold an optimal matching of the nodes of two sides, and the potentials that prove it.
+    """An optimal matching of the nodes of two sides, and the potentials that prove it.
 
     Parameters
     ----------
     rows, columns, flows
-        So many pairs between the users of two nodes. There may be fewer than were asked for, where no more users
-        share a place.
+        The numbers of pairs between the users of two nodes. There are fewer than requested if no more users share a
+        place.
     row_potential, column_potential, price
         The proof: they cover every pair of nodes.
     step_prices, step_flows

@@ -19,12 +19,12 @@ from habitprint.weighing.kernel import pair_gains
 
 @dataclass(frozen=True)
 class Start:
-    """Hold what a matching may start from: some pairs, and potentials of columns.
+    """A start for a matching: some pairs, and potentials of columns.
 
     Parameters
     ----------
     rows, columns, flows
-        So many pairs between the users of two nodes, of each node no more than it has; there may be none.
+        The numbers of pairs between the users of two nodes, never more than a node has users; there may be none.
     column_potential
         v ≥ 0 of each node of the known side: those of a solution of nearly the same problem, say.
     """

@@ -40,9 +40,9 @@ class Search(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Hold a table arranged for grouping, with the nearest of each user: made once, for as many k as wanted.
+    """A table arranged for grouping, with the nearest neighbours of each user. It is made once and serves every k.
 
-    Users are in an order that follows from their rows alone, so that no result depends on the order of the table.
+    The order of users follows from their rows alone, so that no result depends on the order of the table.
 
     Parameters
     ----------
