@@ -1,4 +1,4 @@
-"""How many pairs are right, in expectation over choices among users who cannot be told apart.
+"""The number of right pairs, in expectation over choices among users with equal shares.
 
 An attack that pairs one of ten equal users has been right about the person only by chance. So a pair does not count
 by which of the ten the solver happened to take (that depends on the order of rows) but by its chance of being right.
@@ -66,7 +66,7 @@ class Between:
         return (self.n_given + self.n_guessed) / (self.row_sizes * self.column_sizes)
 
     def expected(self) -> Expected:
-        """Return what is expected of the attack."""
+        """Return the expected numbers of the attack."""
         clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
         n_alike = int((self.times * self.n_common * self.row_sizes).sum())
         return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_alike)
@@ -77,7 +77,7 @@ class Between:
 
 
 def _sum(values: Floats, times: Indices) -> float:
-    """Return the sum of values, each so many times, rounded once."""
+    """Return the sum of values, each multiplied by its number of times, rounded once."""
     if (times == 1).all():
         return math.fsum(values)
     return float(sum(Fraction(value) * n for value, n in zip(values.tolist(), times.tolist(), strict=True)))
@@ -142,15 +142,15 @@ class _Classes:
 def pair_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
     """Return the probability that each pair of a joint matching is right, over choices among equal users.
 
-    With classes A and B of equal shares that a pair is between, c(A, B) common users make it right with probability
-    c / (|A|·|B|). Guesses are drawn among the users left over on both sides, F₁ and F₂ of them: with m of these
-    common, each is right with probability m / (F₁·F₂). Which members of a class are left over is itself a choice among
-    equals, so m is an expectation too.
+    A pair between classes A and B of equal shares with c(A, B) common users is right with probability c / (|A|·|B|).
+    Guesses are drawn among the F₁ and F₂ users left over on both sides. With m of these common, each guess is right
+    with probability m / (F₁·F₂). The members of a class that are left over are themselves a random choice among equals,
+    so m is an expectation too.
 
     Parameters
     ----------
     matching, released, known
-        The pairs given out, and what was matched.
+        The pairs given out, and the matched tables.
     common
         Who is on both sides.
 
@@ -172,15 +172,15 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
 
 
 def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
-    """Return the probability that each common user is identified, if every person is pointed out once.
+    """Return the probability that each common user is re-identified, if an attacker points at one row per person.
 
-    One by one from released to known, a name may be given to several rows. Somebody who must point at one row for each
-    person takes one of them: a name that is given to t rows counts 1/t. So nobody is identified with more than one over
-    the number of released users with the same shares, whatever the attack.
+    One by one from released to known, a known user may be given to several rows. An attacker who must point at one row
+    for each person takes one of them: a known user that is given to t rows counts 1/t. So no attack re-identifies a
+    person with a chance above one over the number of released users with the same shares.
 
-    With classes A and B of equal shares, f(A, B) pairs given out for a reason between them, T(B) such pairs to B in all
-    and g(A, B) guesses, that is (f + g) / (|A|·|B|); from released to known, f / |A| · (1 − (1 − 1/|B|)^T) / T, which
-    is f / (|A|·T) for a known user whom nobody is equal to.
+    With classes A and B of equal shares, f(A, B) pairs between them that share a place, T(B) such pairs to B in all and
+    g(A, B) guesses, the probability is (f + g) / (|A|·|B|). From released to known it is f / |A| · (1 − (1 − 1/|B|)^T)
+    / T, which is f / (|A|·T) for a known user without equals.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     correct = _one_by_one_right(matching, released, known, common)
-    # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
+    # Users with the same shares have the same nearest users.
     of_row = released.share_classes
     counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
     alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
@@ -282,7 +282,7 @@ def _one_by_one_right(matching: Matching, released: Histograms, known: Histogram
 
 
 def user_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
-    """Return the probability that the attack is right about each common user: together, the correct pairs expected.
+    """Return the probability that the attack is right about each common user; their sum is the expected correct pairs.
 
     A user of class A who is one of class B on the other side has f(A, B) / (|A|·|B|) of the pairs given out between
     these classes, where guesses count by how many of them are expected there.
