@@ -150,7 +150,7 @@ def cross_fit(
     released, known, common
         The matched tables, and the rows of the users who are on both sides.
     margins
-        Those of the matching, if they were found before.
+        The margins of the matching, if they were computed before.
     seed
         Draws the halves.
 
@@ -204,7 +204,7 @@ class LikelyPairs(Shown, Framed):
     released, known
         The paired ids.
     probabilities
-        How likely each pair is right.
+        The probability that each pair is right.
     above
         The limit.
     n_left_out

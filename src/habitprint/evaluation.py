@@ -156,7 +156,7 @@ def evaluate(
     matching
         The pairs given out.
     released, known
-        What was matched, as for `habitprint.match`.
+        The matched tables, as for `habitprint.match`.
     truth
         ``"same-id"`` (a user has the same id on both sides), a mapping from released to known ids, or a table with
         the columns ``released, known``.

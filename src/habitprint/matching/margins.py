@@ -63,7 +63,7 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     matching
         A joint, exact matching.
     released, known
-        What was matched.
+        The matched tables.
 
     Returns
     -------

@@ -70,7 +70,7 @@ def match(
         Bytes that the joint solver may use; infinity for no limit. To stay below, it keeps fewer pairs in memory and
         computes them again when they are needed.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------

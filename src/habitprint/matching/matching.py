@@ -161,7 +161,7 @@ class Matching(Shown, Framed):
         Parameters
         ----------
         released, known
-            What was matched, in any order of rows.
+            The matched tables, in any order of rows.
 
         Returns
         -------

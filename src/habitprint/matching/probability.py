@@ -113,11 +113,11 @@ def pair_scores(
     matching
         A joint, exact matching.
     released, known
-        What was matched.
+        The matched tables.
     weight
         Whose gains are compared; None for that of the matching. Those of a learned weight are made for it.
     margins
-        Those of the matching, if they were found before.
+        The margins of the matching, if they were computed before.
 
     Examples
     --------

@@ -36,12 +36,12 @@ def evaluate(
     matching
         The pairs given out.
     released, known
-        What was matched, as for `habitprint.spark.match`.
+        The matched tables, as for `habitprint.spark.match`.
     truth
         ``"same-id"`` (a user has the same id on both sides), a mapping from released to known ids, or a table with
         the columns ``released, known``: of Spark, or any other.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------

@@ -92,7 +92,7 @@ def match(
     plan
         How the work is cut.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------
