@@ -1,4 +1,4 @@
-"""What a mobility Markov chain is made with."""
+"""The parameters of a mobility Markov chain."""
 
 import math
 from dataclasses import dataclass

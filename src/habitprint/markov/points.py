@@ -1,4 +1,4 @@
-"""Where each user was when: checked, thinned out and in the order of time."""
+"""The points of users: checked, thinned out and in the order of time."""
 
 from dataclasses import dataclass
 from typing import Any

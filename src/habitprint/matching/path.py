@@ -45,11 +45,11 @@ class MatchingPath(Drawn, Framed):
     sizes
         1, 2, …, min(N, N′).
     total_gain, total_weight
-        Of the best matching of each size.
+        The totals of the best matching of each size.
     price
         The gain that the last pair added; it never rises. Zero where further pairs share no place.
     released, known, weight, seed, max_memory
-        What it was made from.
+        The arguments of `matching_path`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class MatchingPath(Drawn, Framed):
 
     @property
     def highest_gain(self) -> float:
-        """Return what one pair can gain at most, whatever the data; without a bound, the most that one gains."""
+        """Return the upper bound of the gain of one pair by the weight; without a bound, the largest gain."""
         most = self.weight.ceiling - self.weight.floor
         return most if math.isfinite(most) else float(self.price[0])
 
@@ -195,15 +195,15 @@ def find_sizes(
 ) -> list[Matching]:
     """Find the best matchings of several sizes in one run, which stops at each of them and goes on.
 
-    Each is the best of its size, as `match` with a size finds it, but carries no proof: that would take longer than all
-    else. Of equally good ones, another may be found.
+    Each is the best of its size, as by `match` with a size, but has no proof, which would take longer than the rest. Of
+    equally good matchings it may be another one.
 
     Parameters
     ----------
     released, known, weight, seed, progress
         As for `habitprint.match`.
     sizes
-        In ascending order, from 1 to min(N, N′).
+        The sizes in ascending order, from 1 to min(N, N′).
 
     Examples
     --------

@@ -82,7 +82,7 @@ def match(
     released, known
         Spark tables ``user, place, count``. Ids are text or integers; places are compared by id.
     options
-        A record of the keywords that follow; they go before it.
+        A record of the following keywords; single keywords override it.
     weight, size, seed
         As for `habitprint.match`. Which of equally good matchings a seed takes is not the same as there.
     epsilon

@@ -136,7 +136,7 @@ def split(
         Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
         `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
     reading
-        A record of the keywords that follow; they go before it.
+        A record of the following keywords; single keywords override it.
     user, time, place, lat, lon, seconds, columns, time_zone, time_format, separator, decimal, encoding, on_bad_rows
         As of `habitprint.read_events`.
     prepare

@@ -36,7 +36,7 @@ class Start:
 
     @classmethod
     def at(cls, column_potential: Floats) -> "Start":
-        """Return a start without pairs: tight ones are found again in no time.
+        """Return a start without pairs: tight ones are found again quickly.
 
         Examples
         --------
@@ -64,11 +64,11 @@ def solve_all(
     released, known
         The nodes of both sides.
     evidence
-        What shared places are worth, seen from the released side and from the known one.
+        The evidence of shared places, seen from the released side and from the known one.
     epsilon
         Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
     start
-        What to start from; None for the potentials of an auction.
+        The start; None for the potentials of an auction.
     max_memory
         Bytes that the solver may use.
 
