@@ -30,7 +30,7 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
-SUREST = 1e-12  # the largest log-odds in either direction: beyond lies rounding
+SUREST = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
 
 
 @dataclass(frozen=True, eq=False)
