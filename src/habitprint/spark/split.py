@@ -1,4 +1,4 @@
-"""How a table of events on a cluster becomes two tables of counts."""
+"""The split of a table of events on a cluster into two tables of counts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -105,7 +105,7 @@ class SparkSplit(Accounted):
         yield self.known
 
     def forget(self) -> None:
-        """Give back what the counts take on the executors; whoever asks for them again has them counted again."""
+        """Release the counts on the executors; later requests count them again."""
         self._counted.unpersist()
 
 
@@ -216,7 +216,7 @@ def _require_known(period: object) -> None:
 
 
 def _settled(period: Period, rows: Rows, progress: Progress) -> Period:
-    """Return the period with what has to be looked for in the data found."""
+    """Return the period with the parts that depend on the data filled in."""
     if isinstance(period, OnDays):
         return replace(period, of=_settled(period.of, rows, progress))
     if isinstance(period, BusiestWeeks):
