@@ -131,7 +131,7 @@ else:
     }
 
     def __getattr__(name: str) -> object:
-        """Import what draws, or works on a cluster, on first use: it takes a second to load, and most need neither."""
+        """Import plots and the cluster backend on first use: they take a second to load, and few programs need them."""
         if name == "spark":  # an extra, and so not in `__all__`
             return _importlib.import_module("habitprint.spark")
         if name in _DRAWN:

@@ -19,8 +19,8 @@ WORK = 4e6  # visits of an index per block: some hundredths of a second, so that
 def run_blocks(function: Callable[[int, int], T], work: Floats, stage: str, progress: Progress = silent) -> Iterator[T]:
     """Yield ``function(first, last)`` for consecutive blocks of rows, in order.
 
-    The function runs on threads, so it must release the interpreter's lock, and what it gives for a row must not depend
-    on the block that the row is in. Only a few blocks are computed ahead of the one yielded, which bounds the memory.
+    The function runs on threads, so it must release the interpreter's lock. Its result for a row must not depend on the
+    block that the row is in. Only a few blocks are computed ahead of the one yielded, which bounds the memory.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""How likely a claim is right: a probability for each pair, learned from pairs of which the truth is known.
+"""The probability that a pair is right, learned from pairs whose truth is known.
 
-A pair between users whom nobody is equal to is right with probability c / (1 + exp(−z)), z = a + b · odds + d ·
-√margin, with b and d not negative: the better a pair stands, the surer it is. But no surer than c: some people have
-changed their habits, or have no partner at all, and nobody can tell by how well another fits. Where users are
-equal, that is the probability that one of n pairs that cannot be told apart is right, and each has an n-th of it.
+A pair of users who have no equals is right with probability c / (1 + exp(−z)), with z = a + b · odds + d · √margin.
+Neither b nor d is negative: a better score never lowers the probability. It is at most c: some people have changed
+their habits, or have no partner at all, and no score shows that. Where users are equal, this is the probability that
+one of n indistinguishable pairs is right, and each of them has one n-th of it.
 """
 
 import math
@@ -37,15 +37,15 @@ TINY = 1e-9  # no logarithm of nothing
 
 @dataclass(frozen=True)
 class Calibration:
-    """Hold how a score becomes a probability. Made by `Calibration.fit`.
+    """The function that turns a pair's scores into a probability. Made by `Calibration.fit`.
 
     Parameters
     ----------
     intercept, odds, margin
-        What z = intercept + odds · (mean of the logarithms of the odds on both sides) + margin · √(margin of the pair)
-        is made of; the last two are not negative.
+        The coefficients of z = intercept + odds · (mean of the logarithms of the odds on both sides)
+        + margin · √(margin of the pair). The last two are not negative.
     ceiling
-        What no probability is above, however well a pair stands.
+        The highest probability that any pair can have.
 
     Examples
     --------
@@ -61,16 +61,16 @@ class Calibration:
 
     @classmethod
     def fit(cls, scores: PairScores, chances: Floats) -> "Calibration":
-        """Learn from pairs of which the truth is known, by the largest likelihood.
+        """Fit the coefficients to pairs whose truth is known, by maximum likelihood.
 
         Parameters
         ----------
         scores
-            Of the pairs.
+            The scores of the pairs.
         chances
-            How likely each is right: 0 or 1, or between where users cannot be told apart (`pair_chances`).
+            The chance that each pair is right: 0 or 1, or between where users have equal shares (`pair_chances`).
         """
-        found = np.minimum(chances * scores.n_alike, 1.0)  # whether one of those alike is right
+        found = np.minimum(chances * scores.n_alike, 1.0)  # whether one of the indistinguishable pairs is right
         columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
         middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), TINY)
         scaled = (columns - middle) / size
@@ -91,7 +91,7 @@ class Calibration:
 
 
 def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Floats]:
-    """Return minus the logarithm of the likelihood of what was found, for each pair, and its slope in θ.
+    """Return minus the logarithm of the likelihood of each pair's outcome, and its slope in θ.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Fl
     scaled
         Odds and √margin of each pair, in other units: n × 2.
     found
-        Whether each is right, from 0 to 1.
+        The outcome: the chance that each pair is right, from 0 to 1.
 
     Examples
     --------
@@ -138,19 +138,19 @@ def cross_fit(
     margins: Floats | None = None,
     seed: int = 0,
 ) -> Floats:
-    """Return how likely each pair of a matching is right, learned from the truth about other people.
+    """Return the probability that each pair of a matching is right, learned from the truth about other people.
 
-    Released users are drawn into two halves. Which evidence counts, and how a score becomes a probability, is learned
-    from one half alone, for the other.
+    Released users are divided into two random halves. The weight and the calibration for each half are learned from the
+    other half alone.
 
     Parameters
     ----------
     matching
         A joint, exact matching.
     released, known, common
-        What was matched, and who is on both sides, by rows of these.
+        The matched tables, and the rows of the users who are on both sides.
     margins
-        Those of the matching, if they were found before.
+        The margins of the matching, if they were computed before.
     seed
         Draws the halves.
 
@@ -195,20 +195,20 @@ def _by_ids(common: CommonUsers, released: Histograms, known: Histograms) -> Com
 
 @dataclass(frozen=True, eq=False)
 class LikelyPairs(Shown, Framed):
-    """Hold the pairs of a matching that are likelier right than asked for, the likeliest first.
+    """The pairs of a matching whose probability is above a limit, the most likely first.
 
-    They are no matching of their own: not the best of that size, and without a proof.
+    They are not a matching of their own: another choice of as many pairs may weigh less, and they have no proof.
 
     Parameters
     ----------
     released, known
         The paired ids.
     probabilities
-        How likely each pair is right.
+        The probability that each pair is right.
     above
-        What they are above.
+        The limit.
     n_left_out
-        How many pairs of the matching are not.
+        The number of pairs of the matching that are not above it.
 
     Examples
     --------
@@ -267,7 +267,7 @@ class LikelyPairs(Shown, Framed):
 
 @dataclass(frozen=True)
 class Bin:
-    """Hold claims of about the same probability: the mean of it, and the share that is right."""
+    """Claims of about the same probability: their mean probability, and the share of them that is right."""
 
     probability: float
     right: Rate
@@ -275,21 +275,21 @@ class Bin:
 
 @dataclass(frozen=True)
 class Reliability:
-    """Hold whether probabilities hold what they promise. Made by `Reliability.of`.
+    """A comparison of probabilities with the shares of claims that are right. Made by `Reliability.of`.
 
     Parameters
     ----------
     bins
-        Ten of equally many claims, from the least sure to the surest; fewer if there are fewer claims.
+        Ten bins with equally many claims, from the least to the most confident; fewer if there are fewer claims.
     error
-        The calibration error: how far probability and share are apart in these, on average.
+        The calibration error: the mean distance between probability and share in these bins.
     auc
-        How likely a claim that is right has a higher probability than one that is wrong; 1/2 is no order at all.
+        The chance that a right claim has a higher probability than a wrong one; 1/2 means no order at all.
     brier, log_loss
-        Proper scores: the mean of (probability − right)², and of minus the logarithm of the probability of what is
-        true. Lower is better.
+        Proper scores: the mean of (probability − right)², and the mean of minus the logarithm of the probability of
+        the true outcome. Lower is better.
     brier_of_base, log_loss_of_base
-        The same if every claim had the share of all that are right for its probability.
+        The same scores if the probability of every claim were the share of all claims that are right.
 
     Examples
     --------
@@ -311,16 +311,16 @@ class Reliability:
 
     @classmethod
     def of(cls, probabilities: Floats, chances: Floats, by_chance: float) -> "Reliability":
-        """Measure probabilities of claims against how likely they really are right.
+        """Compare the probabilities of claims with the truth.
 
         Parameters
         ----------
         probabilities
-            What was said of each claim.
+            The stated probability of each claim.
         chances
-            What is true: 0 or 1, or between where users cannot be told apart.
+            The truth: 0 or 1, or between where users have equal shares.
         by_chance
-            How often a pair drawn at random is right.
+            The chance that a random pair is right.
         """
         values, which = np.unique(probabilities, return_inverse=True)
         n_right: Floats = np.bincount(which, weights=chances).astype(np.float64)
@@ -345,18 +345,18 @@ class Reliability:
 
 
 def surest_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int], by_chance: float) -> tuple[Rate, ...]:
-    """Return how often the surest claims are right, for several numbers of them.
+    """Return the precision of the most confident claims, for several numbers of them.
 
     Parameters
     ----------
     probabilities
-        What was said of each claim of a joint matching. Those of equal probability are in no order.
+        The stated probability of each claim of a joint matching. Claims of equal probability are in no order.
     chances
-        What is true: 0 or 1, or between where users cannot be told apart.
+        The truth: 0 or 1, or between where users have equal shares.
     sizes
-        How many of the surest.
+        The numbers of most confident claims.
     by_chance
-        How often a pair drawn at random is right.
+        The chance that a random pair is right.
 
     Examples
     --------

@@ -71,14 +71,14 @@ def compile_kernels() -> float:
     matching = match(released, known)
     matching.verify(released, known)
     _compile_candidates(Sides.of(*align(released, known), find_weight("jensen-shannon")))
-    # No small example has so many waiting rows that this one is called.
+    # No small example has enough waiting rows to call this one.
     drop_void_waiters.compile((advance.signatures[0][0], numba.int64[::1]))
     _compile_one_by_one()  # last: by now the other process of `compile_all` has compiled these
     return time.perf_counter() - start
 
 
 def _compile_one_by_one() -> None:
-    """Do the same for what shares no kernel with the joint matching: learned weights too."""
+    """Do the same for the kernels that joint matching does not use, such as those of trained weights."""
     released, known = illustration()
     evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
     weights(released, known)
@@ -86,7 +86,7 @@ def _compile_one_by_one() -> None:
 
 
 def _compile_candidates(sides: Sides) -> None:
-    """Do the same for what tasks of a cluster run, and for the solver on what they bring."""
+    """Do the same for the kernels of a cluster's tasks, and for the solver on the candidates that they return."""
     n, best = sides.released.shape[0], none_yet(sides.released.shape[0], 1)
     index = make_index(sides.known)
     anything, nothing = np.full(n, -np.inf), np.zeros(index.n_users)

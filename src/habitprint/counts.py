@@ -1,4 +1,4 @@
-"""Which counts may enter a histogram, and how a long table becomes a sparse matrix of them."""
+"""Checks of counts, and the conversion of a long table to a sparse matrix."""
 
 import shlex
 import warnings
@@ -65,7 +65,7 @@ def counts_from_table(
         }
     )
     _refuse_impossible(long, count)
-    # Sorted by count too: then a sum of duplicates is taken in the same order whatever the order of the rows.
+    # Sorted by count too: then a sum of duplicates does not depend on the order of the rows.
     long = long.sort("user", "place", "count")
     if long["count"].cast(pl.Float64).sum() > LARGEST_SUM:
         raise InputError(
@@ -81,7 +81,7 @@ def counts_from_table(
             why="it is not said whether they add up or one replaces the other",
             fix="remove the repeated rows, or add them up: --duplicates sum (duplicates='sum' in Python)",
         )
-    # A count of zero says the same as no row, and a place that nobody visits is no place; but a user is a user.
+    # A count of zero means the same as no row. A place without visits is dropped; a user without visits is kept.
     users = long["user"].unique().sort()
     long = long.filter(pl.col("count") > 0)
     places = long["place"].unique().sort()
@@ -95,7 +95,7 @@ def counts_from_table(
 def is_wide(frame: pl.DataFrame, user: str = "user", decimal: Decimal = ".") -> bool:
     """Return whether a table is wide: a row for each user, and a column of numbers for each of three places or more.
 
-    With two such columns it could as well be a long table whose columns have other names, and nobody guesses.
+    A table with only two such columns may be a long table with other column names, so it does not count as wide.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def _to_long(frame: pl.DataFrame, user: str, decimal: Decimal) -> pl.DataFrame:
 def advise_names(
     user: str, place: str, count: str, *, in_python: bool = True
 ) -> Callable[[Mapping[str, str | None]], str]:
-    """Return what says how columns of a table of counts are named, from those that look like the missing ones.
+    """Return the function that advises how to name the columns of a table of counts.
 
     In Python they can be named unless `in_python` is false.
 
@@ -216,7 +216,7 @@ def _refuse_impossible(long: pl.DataFrame, column: str) -> None:
 
 
 def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMatrix:
-    """Return counts as a read-only canonical CSR array, refusing what cannot be a set of histograms.
+    """Return counts as a read-only canonical CSR array; raise `InputError` for counts that no histogram can have.
 
     Examples
     --------

@@ -21,26 +21,26 @@ ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
 ADDRESS = re.compile(r"[a-z][a-z0-9+.\-]*://", re.IGNORECASE)
 HOST = r"(?:[\w.\-]*|\[[0-9a-fA-F:.]+\])(?::\d+)?"
-# What may be shown of an address, after its user: hosts and a database; anything else may be a part of a secret.
+# The public part of an address, after the user: hosts and a database. Any other part may belong to a secret.
 PUBLIC = re.compile(rf"{HOST}(?:,{HOST})*(?:/[^?#&=;@:\s]*)?")
 PATH = re.compile(r"/[^?#]*")  # of a file, which has no user
 HIDDEN = "…"
 OF_FILES = ("sqlite", "duckdb")
 LONG = 4  # letters: shorter secrets are hidden only where they are whole words, lest every message become dots
 INSTALL = "pip install 'habitprint[sql]'"
-# A file of somebody else's may hold a view that reads other files, or the network; a table needs neither.
+# A file from an unknown author may contain a view that reads other files, or the network; a table needs neither.
 LOCKED: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
 }
-LONGEST_SHOWN = 200  # letters of what is no query
+LONGEST_SHOWN = 200  # letters of a text that is not a query
 QUERY = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 TABLES = "select table_name from information_schema.tables order by table_name"
 SQLITE_TABLES = "select name from sqlite_master where type in ('table', 'view') and name not like 'sqlite_%' order by 1"
 ADBC = {"postgresql": "adbc_driver_postgresql", "postgres": "adbc_driver_postgresql"}
-# What makes a transaction one that only reads, as its first statement; of other databases nothing but a rollback helps.
+# The first statement that makes a transaction read-only. Other databases have none: there, only a rollback helps.
 READ_ONLY = {
     "postgresql": "set transaction read only",
     "mysql": "start transaction read only",
@@ -49,7 +49,7 @@ READ_ONLY = {
 
 
 class _Engine(Protocol):
-    """Hold what is used of an engine of SQLAlchemy."""
+    """The methods of SQLAlchemy's engine that are used here."""
 
     def connect(self) -> Any: ...
     def dispose(self) -> None: ...
@@ -67,9 +67,9 @@ def is_address(text: object) -> bool:
 
 
 def without_password(address: str) -> str:
-    """Return an address as it may be shown: scheme, host and database, never who asks, nor what follows ``?``.
+    """Return the public part of an address: scheme, host and database, without the user and the text after ``?``.
 
-    Where it is not clear where a password ends, nothing but the scheme is shown. The name of a file is none, and stays.
+    If the end of the password is not clear, only the scheme is shown. The name of a file is returned unchanged.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def without_password(address: str) -> str:
 
 
 def _public(address: str) -> str:
-    """Return host and database of an address; where it is not clear which they are, the mark of what is hidden."""
+    """Return host and database of an address; if they are not clear, the mark for hidden text."""
     scheme, _, rest = address.partition("://")
     if scheme.lower().partition("+")[0] in OF_FILES and (path := PATH.match(rest)):
         return path[0]
@@ -97,9 +97,9 @@ def _public(address: str) -> str:
 
 
 def _secrets(address: str) -> list[str]:
-    """Return what of an address must not be shown, the longest first: all but what is public, and parts of it.
+    """Return the secret parts of an address, the longest first.
 
-    A driver that takes a part of a password for the host, or for a port, says that part.
+    A driver may take a part of a password for the host or for a port, and quote it in an error: so parts count too.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _secrets(address: str) -> list[str]:
 
 
 def _hidden(text: str, address: str) -> str:
-    """Return what a driver says, without what of an address must not be shown."""
+    """Return the message of a driver without the secret parts of an address."""
     text = text.replace(address, without_password(address))
     for secret in _secrets(address):
         exact = re.escape(secret)
@@ -128,7 +128,7 @@ def _hidden(text: str, address: str) -> str:
 def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
     """Return the result of a query on a DuckDB or SQLite file, which is only read; without one, its only table.
 
-    Which of the two it is, the first bytes say.
+    The first bytes of the file tell which of the two it is.
 
     Examples
     --------
@@ -152,8 +152,8 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
     """Return the result of a query on a database at an address: by ADBC, where its driver is installed, or SQLAlchemy.
 
-    A SQLite file is read as `query_file` reads it. Elsewhere the transaction is one that only reads, if the database
-    knows such (see `READ_ONLY`), and nothing is ever committed.
+    A SQLite file is read as by `query_file`. In any other database the transaction is read-only, if the database
+    supports that (see `READ_ONLY`), and nothing is ever committed.
 
     Examples
     --------
@@ -197,9 +197,9 @@ def _no_query(sql: str) -> InputError:
 
 
 def _sqlite_file(address: str) -> Path:
-    """Return the file that an address of SQLite names.
+    """Return the path in an address of SQLite.
 
-    Whoever opened the address as it stands would make a file where none is, and could write to it.
+    A driver that opened the address itself would create a missing file, and could write to it.
     """
     host, _, name = address.partition("://")[2].partition("?")[0].partition("/")
     if host or not name:
@@ -239,7 +239,7 @@ def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
 
 
 def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: str = "") -> pl.DataFrame:
-    """Return what a query gives; whatever a driver says of it becomes a message, of an address without its secrets."""
+    """Return the result of a query; turn an error of the driver into a message without the secrets of the address."""
     try:
         with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
             return query()
@@ -285,7 +285,7 @@ def _authorize(action: int, *_: object) -> int:
 
 
 def _rows_of(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
-    """Return the rows of a query on SQLite, whose columns hold what they like: one of numbers and text becomes text."""
+    """Return the rows of a query on SQLite; a column that mixes numbers and text becomes text."""
     cursor = connection.execute(query)
     names = [name for name, *_ in cursor.description or ()]
     columns = zip(*rows, strict=True) if (rows := cursor.fetchall()) else [()] * len(names)

@@ -1,4 +1,4 @@
-"""How a table is written: what separates its columns, which decimal sign, which encoding; found, told, and checked."""
+"""The format of text tables: separator, decimal mark and encoding, given by the caller or detected, and checked."""
 
 import codecs
 import csv
@@ -24,34 +24,34 @@ MARKS = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16
 BIG_ENDIAN = {"utf-16": codecs.BOM_UTF16_BE, "utf-32": codecs.BOM_UTF32_BE}
 WIDEST = 4  # bytes of a unit of text: pieces begin at a multiple of it
 HEAD = 2 << 20  # bytes at the beginning of a file that are looked at,
-N_PIECES, PIECE = 32, 128 << 10  # and of a longer one so many pieces from all over it
+N_PIECES, PIECE = 32, 128 << 10  # for a longer file: the number of pieces, spread over the whole file
 MOST_COLUMNS = 10_000  # a header with more is none, and takes minutes to look at
-LINES_OF_HEAD = 1000  # that show the separator, and where both decimal signs are always asked about
+LINES_OF_HEAD = 1000  # lines that show the separator, and in which both decimal marks are looked for
 FEW_SIGNS = 0.01  # of the numbers with a sign, if they have the other one, are bad rows
 MANY_ZEROS = 0.3  # of the bytes in one half of UTF-16 text
 COPIED = 1 << 20  # bytes at a time
 LONGEST_FIELD = 1 << 24
-SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # what Excel writes before a header, and reads
+SEP_LINE = re.compile(r'"?sep=(.)"?\s*')  # the line before the header that Excel writes and reads
 NUMBER_WITH: dict[Decimal, re.Pattern[str]] = {".": re.compile(r"[-+]?\d*\.\d+"), ",": re.compile(r"[-+]?\d*,\d+")}
 # One sign and three digits after it: a fraction, or thousands.
 LIKE_THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}[.,]\d{3}")
 
 
 class Format(Record, frozen=True, kw_only=True):
-    """How a file is written, where that is told; what is None is found from the file.
+    """The format of a file, as far as the caller gives it; a field that is None is detected from the file.
 
     Parameters
     ----------
     separator
-        Of columns in a text file: ``","``, ``";"``, a tab or ``"|"``, or their names.
+        The separator of columns in a text file: ``","``, ``";"``, a tab or ``"|"``, or their names.
     decimal
-        What stands before the fraction of a number in a text file: ``"."`` or ``","``.
+        The decimal mark of numbers in a text file: ``"."`` or ``","``.
     encoding
-        Of a text file, by a name that Python knows.
+        The encoding of a text file, by a name that Python knows.
     sheet
-        Of an Excel file.
+        The sheet of an Excel file.
     sql
-        The query that makes the table, of a database.
+        The query that returns the table from a database.
 
     Examples
     --------
@@ -115,7 +115,7 @@ AS_FOUND = Format()
 
 
 class FormatKeywords(TypedDict, total=False):
-    """What a reader of files may be told: fields of a `Format`."""
+    """The keywords of functions that read files: fields of a `Format`."""
 
     separator: str | None
     decimal: Decimal | None
@@ -126,14 +126,14 @@ class FormatKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Dialect:
-    """Hold how a text table is written.
+    """The format of a text table: separator, decimal mark, encoding.
 
     Parameters
     ----------
     separator, decimal, encoding
         See `Format`.
     n_before
-        Lines before the header: one, where Excel was told the separator in it.
+        Lines before the header: one if the file begins with Excel's ``sep=`` line.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class Dialect:
 
     @property
     def words(self) -> str:
-        """Return it in words; a point, which is also what is taken where no number was looked at, is not mentioned."""
+        """Return the format in words; a decimal point is the default and is not mentioned."""
         decimal = () if self.decimal == "." else (DECIMALS[self.decimal],)
         return ", ".join((SEPARATORS[self.separator], *decimal, self.encoding_name))
 
@@ -160,14 +160,14 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Expected:
-    """Hold what is known of a text table before it is looked at.
+    """Expectations about a text table before its first line is read.
 
     Parameters
     ----------
     usual
-        What separates columns, unless the file shows something else.
+        The separator to assume unless the file shows another one.
     columns
-        The names that somebody will ask for: a separator that makes them is the right one.
+        The names of the columns that the caller needs: a separator that yields them is the right one.
     names
         All columns of a file without a header; None where there is one.
     numbers
@@ -192,12 +192,12 @@ class Expected:
 
 
 def find_dialect(path: Path, asked: Format = AS_FOUND, expected: Expected | None = None) -> Dialect:
-    r"""Return how a text table is written, from a sample of its bytes and from what is said about it.
+    r"""Return the format of a text table, from a sample of its bytes and from the caller's options.
 
     The separator is the one that makes most of the expected columns, or else lines of equally many fields. The decimal
-    sign is the one that the numbers have; where it could as well be that of thousands, it is asked for. Bytes that are
-    not UTF-8 are taken for cp1252 if they outnumber the letters that are. What the sample does not show is
-    seen while the file is read: a number with the other sign, or a letter that does not exist, is a bad row.
+    sign is the one that the numbers have; if it could also separate thousands, an error asks for the option. Bytes that
+    are not UTF-8 are read as cp1252 if they outnumber the letters that are UTF-8. Later rows are checked while the file
+    is read: a number with the other decimal mark, or an invalid letter, makes an invalid row.
 
     Examples
     --------
@@ -244,7 +244,7 @@ def refuse_wide(n_columns: int, path: Path) -> None:
 
 
 def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
-    """Raise `InputError` unless several files are written alike; their encodings may differ.
+    """Raise `InputError` unless several files have the same format; their encodings may differ.
 
     Examples
     --------
@@ -265,9 +265,9 @@ def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
 
 
 def as_utf8(path: Path, encoding: str, *, errors: Literal["strict", "replace"] = "replace") -> IO[bytes]:
-    r"""Return the content of a text file as UTF-8: a copy that has no name, and is gone when nobody reads it any more.
+    r"""Return the content of a text file as UTF-8: an unnamed temporary copy that vanishes when it is closed.
 
-    What cannot be decoded becomes the mark of that, U+FFFD, or is an error.
+    Bytes that cannot be decoded become U+FFFD, or raise an error.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def as_utf8(path: Path, encoding: str, *, errors: Literal["strict", "replace"] =
     'José\n'
     """
     decoder = codecs.getincrementaldecoder(encoding)(errors)
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked for it closes it
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     try:
         with _opened(path) as content:
             while chunk := content.read(COPIED):
@@ -386,7 +386,7 @@ def _encoding(pieces: Sequence[bytes]) -> str:
     try:
         for piece in pieces:
             piece.decode(CP1252)
-    except UnicodeDecodeError:  # neither: then what cannot be read is told row by row
+    except UnicodeDecodeError:  # neither: then each value that cannot be read makes its row invalid
         return UTF_8
     return CP1252
 
@@ -402,14 +402,14 @@ def _rows(text: str, separator: str, n: int | None = None) -> list[list[str]]:
             if len(rows) == n:
                 break
     except csv.Error:
-        pass  # whatever was read until there has to do
+        pass  # the part that was read has to suffice
     finally:
         csv.field_size_limit(before)
     return rows
 
 
 def _separator(body: str, expected: Expected) -> str:
-    r"""Return what separates the columns of text.
+    r"""Return the separator of the columns of text.
 
     Examples
     --------
@@ -466,7 +466,7 @@ def _decimal(body: str, others: Sequence[str], separator: str, expected: Expecte
     signed = commas or points
     degrees = (value for name in where if name in expected.degrees for value in values[name])
     is_told = any(map(NUMBER_WITH[sign].fullmatch, degrees))
-    # Of a plain comma file a point is what it always was.
+    # In a plain comma-separated file the decimal mark is a point.
     if signed and not is_told and (commas or separator != ",") and all(map(LIKE_THOUSANDS.fullmatch, signed)):
         value = signed[0]
         as_fraction, as_thousands = value.replace(",", "."), re.sub("[.,]", "", value)

@@ -1,4 +1,4 @@
-"""What goes wrong, why, and how to fix it."""
+"""Errors that say what is wrong, why it matters, and how to fix it."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -9,20 +9,20 @@ from habitprint.words import printable
 
 
 class HabitprintError(Exception):
-    """Base of every error that habitprint raises on purpose."""
+    """The base of every error that habitprint raises on purpose."""
 
 
 class InputError(HabitprintError, ValueError):
-    """Tell that the input cannot be used: what is wrong, why it matters, and how to fix it.
+    """An input that cannot be used: what is wrong, why it matters, and how to fix it.
 
     Parameters
     ----------
     what
         The fault, with the name of the column, user or option at fault.
     why
-        Why habitprint cannot go on with it.
+        The reason why habitprint cannot go on.
     fix
-        What the reader can do about it.
+        An action for the reader, such as a command or a value.
 
     Examples
     --------
@@ -44,14 +44,14 @@ class InputError(HabitprintError, ValueError):
 
 
 class MissingColumnsError(InputError):
-    """Tell that a table has not the columns that were asked for, and which of its own may have been meant.
+    """A table without the requested columns, with suggestions from its own columns.
 
     Parameters
     ----------
     what, why, fix
         As for any `InputError`.
     meant
-        The missing columns, each with the name of the one that may have been meant; None where none may.
+        The missing columns, each with the name of the most similar column; None if none is similar.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class NoSharedPlaceWarning(UserWarning):
 
 
 class NoCommonUserWarning(UserWarning):
-    """Say that nobody is on both sides according to the truth, so that no rate means anything."""
+    """Say that no user is on both sides according to the truth, so that no rate is defined."""
 
 
 class WideTableWarning(UserWarning):
@@ -118,8 +118,7 @@ def is_whole(value: object) -> TypeGuard[int]:
 def require_number(name: str, value: object, *, why: str, fix: str, above: float, below: float | None = None) -> None:
     """Raise `InputError` unless a value is a number above one limit and, if there is another, below that.
 
-    Infinity is a number here; what is not a number (NaN) is not. A whole number that is too large to be computed with
-    counts as infinite.
+    Infinity is a number here, and NaN is not. A whole number that is too large for a float counts as infinite.
 
     Examples
     --------
@@ -189,7 +188,7 @@ def first_few(items: Iterable[object], limit: int = 5) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the first line of what somebody else's error says, or its name if it says nothing.
+    r"""Return the first line of the message of a library's error, or the error's name if it has no message.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many users an attack identifies, and how sure that is."""
+"""The number of users that an attack re-identifies, with its interval."""
 
 import math
 import warnings
@@ -29,14 +29,14 @@ IN_JSON = (
 
 @dataclass(frozen=True)
 class Evaluation(Shown):
-    """Hold what an attack achieved: three rates, each with its 95% interval and what chance alone would give.
+    """The success of an attack: three rates, each with its 95% interval and its baseline by chance.
 
     A rate that is not defined (no common user, say) is None, and so are its interval and baseline.
 
     Parameters
     ----------
     expected_correct
-        Correct pairs, in expectation over choices among users who cannot be told apart.
+        Correct pairs, in expectation over choices among users with equal shares.
     n_common
         Users who are on both sides.
     size
@@ -50,8 +50,8 @@ class Evaluation(Shown):
     precision_rate
         Correct pairs / pairs given out: the paper's "percentage accuracy".
     cluster_rate
-        Pairs whose known user belongs to a released user with the very same shares as the one paired / common users:
-        the paper's cluster-level accuracy. One by one from released to known, only pairs of common users count.
+        Pairs whose released user has the very same shares as the true one / common users: the paper's cluster-level
+        accuracy. One by one from released to known, only pairs of common users count.
 
     Examples
     --------
@@ -144,19 +144,19 @@ class Evaluation(Shown):
 def evaluate(
     matching: Matching, released: Histograms | AnyTable, known: Histograms | AnyTable, truth: Any = SAME_ID
 ) -> Evaluation:
-    """Say how many users the matching identifies.
+    """Count the users that a matching re-identifies.
 
-    Users with equal shares cannot be told apart, so which of them a solver picks says nothing: correct pairs are
-    counted in expectation over that choice. With classes A and B of released and known users of equal shares,
-    f(A, B) pairs given out between them and c(A, B) common users, that is ``Σ f·c / (|A|·|B|)``. Pairs that share
-    no place are drawn among the users left over on both sides, and count by their chance of being right.
+    Users with equal shares are indistinguishable, so the solver's choice among them means nothing. Correct pairs are
+    counted in expectation over that choice. With classes A and B of released and known users of equal shares, f(A, B)
+    pairs given out between them and c(A, B) common users, that is ``Σ f·c / (|A|·|B|)``. Pairs that share no place are
+    drawn among the users left over on both sides, and count by their chance of being right.
 
     Parameters
     ----------
     matching
         The pairs given out.
     released, known
-        What was matched, as for `habitprint.match`.
+        The matched tables, as for `habitprint.match`.
     truth
         ``"same-id"`` (a user has the same id on both sides), a mapping from released to known ids, or a table with
         the columns ``released, known``.
@@ -182,7 +182,7 @@ def evaluate(
 
 
 class Attack(Protocol):
-    """What must be known of a matching to say what it achieved, wherever it was found."""
+    """The facts about a matching that an evaluation needs, on this machine or on a cluster."""
 
     @property
     def n_released(self) -> int:
@@ -204,7 +204,7 @@ class Attack(Protocol):
 def evaluation_of(
     matching: Attack, expected: Expected, squares: float, method: IntervalMethod, *, n_common: int, n_ignored: int
 ) -> Evaluation:
-    """Return the evaluation from what is expected; `squares` is the sum of the squared chances of all common users."""
+    """Return the evaluation from expected numbers; `squares` is the sum of the squared chances of common users."""
     n_pairs = matching.n_released * matching.n_known
     by_chance = matching.size * n_common / n_pairs
     by_chance_alike = matching.size * expected.n_alike / n_pairs

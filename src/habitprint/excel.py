@@ -53,7 +53,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         written = [str(name) for name in header.row(0)]
         if len(set(written)) < len(written):  # else unnamed columns keep the names that fastexcel gives them
             frame.columns = distinct_names(written)
-    # A row without a value is what is left of a format, or of something deleted.
+    # A row without a value is left over from a cell format or a deletion.
     frame = frame.filter(~pl.all_horizontal(pl.all().is_null()))
     return frame.with_columns(_whole_where_all_are(frame[name]) for name in frame.columns)
 
@@ -61,7 +61,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
 def _whole_where_all_are(values: pl.Series) -> pl.Series:
     """Return numbers as integers, if all of them are whole: Excel has no integers.
 
-    From 2^53 on, one stands for several whole numbers, and nobody knows for which: it stays as it is, and is no id.
+    From 2^53 on, a float stands for several whole numbers. It stays a float then, which no id can be.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many pairs are right, in expectation over choices among users who cannot be told apart.
+"""The number of right pairs, in expectation over choices among users with equal shares.
 
 An attack that pairs one of ten equal users has been right about the person only by chance. So a pair does not count
 by which of the ten the solver happened to take (that depends on the order of rows) but by its chance of being right.
@@ -22,10 +22,10 @@ from habitprint.weighing import Sides, pair_gains
 
 @dataclass(frozen=True)
 class Expected:
-    """Hold what is expected of an attack.
+    """The expected number of correct pairs of an attack.
 
-    `correct` pairs name the right person. `clustered` pairs name at least somebody who belongs to a released user with
-    the same shares. `n_alike` is the number of pairs, of all possible ones, that would count as clustered.
+    `correct` counts the pairs with the right person. `clustered` counts those whose released user has the same shares
+    as the right one. `n_alike` is the number of all possible pairs that would count as clustered.
     """
 
     correct: float
@@ -35,16 +35,16 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Between:
-    """Hold what is between pairs of classes of equal shares that have a common user between them.
+    """Counts for pairs of classes of equal shares that have a common user.
 
     Parameters
     ----------
     n_common, n_given, n_guessed
-        Common users, pairs given out for a reason, and pairs (expected) given out without one.
+        Common users, pairs given out that share a place, and pairs (expected) that are guesses.
     row_sizes, column_sizes
-        How many users the released class and the known class have.
+        The number of users in the released class and in the known class.
     times
-        How often it is like this.
+        How many pairs of classes have these counts.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Between:
         return (self.n_given + self.n_guessed) / (self.row_sizes * self.column_sizes)
 
     def expected(self) -> Expected:
-        """Return what is expected of the attack."""
+        """Return the expected numbers of the attack."""
         clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
         n_alike = int((self.times * self.n_common * self.row_sizes).sum())
         return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_alike)
@@ -77,7 +77,7 @@ class Between:
 
 
 def _sum(values: Floats, times: Indices) -> float:
-    """Return the sum of values, each so many times, rounded once."""
+    """Return the sum of values, each multiplied by its number of times, rounded once."""
     if (times == 1).all():
         return math.fsum(values)
     return float(sum(Fraction(value) * n for value, n in zip(values.tolist(), times.tolist(), strict=True)))
@@ -85,11 +85,11 @@ def _sum(values: Floats, times: Indices) -> float:
 
 @dataclass(frozen=True)
 class _Classes:
-    """Hold the pairs of classes of equal shares that have a common user between them, and what was given out there.
+    """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
 
-    `of_row` and `of_column` say to which class a user belongs, `row_sizes` and `column_sizes` how many do. Between the
-    classes `rows[n]` and `columns[n]` there are `n_common[n]` common users, and the attack gave out `n_given[n]` pairs
-    for a reason, and `n_guessed[n]` (expected) without one.
+    `of_row` and `of_column` are the classes of users, `row_sizes` and `column_sizes` the sizes of classes. The classes
+    `rows[n]` and `columns[n]` have `n_common[n]` common users. The attack gave out `n_given[n]` pairs that share a
+    place between them, and `n_guessed[n]` guesses (expected).
     """
 
     of_row: Indices
@@ -142,15 +142,15 @@ class _Classes:
 def pair_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
     """Return the probability that each pair of a joint matching is right, over choices among equal users.
 
-    With classes A and B of equal shares that a pair is between, c(A, B) common users make it right with probability
-    c / (|A|·|B|). Guesses are drawn among the users left over on both sides, F₁ and F₂ of them: with m of these
-    common, each is right with probability m / (F₁·F₂). Which members of a class are left over is itself a choice among
-    equals, so m is an expectation too.
+    A pair between classes A and B of equal shares with c(A, B) common users is right with probability c / (|A|·|B|).
+    Guesses are drawn among the F₁ and F₂ users left over on both sides. With m of these common, each guess is right
+    with probability m / (F₁·F₂). The members of a class that are left over are themselves a random choice among equals,
+    so m is an expectation too.
 
     Parameters
     ----------
     matching, released, known
-        The pairs given out, and what was matched.
+        The pairs given out, and the matched tables.
     common
         Who is on both sides.
 
@@ -172,15 +172,15 @@ def pair_chances(matching: Matching, released: Histograms, known: Histograms, co
 
 
 def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
-    """Return the probability that each common user is identified, if every person is pointed out once.
+    """Return the probability that each common user is re-identified, if an attacker points at one row per person.
 
-    One by one from released to known, a name may be given to several rows. Somebody who must point at one row for each
-    person takes one of them: a name that is given to t rows counts 1/t. So nobody is identified with more than one over
-    the number of released users with the same shares, whatever the attack.
+    One by one from released to known, a known user may be given to several rows. An attacker who must point at one row
+    for each person takes one of them: a known user that is given to t rows counts 1/t. So no attack re-identifies a
+    person with a chance above one over the number of released users with the same shares.
 
-    With classes A and B of equal shares, f(A, B) pairs given out for a reason between them, T(B) such pairs to B in all
-    and g(A, B) guesses, that is (f + g) / (|A|·|B|); from released to known, f / |A| · (1 − (1 − 1/|B|)^T) / T, which
-    is f / (|A|·T) for a known user whom nobody is equal to.
+    With classes A and B of equal shares, f(A, B) pairs between them that share a place, T(B) such pairs to B in all and
+    g(A, B) guesses, the probability is (f + g) / (|A|·|B|). From released to known it is f / |A| · (1 − (1 − 1/|B|)^T)
+    / T, which is f / (|A|·T) for a known user without equals.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     Expected(correct=1.0, clustered=2.0, n_alike=4)
     """
     correct = _one_by_one_right(matching, released, known, common)
-    # Users with the same shares have the same nearest ones: what one of them hits, all of them hit.
+    # Users with the same shares have the same nearest users.
     of_row = released.share_classes
     counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
     alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
@@ -282,7 +282,7 @@ def _one_by_one_right(matching: Matching, released: Histograms, known: Histogram
 
 
 def user_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
-    """Return the probability that the attack is right about each common user: together, the correct pairs expected.
+    """Return the probability that the attack is right about each common user; their sum is the expected correct pairs.
 
     A user of class A who is one of class B on the other side has f(A, B) / (|A|·|B|) of the pairs given out between
     these classes, where guesses count by how many of them are expected there.

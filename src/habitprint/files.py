@@ -31,16 +31,16 @@ Writer = Callable[[Path], object]
 
 @dataclass(frozen=True)
 class Output:
-    """Hold what writes a file, and where it goes.
+    """A file to write: its path, and the function that writes it.
 
     Parameters
     ----------
     path
-        Its name.
+        The final path.
     write
-        What fills it, under another name at first.
+        The function that writes the content. It is given a temporary path.
     is_private
-        Whether only its owner may read it, because it says who is who.
+        Whether only its owner may read the file, because it identifies people.
 
     Examples
     --------
@@ -54,9 +54,9 @@ class Output:
 
 
 class Drafts:
-    """Hold files that are being made, each in a folder beside its place that nobody else can look into.
+    """Files in the making, each in a private folder beside its final place.
 
-    See `drafting`, which makes them and removes what is left of them.
+    `drafting` makes the folders and removes them in the end.
     """
 
     def __init__(self, folders: ExitStack) -> None:
@@ -71,7 +71,7 @@ class Drafts:
         return self._of_place[place] / target.name
 
     def make(self, output: Output) -> Path:
-        """Make a file, and return where it is; whatever goes wrong is told of its own name, not of the draft's."""
+        """Make a file, and return its temporary path; errors name the final path."""
         with telling_of(output.path):
             target = self.of(output.path)
             target.touch(mode=OWNER_ONLY if output.is_private else EVERYBODYS)
@@ -79,10 +79,11 @@ class Drafts:
         return target
 
     def move(self, targets: Sequence[Path], *, overwrite: bool) -> None:
-        """Give complete files their names, in this order; if one cannot have its name, all is as it was before.
+        """Move complete files to their final paths, in this order; if one move fails, undo the others.
 
-        Where several are replaced, the old ones leave first, in the opposite order: at no moment does one of them stand
-        beside one of the others. Whoever looks in between sees a part of the new ones, without the last.
+        If several files are replaced, the old ones are moved away first, in the opposite order, so that old and new
+        files never stand side by side. A reader may see some of the new files, but never the last one before the
+        others.
         """
         if overwrite and len(targets) == 1:
             self.of(targets[0]).replace(targets[0])
@@ -115,7 +116,7 @@ class Drafts:
 
 @contextmanager
 def drafting() -> Iterator[Drafts]:
-    """Lend places where files can be made; whatever was not moved from there in the end is removed.
+    """Provide temporary folders in which files can be made; remove every file that was not moved in the end.
 
     Examples
     --------
@@ -142,9 +143,9 @@ def _draft(place: Path) -> Iterator[Path]:
             name.mkdir(mode=OWNERS_FOLDER)
             try:
                 cleaning.callback(os.close, _lock(name))
-            except (BlockingIOError, FileNotFoundError):  # somebody took it for abandoned before it was locked
+            except (BlockingIOError, FileNotFoundError):  # another process removed it as abandoned before it was locked
                 continue
-            except OSError:  # a file system without locks: then nobody takes anything for abandoned
+            except OSError:  # a file system without locks: then no process removes anything as abandoned
                 pass
             break
         yield name
@@ -154,7 +155,7 @@ def _draft(place: Path) -> Iterator[Path]:
 def _alone_in(places: Collection[Path]) -> Iterator[None]:
     """Keep other runs from moving files into the same folders meanwhile: the key of one beside the table of another.
 
-    Moves take a moment. Whoever holds a lock for longer does something else with it, and is not waited for.
+    Moves take a moment. A process that holds the lock for longer uses it for something else, so it is not waited for.
     """
     with ExitStack() as locks:
         for place in sorted(places):
@@ -173,7 +174,7 @@ def _alone_in(places: Collection[Path]) -> Iterator[None]:
 
 
 def _lock(folder: Path) -> int:
-    """Return a lock of a folder, which ends with the process however that ends."""
+    """Return a lock of a folder; the system releases it when the process ends, even if it is killed."""
     if sys.platform == "win32":
         raise OSError(folder)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -187,9 +188,9 @@ def _lock(folder: Path) -> int:
 
 
 def _remove_abandoned(place: Path) -> None:
-    """Remove what a process of ours that was killed has left in a folder.
+    """Remove the drafts that a killed process of habitprint has left in a folder.
 
-    It is ours by its name and by its owner, and abandoned if nobody holds its lock.
+    A draft is recognised by its name and its owner. It is abandoned if no process holds its lock.
     """
     with suppress(OSError), os.scandir(place) as entries:
         for entry in entries:
@@ -203,7 +204,7 @@ def _remove_abandoned(place: Path) -> None:
 
 @contextmanager
 def telling_of(path: Path) -> Iterator[None]:
-    """Turn what the system says about a file into an error for people.
+    """Turn an error of the system about a file into an `InputError`.
 
     Examples
     --------
@@ -228,7 +229,7 @@ def telling_of(path: Path) -> Iterator[None]:
 def write_all(outputs: Sequence[Output], *, overwrite: bool) -> None:
     """Write several files, all of them or none, and give them their names in this order once all are complete.
 
-    What makes no sense without another file comes after that one: a table after what tells about it.
+    A file that needs another one comes after it: a table after the file that describes it.
 
     Examples
     --------
@@ -275,7 +276,7 @@ def write_text(path: Path, text: str, *, overwrite: bool) -> None:
 
 
 def text_output(path: Path, text: str, *, is_private: bool = False) -> Output:
-    """Return what writes a text.
+    """Return the function that writes a text.
 
     Examples
     --------
@@ -293,12 +294,13 @@ def write_folder(
     Parameters
     ----------
     folder
-        It must not be there, or be empty, unless `overwrite` is true; then it is replaced by one with files of the
-        same names replaced, and with all others but `ours` as they were.
+        The folder must not exist, or be empty, unless `overwrite` is true. Then it is replaced: files of the same names
+        are replaced, files in `ours` are removed, and all others are kept.
     writers
-        What writes each file, by its name.
+        The function that writes each file, by the file's name.
     ours
-        Names of files that an earlier run may have left: what this one does not write is no longer true, and removed.
+        Names of files that an earlier run may have left. Those that this run does not write are outdated and are
+        removed.
 
     A folder that is replaced moves away before the new one takes its place: in between, nothing has that name. A folder
     that is a disk of its own, as in a container, cannot be replaced: there, the files are moved one by one.
@@ -327,7 +329,7 @@ def write_folder(
             _copy_others(place, made, {*ours, *writers})
             _replace(made, place)
         else:
-            made.rename(place)  # over an empty folder too; fails if somebody wrote something into it meanwhile
+            made.rename(place)  # over an empty folder too; fails if another process wrote into it meanwhile
     return [folder / name for name in writers]
 
 
@@ -358,7 +360,7 @@ def _link_or_copy(source: str, target: str) -> None:
 def _replace(new: Path, old: Path) -> None:
     """Move a folder away, and a new one to its place; for a moment in between, nothing has that name.
 
-    It moves to a name that is no draft's: if the process is killed in that moment, no later run removes it.
+    Its temporary name is not that of a draft: if the process is killed in that moment, no later run removes it.
     """
     aside = old.with_name(f"{old.name}.before-{secrets.token_hex(4)}")
     old.rename(aside)
@@ -382,14 +384,14 @@ def real_path(path: Path) -> Path:
 
 
 def check_target(path: Path, *, overwrite: bool) -> None:
-    """Raise `InputError` unless a file could be written to `path`, whatever its format.
+    """Raise `InputError` unless a file of any format could be written to `path`.
 
     Examples
     --------
     >>> check_target(Path("notes.txt"), overwrite=False)
     """
     with telling_of(path):
-        os.fspath(path).encode()  # what is not UTF-8 text, no library of ours can write to
+        os.fspath(path).encode()  # the libraries used here write only to paths that are UTF-8 text
         if not path.parent.is_dir():
             raise no_parent(path, path.parent)
         if path.is_dir():
@@ -449,7 +451,7 @@ def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
         made.replace(path)
         return
     try:
-        path.hardlink_to(made)  # unlike a rename, fails if somebody made the file meanwhile
+        path.hardlink_to(made)  # unlike a rename, fails if another process made the file meanwhile
     except FileExistsError:
         raise already_there(path) from None
     except OSError:  # a file system without hard links

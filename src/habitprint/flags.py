@@ -33,7 +33,7 @@ def flag(
     least: int | None = None,
     read: Callable[[str, str], object] | None = None,
 ) -> msgspec.Meta:
-    """Return what the command line is told about a field.
+    """Return the metadata of a field from which the command line makes its option.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def flag(
     panel
         The group of options in which it stands.
     names
-        The option, if it is not called like the field; the first is the one that is printed.
+        The names of the option, if it is not named after the field; the first is the one that is printed.
     metavar
-        What stands for the value in the help.
+        The placeholder for the value in the help.
     least
         The smallest number allowed.
     read
-        Makes the value from the text and the name of the option; None for a value that is written as it is.
+        The function that makes the value from the text and the name of the option; None to take the text itself.
 
     Examples
     --------

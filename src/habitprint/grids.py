@@ -1,4 +1,4 @@
-"""Which square of a map a position lies in, and how squares make up larger ones."""
+"""Grids of squares: they turn positions into places, and small squares into larger ones."""
 
 from dataclasses import dataclass, replace
 from math import cos, isclose, radians
@@ -24,7 +24,7 @@ OUTSIDE = "the position is outside the box"
 
 @dataclass(frozen=True)
 class Box:
-    """Hold the part of the map that counts: from south to north and from west to east, in degrees.
+    """The part of the map that is used: from south to north and from west to east, in degrees.
 
     The southern and the western edge belong to it, the others do not.
 
@@ -74,17 +74,17 @@ class Grid:
     A place is the number of its square: ``row * n_columns + column``, counted from zero, rows from the south and
     columns from the west. The last row and the last column may stick out of the box.
 
-    Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of
-    6,371,008.8 m. In a box of 40 km at 40° north, measured on the WGS 84 ellipsoid, squares of 1,000 m are 998.5 m high
-    and 1,005 m (south) to 1,000 m (north) wide. What matters more is exact: a position has one square, and the squares
-    of a grid make up those of a coarser one.
+    Positions are projected by the equirectangular projection at the box's middle latitude, on a sphere of 6,371,008.8
+    m. In a box of 40 km at 40° north, measured on the WGS 84 ellipsoid, squares of 1,000 m are 998.5 m high and 1,005 m
+    (south) to 1,000 m (north) wide. Two properties are exact: a position has one square, and the squares of a grid make
+    up those of a coarser one.
 
     Parameters
     ----------
     side
-        Of the squares, in metres; a whole number of millimetres.
+        The side of the squares in metres; a whole number of millimetres.
     box
-        What they cover. Events elsewhere are left out and counted.
+        The part of the map that they cover. Events outside are left out and counted.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Grid:
         return round(self.side * 1000)
 
     def place(self, events: Events) -> Events:
-        """Return events at places instead of positions; what lies outside the box is left out and counted.
+        """Return events at places instead of positions; events outside the box are left out and counted.
 
         Nothing is computed yet: the events stay lazy.
 

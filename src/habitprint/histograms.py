@@ -1,4 +1,4 @@
-"""How often each user was at each place."""
+"""Histograms: the number of visits of each user to each place."""
 
 import math
 import os
@@ -122,11 +122,11 @@ class Histograms(Shown, Framed):
 
     @property
     def identical_rows(self) -> Indices:
-        """Return for each user how many have the very same counts, the user included: m, shape (N,).
+        """Return the size m of each user's anonymity set, shape (N,): the users with the very same counts.
 
-        Counts are compared to the last bit, so rows are identical totals included. Under fresh random ids nobody can
-        tell such rows apart: an attacker who points at one row for each user finds user i with probability at most
-        1/m_i, and expects to find at most the mean of 1/m_i of them all.
+        Counts are compared to the last bit, so rows are identical totals included. Under fresh random ids such rows are
+        indistinguishable. An attacker who points at one row for each user re-identifies user i with probability at most
+        1/m_i, and expects at most the mean of 1/m_i of all users.
 
         Examples
         --------
@@ -158,7 +158,7 @@ class Histograms(Shown, Framed):
         user, place, count
             The names of its columns.
         duplicates
-            What several rows for one (user, place) mean: ``"error"`` or ``"sum"``.
+            The treatment of several rows for one (user, place): ``"error"`` or ``"sum"``.
 
         Examples
         --------
@@ -228,7 +228,7 @@ class Histograms(Shown, Framed):
         users, places
             Ids to keep; None keeps all.
         empty
-            What to do with users who were at none of the places kept: refuse, or drop them.
+            The treatment of users who were at none of the places kept: refuse, or drop them.
 
         Examples
         --------
@@ -310,7 +310,7 @@ def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
 
 
 class TableKeywords(FormatKeywords, total=False):
-    """What `read_histograms` may be told: fields of a `TableSpec`."""
+    """The keywords of `read_histograms`: fields of a `TableSpec`."""
 
     user: str
     place: str
@@ -319,7 +319,7 @@ class TableKeywords(FormatKeywords, total=False):
 
 
 class TableSpec(Format, frozen=True, kw_only=True):
-    """How a table of histograms is read: its columns and its format. The fields are those of `read_histograms`.
+    """The options for reading a table of histograms: columns and format. The fields are those of `read_histograms`.
 
     Examples
     --------
@@ -343,22 +343,22 @@ def read_histograms(
 ) -> Histograms:
     r"""Read histograms from a file with the columns ``user, place, count``: CSV, Parquet, Excel, DuckDB or SQLite.
 
-    Ids in a text file are text; elsewhere they are what the file says. A wide table, with a column for each place, is
-    read too, with a warning that says so.
+    Ids in a text file are text; in other files they have the type of their column. A wide table, with a column for each
+    place, is read too, with a warning that says so.
 
     Parameters
     ----------
     path
         The file.
     spec
-        A record of all that follows; single keywords go before it.
+        A record of all following options; single keywords override it.
     user, place, count
         The names of its columns. A table that has none of them, but ``user, place, count`` as habitprint writes them,
         is read by these.
     duplicates
-        What several rows for one (user, place) mean: ``"error"`` or ``"sum"``.
+        The treatment of several rows for one (user, place): ``"error"`` or ``"sum"``.
     separator, decimal, encoding, sheet, sql
-        How it is written; None: found from the file (see `read_events`).
+        The format of the file; None to detect it (see `read_events`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What an id is: text or an integer, kept as it came, and when two ids are the same."""
+"""Ids: text or integers that are kept unchanged, and the rule by which two ids are the same."""
 
 from collections.abc import Iterable
 
@@ -20,7 +20,7 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
     values
         The ids: a polars series, a numpy array or any iterable of strings or of integers.
     column
-        What they are ids of; it names the series and appears in messages.
+        The column that they are from; it names the series and appears in messages.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Read what others wrote: regular files only, and whatever a library says of their content becomes a message."""
+"""Safe reading of files: regular files only, and a library's failure becomes an `InputError`."""
 
 import os
 import re
@@ -27,7 +27,7 @@ OF_POLARS = (PolarsError, PanicException, OverflowError, RecursionError)
 
 @dataclass(frozen=True)
 class ContentKind:
-    """Hold what the first bytes of a file say that it is.
+    """A kind of file that its first bytes reveal.
 
     Examples
     --------
@@ -53,14 +53,14 @@ PANIC = re.compile(r'ErrString\("(.+?)(?:\\n|"\))')
 
 
 def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check the path for typing mistakes") -> Path:
-    """Return a path if a regular file is there; whatever else there may be, a pipe say, could be read for ever.
+    """Return a path if it is a regular file; anything else, such as a pipe, may never end.
 
     Parameters
     ----------
     path
-        Where the file should be.
+        The path of the file.
     why, fix
-        What it is read for, and what to do if it is not there.
+        The use of the file, and the advice if it does not exist.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def require_file(path: str | os.PathLike[str], *, why: str, fix: str = "check th
 
 
 def content_kind(path: Path) -> ContentKind | None:
-    """Return what the first bytes of a file say that it is; None where they are those of text, or of anything else.
+    """Return the kind of file that its first bytes reveal; None for text, or for any other kind.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def content_kind(path: Path) -> ContentKind | None:
     try:
         with path.open("rb") as content:
             begin = content.read(LONGEST_MARK)
-    except OSError:  # whoever reads it says so
+    except OSError:  # the code that reads it raises the error
         return None
     return next((kind for mark, kind in MARKS.items() if begin.startswith(mark)), None)
 
@@ -132,19 +132,19 @@ def reading(
     fix: str,
     faults: tuple[type[BaseException], ...] = (Exception, PanicException),
 ) -> Iterator[None]:
-    """Turn any failure of a library to read something into an error for people; keep what it says off the terminal.
+    """Turn any failure of a library to read an input into an `InputError`; keep its output off the terminal.
 
-    Our own faults must not be taken for those of a file: only calls into libraries belong here, or else `faults` says
-    what is theirs. Polars ends some of its readings in a panic, which is no `Exception`, and tells the terminal.
+    Faults of habitprint must not look like faults of a file. So only calls into libraries belong here, or `faults`
+    lists the library's errors. Polars may panic, which is not an `Exception`, and write to the terminal.
 
     Parameters
     ----------
     source
-        What is read, for the message.
+        The name of the input, for the message.
     why, fix
-        What it should be, and what to do.
+        The expected content, and the advice.
     faults
-        What is a failure to read.
+        The errors that count as a failure to read.
 
     Examples
     --------
@@ -167,7 +167,7 @@ def reading(
 
 
 def _reason(error: BaseException) -> str:
-    """Return what an error says, in one line; of a panic, what the error within it says."""
+    """Return the message of an error in one line; for a panic, that of the error within it."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     within = PANIC.search(str(error)) if isinstance(error, PanicException) else None
@@ -188,9 +188,9 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 class _Quiet:
-    """Hold back what compiled code writes to the standard error; it is forgotten if there was a panic, else passed on.
+    """A redirection of the standard error of compiled code: its text is dropped after a panic, else passed on.
 
-    The first to come turns the stream aside for the whole process, and the last to leave turns it back.
+    The stream belongs to the whole process: the first thread to enter redirects it, the last to leave restores it.
     """
 
     def __init__(self) -> None:

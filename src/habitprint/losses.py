@@ -1,4 +1,4 @@
-"""What protection costs: how far a release is from the original, on the original's own places."""
+"""Utility losses: the distance of a release from the original, on the original's own places."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from habitprint.words import counted, percent
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared
-ALMOST_ALL = 0.9  # of what there is to lose
+ALMOST_ALL = 0.9  # share of the possible loss
 ROUNDING = 1e-9
 
 ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
@@ -32,24 +32,24 @@ Purpose = Literal["totals", "ranking", "patterns", "prediction", "people"]
 
 @dataclass(frozen=True)
 class Scale:
-    """Hold what a release may be for, by which loss that is measured, and how this loss is said.
+    """A utility metric: what a release should keep, the loss that measures it, and the words for this loss.
 
     Parameters
     ----------
     kept
-        What is to be kept, to name a row.
+        The property to keep, as the name of a row.
     name
-        Of the loss.
+        The name of the loss.
     meaning
-        What the loss is, as a sentence.
+        A sentence that explains the loss.
     ends
-        What its least and its most mean.
+        The meaning of the smallest and of the largest loss.
     worst
-        The loss at which nothing is left for this purpose; it may be exceeded.
+        The loss at which no utility is left; a loss may exceed it.
     is_share
-        Whether it is said as a percentage.
+        Whether the loss is printed as a percentage.
     read
-        Where it stands among the losses.
+        The function that reads this loss from the losses of a release.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class Scale:
     read: Callable[[Losses], float | None]
 
     def of(self, losses: Losses) -> float | None:
-        """Return the loss; None where it is not defined. What is no more than rounding is nothing."""
+        """Return the loss; None where it is not defined. A loss within rounding error is 0."""
         loss = self.read(losses)
         return 0.0 if loss is not None and abs(loss) < ROUNDING else loss
 
@@ -150,20 +150,21 @@ SCALES: dict[Purpose, Scale] = {
         read=lambda losses: 1 - losses.n_users_kept / losses.n_users,
     ),
 }
-# What else counts, where what decides is alike.
+# The other losses, which count where the deciding losses are similar.
 OTHERS: tuple[Purpose, ...] = ("prediction", "totals", "people")
 
 
 class Cost(NamedTuple):
-    """What a release costs for a purpose.
+    """The cost of a release by a utility metric.
 
     Parameters
     ----------
     loss
-        The loss that decides, as it is shown.
+        The loss that decides, rounded as it is printed.
     others
-        The sum of the loss of predictive value, the totals error and the share of people left out, to a hundredth: less
-        than that is not worth a second step. A loss that is not defined counts as nothing: it is so for all releases.
+        The sum of the loss of predictive value, the totals error and the share of people left out, rounded to a
+        hundredth: a smaller difference is not worth a second step. An undefined loss counts as 0; it is undefined for
+        all releases.
     patterns
         The information loss.
     """
@@ -174,14 +175,14 @@ class Cost(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, float, float]:
-        """Return the order among releases whose deciding loss is alike: by the other losses first."""
+        """Return the sort key of releases whose deciding losses are similar: the other losses come first."""
         return self.others, self.loss, self.patterns
 
 
 def cost_of(keep: Purpose, loss_for: Callable[[Purpose], float | None]) -> Cost | None:
-    """Return what a release costs, from its losses; None where the loss that decides is not defined.
+    """Return the cost of a release from its losses; None where the loss that decides is not defined.
 
-    Where nobody's own row predicts anything, no predictive value can be lost: it is 0, and the others decide.
+    If people's own rows predict nothing, no predictive value can be lost: this loss is 0, and the others decide.
 
     Examples
     --------
@@ -196,10 +197,10 @@ def cost_of(keep: Purpose, loss_for: Callable[[Purpose], float | None]) -> Cost 
 
 
 def find_cheapest(costs: Sequence[Cost]) -> int:
-    """Return the number of the cheapest of some costs; of equal ones the first.
+    """Return the index of the lowest cost; of equal costs the first.
 
-    All whose deciding loss is less than 0.05 above the least are alike. Of these, the one wins that loses the least of
-    predictive value, totals and people together.
+    Releases whose deciding loss is less than 0.05 above the lowest are similar. Of these, the one with the lowest sum
+    of the other losses wins: predictive value, totals and people.
 
     Examples
     --------
@@ -213,9 +214,10 @@ def find_cheapest(costs: Sequence[Cost]) -> int:
 
 
 def may_be_cheaper(floor: Cost, costs: Sequence[Cost]) -> bool:
-    """Return whether a release that costs no less than a floor could change which of some is the cheapest.
+    """Return whether a release with at least a given cost could change the choice of the cheapest.
 
-    It would have to be preferred itself; or to be so much cheaper that what was preferred is no longer alike.
+    It changes the choice if it is preferred itself, or if its deciding loss is so low that the preferred release is no
+    longer similar.
 
     Examples
     --------
@@ -235,7 +237,7 @@ def _is_alike(loss: float, least: float) -> bool:
 
 
 def leaves_little(keep: Purpose, losses: Losses) -> bool:
-    """Return whether a release leaves little of what it is for.
+    """Return whether a release leaves little utility.
 
     Patterns of people are judged by their predictive value where that was measured. The information loss is nearly 1
     for any group of people who share few places, and half of the predictive value may still be there.
@@ -277,26 +279,26 @@ def measure_losses(
     mechanism: Mechanism | None = None,
     n_top: int = TOP,
 ) -> Losses:
-    """Measure what a release has lost, on the original's own places.
+    """Measure the losses of a release, on the original's own places.
 
     The paper's L (its normalised information loss) is Σ ‖Γ − Γ̃‖₁ / Σ ‖Γ − mean‖₁ over all users, with 0/0 = 0. A
     share at a coarse place is spread over the places that it stands for, in proportion to their total shares, so that
     one coarse place for all costs 1, like one group of all users. A user who was dropped counts as the mean.
 
-    Totals and rankings are what a reader of the release can make of it: he can only spread a coarse place evenly, and
-    knows nothing of users who were dropped.
+    Totals and rankings are those that a reader of the release can compute. A reader can only spread a coarse place
+    evenly, and knows nothing of users who were dropped.
 
     Parameters
     ----------
     original
         The histograms before any protection.
     release
-        What is released, with the same user ids: measure before giving out pseudonyms.
+        The released histograms with the same user ids: measure before giving out pseudonyms.
     later
         Another period of the same users, to measure the predictive value on: how well rows predict it, see `HeldOut`.
     mechanism
-        What made the release. Without another period, it protects a random half of everybody's events, and the
-        predictive value is measured on the other half.
+        The mechanism that made the release. Without another period, it protects a random half of everybody's events,
+        and the predictive value is measured on the other half.
     n_top
         How many of the most popular places to compare.
 
@@ -414,7 +416,7 @@ def _information_loss(
     is_dropped = np.ones(before.shape[0], np.bool_)
     is_dropped[rows] = False
     lost_in_all, at_most = math.fsum([*lost, *from_mean[is_dropped]]), math.fsum(from_mean)
-    # What is no more than rounding is nothing.
+    # A difference within rounding error is 0.
     lost_in_all, at_most = (0.0 if value < 1e-9 * before.shape[0] else value for value in (lost_in_all, at_most))
     if at_most == 0.0:
         return 0.0 if lost_in_all == 0.0 else None
@@ -445,7 +447,7 @@ def _ranking_error(popularity: Floats, shown: Floats) -> float:
 def _missed(top: Indices, popularity: Floats, shown: Floats) -> float:
     """Return the share of the top places that are not among as many of the release, beyond what ties would cost anyway.
 
-    Where places of the original tie for the last ranks, even the original itself would find only some of those taken.
+    Where places of the original tie for the last ranks, even the original itself would rank only some of them.
     """
     return max(0.0, 1.0 - _found_among_top(top, shown) / _found_among_top(top, popularity))
 
@@ -456,7 +458,7 @@ def _found_among_top(top: Indices, shown: Floats) -> float:
     least = np.sort(shown)[-n]
     margin = 1e-9 * least
     n_above, n_at = np.count_nonzero(shown > least + margin), np.count_nonzero(np.abs(shown - least) <= margin)
-    # Of those that tie for the last ranks, each is in with the same chance; nobody is in who is not shown at all.
+    # Of places that tie for the last ranks, each is in with the same chance; a place that is not shown is never in.
     chance = 0.0 if least == 0.0 else (n - n_above) / n_at
     is_at = np.abs(shown[top] - least) <= margin
     found = np.where(is_at, chance, shown[top] > least)

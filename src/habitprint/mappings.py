@@ -1,4 +1,4 @@
-"""Which place becomes which: antennas to districts, products to categories, small squares to large ones."""
+"""Mappings of places: antennas to districts, products to categories, small squares to large ones."""
 
 import os
 import warnings
@@ -29,7 +29,7 @@ class UnknownPlaceWarning(UserWarning):
 
 
 class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=True):
-    """Which place becomes which: each place has one that it goes to, and several may go to the same.
+    """A mapping of places: each place has one target, and several places may have the same target.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         to
             Events (which stay lazy) or histograms (whose users keep their order).
         unknown
-            What to do with places that are not in the mapping. ``"refuse"``: events there are faults of the data;
+            The treatment of places that are not in the mapping. ``"refuse"``: events there are faults of the data;
             histograms with such places raise `InputError`. ``"leave-out"``: events there are left out and counted;
             counts there are left out with a warning that says how many, and so are users who were nowhere else.
             `find_unknown` lists them.
@@ -189,7 +189,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         return replace(moved, frame=moved.frame.select(columns))
 
     def add_up(self, histograms: Histograms, unknown: Unknown) -> Histograms:
-        """Return histograms at the places where the mapping sends them, without a word about what is left out.
+        """Return histograms at the places where the mapping sends them; counts may be left out without a warning.
 
         Examples
         --------
@@ -241,7 +241,7 @@ def _advise(meant: Mapping[str, str | None]) -> str:
 def _with_places_of_kind(table: pl.DataFrame, kind: pl.DataType) -> pl.DataFrame:
     """Return the table with its places as ids of one kind, without those that no id of that kind can equal.
 
-    The table is turned into what the events have, and not the other way round, because there are far more events.
+    The table is converted to the type of the events, not the other way round, because there are far more events.
     """
     ids = table["place"]
     if ids.dtype == kind:

@@ -26,23 +26,24 @@ FEW = 12  # ticks of an axis, one for each pair
 FAN = {"people": pl.Int64, "share": pl.Float64, "low": pl.Float64, "high": pl.Float64}
 MILLION = 1_000_000  # from here on, a number on an axis is written short
 MOST_STEPS = 1000  # between the points of a line: more say nothing more
-# What the menu of an .html file offers: to save the picture, not to send the data to an editor elsewhere.
+# The menu of an .html file: it saves the picture, and never sends the data to an online editor.
 MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor": False}}
 
 
 def plot_path(
     path: MatchingPath, evaluations: Iterable[Evaluation] = (), surest: Iterable[Rate] = ()
 ) -> alt.VConcatChart:
-    """Draw what each further pair adds, and the total weight of the best matching, against the size.
+    """Draw the gain of each further pair, and the total weight of the best matching, against the size.
 
     Parameters
     ----------
     path
         The best matching of every size.
     evaluations
-        Of the matchings of some sizes: their precision is drawn below, with its interval.
+        Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
     surest
-        The precision of some numbers of the surest claims (`habitprint.calibration.surest_rates`), drawn beside it.
+        The precision of some numbers of the most confident claims (`habitprint.calibration.surest_rates`), drawn beside
+        it.
 
     Examples
     --------
@@ -73,14 +74,14 @@ def plot_path(
 
 
 def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.LayerChart:
-    """Draw how the share identified falls with the number of people: as measured, and on as a fan as forecast.
+    """Draw the share re-identified against the number of people: measured, and as a fan for the forecast.
 
     Parameters
     ----------
     forecast
         Made by `habitprint.forecast`.
     sizes
-        What was measured, to be drawn as dots with their intervals.
+        The measured shares, drawn as dots with their intervals.
 
     Examples
     --------
@@ -212,7 +213,7 @@ def save_chart(chart: alt.TopLevelMixin, path: str | os.PathLike[str], *, overwr
 
 
 def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
-    """Return what writes a chart, to be written together with other files.
+    """Return the function that writes a chart, to be written together with other files.
 
     Examples
     --------
@@ -233,7 +234,7 @@ def chart_output(chart: alt.TopLevelMixin, path: Path) -> Output:
 
 
 def drawable(chart: alt.TopLevelMixin) -> alt.TopLevelMixin:
-    r"""Return a chart without letters that cannot be drawn: at a control character, what draws it ends the process.
+    r"""Return a chart without letters that cannot be drawn: a control character would end the process.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Predictive value: how much of what a person's own row says about another period a released row still says."""
+"""Predictive value: how well a released row predicts another period, compared with the person's own row."""
 
 import math
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class HeldOut:
     row. It gains Σ y ln(((1 − λ) x + λ m) / m) over m, summed over all people, with the λ at which that is most: a
     reader smooths a row as well as they can. Shares, not counts, so that every person counts once.
 
-    A place that nobody was at before has a share of 0 in every row. Any smoothing of m gives it some ε > 0, and every
-    row gains ln(λ ε / ε) = ln λ there, whatever ε is: so it need not be chosen.
+    A place without earlier visits has a share of 0 in every row. Any smoothing of m gives it some ε > 0, and every row
+    gains ln(λ ε / ε) = ln λ there. So the result does not depend on ε.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class HeldOut:
     n_users
         How many people are in both tables.
     gain
-        What the original's rows gain, with their own λ.
+        The gain of the original's rows, with their own λ.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class HeldOut:
         tested = later.shares[common.known]
         place = positions(later.places, original.places)
         total = np.bincount(original.shares.indices, weights=original.shares.data, minlength=original.n_places)
-        of_place = np.append(total / original.n_users, 0.0)  # the last is that of places which nobody was at
+        of_place = np.append(total / original.n_users, 0.0)  # the last is that of places without earlier visits
         rows = np.repeat(common.released, np.diff(tested.indptr))
         columns = place[tested.indices]
         population = np.where(of_place[columns] > 0, of_place[columns], 1.0)  # where it is 0, so is every row
@@ -78,14 +78,16 @@ class HeldOut:
     def kept_by(self, shares: SparseMatrix, rows: Indices, spread: SparseMatrix) -> float | None:
         """Return the share of the original's gain that a release keeps; None if people's own rows gain nothing.
 
-        It may be above 1: where everybody has few events, the mean of like people predicts better than they do.
+        It may be above 1: where everybody has few events, the mean of similar people predicts better than a person's
+        row.
 
         Parameters
         ----------
         shares
-            What is released, in order.
+            The released shares, in order.
         rows
-            Which user of the original each of its rows is. Who has none is predicted by the population's row.
+            The user of the original whom each of its rows belongs to. Users without a row are predicted by the
+            population's.
         spread
             How a released place is spread over the original's: released × original places, at most one in a column.
         """

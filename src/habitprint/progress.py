@@ -1,21 +1,21 @@
-"""How long work tells about itself without knowing who listens."""
+"""Progress of long work, reported to any listener."""
 
 from typing import Protocol
 
 
 class Progress(Protocol):
-    """Receive how far a stage has come.
+    """A listener for the progress of a stage.
 
     Slow functions call it now and then with the name of the stage, the units done, and the units in all.
     It is called from the thread that started the work, and may raise (``KeyboardInterrupt``, say) to stop it.
     """
 
     def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """Take note that `done` of `total` units of `stage` are done, and what else there is to say."""
+        """Report that `done` of `total` units of `stage` are done, with an optional remark."""
 
 
 def silent(stage: str, done: int, total: int, note: str = "") -> None:
-    """Take no note: what library calls do unless told otherwise.
+    """Ignore all reports: the default of library calls.
 
     Examples
     --------

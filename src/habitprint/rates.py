@@ -1,9 +1,10 @@
-"""A share of people or of claims: never without how many it is of, its interval, and what chance alone would give.
+"""Shares of people or of claims, each with its count, its interval and its baseline by chance.
 
-An interval must hold what is expected of other people of the same kind. Wilson's does if people are found or not, each
-for himself. Here they are found with a *chance* (one in ten, among ten who are alike), which varies less than yes and
-no; and whom an attack takes for somebody, it has missed himself: mistakes come in pairs or more, and vary more. So the
-variance is that of the chances, times a factor measured once for each kind of attack (``benchmarks/intervals.py``).
+An interval must contain the share expected of other people of the same kind. Wilson's does if people are re-identified
+independently, each for sure or not at all. Here people are re-identified with a *chance* (one in ten, among ten with
+equal shares), which varies less than yes and no. And mistakes come in pairs or more: an attack that takes one person
+for another misses both, so the number of mistakes varies more. So the variance is that of the chances, times a factor
+measured once for each kind of attack (``benchmarks/intervals.py``).
 """
 
 import math
@@ -27,11 +28,11 @@ Interval = tuple[float, float]
 
 
 class IntervalMethod(StrEnum):
-    """Name whose an interval is, by how the people whom it is about depend on each other.
+    """The method of an interval, by the dependence among the people whom it is about.
 
-    ``INDEPENDENT``: they do not. ``JOINT``: all were matched at once. ``ONE_BY_ONE``: each was matched alone, and a
-    name that was given several times counts for one. ``SEEKERS``: each was matched alone, and everybody counts who
-    found the right one. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
+    ``INDEPENDENT``: there is none. ``JOINT``: all were matched jointly. ``ONE_BY_ONE``: each was matched alone, and a
+    known user who was given several times counts once. ``SEEKERS``: each was matched alone, and everybody with the
+    right match counts. ``STUDENT``: the rate is a mean over repeats, and its interval tells how they vary.
 
     Examples
     --------
@@ -63,14 +64,14 @@ FACTORS = {
 
 @dataclass(frozen=True)
 class Rate:
-    """Hold a share, of how many it is, its interval, and the same share by chance.
+    """A share of people, with its count, its interval and its baseline by chance.
 
-    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from how likely each of them is found.
+    Made by `Rate.of` from a number of people, or by `Rate.of_chances` from the chance that each is re-identified.
 
     Parameters
     ----------
     n_correct, n
-        So many (expected, where users cannot be told apart), of so many.
+        The number of correct cases (expected, where users have equal shares), and the number of all cases.
     value
         The share.
     low, high
@@ -78,10 +79,10 @@ class Rate:
     by_chance
         The same share for pairs drawn at random.
     level, method
-        How often such an interval holds the true share, and whose it is.
+        The confidence level of the interval, and the name of its method.
     variance
-        Of one person's chance: value · (1 − value) if everybody is found for sure or not at all, else less. The most
-        that it can be, where a file of an earlier version does not tell.
+        The variance of one person's chance: value · (1 − value) if every chance is 0 or 1, else less. The largest
+        possible one where a file of an earlier version lacks it.
 
     Examples
     --------
@@ -122,7 +123,7 @@ class Rate:
         level: float = LEVEL,
         method: IntervalMethod = IntervalMethod.INDEPENDENT,
     ) -> "Rate":
-        """Return the rate of so many of so many, each of whom is found for sure or not at all."""
+        """Return the rate of `n_correct` people in `n`, each of whom is re-identified for sure or not at all."""
         _require_rate(n_correct, n)
         value = min(n_correct / n, 1.0)
         return cls._of_variance(n_correct, n, by_chance, level, method, value * (1 - value))
@@ -131,14 +132,14 @@ class Rate:
     def of_chances(
         cls, chances: Floats, n: int, by_chance: float, method: IntervalMethod, level: float = LEVEL
     ) -> "Rate":
-        """Return the rate of people who are found with some chances; n − len(chances) more are not found.
+        """Return the rate of people who are re-identified with some chances; n − len(chances) more have no chance.
 
         Parameters
         ----------
         chances
-            How likely each person is found, from 0 to 1.
+            The chance that each person is re-identified, from 0 to 1.
         n
-            Of how many people the rate is.
+            The number of people.
         method
             How they were matched.
 
@@ -195,7 +196,7 @@ class Rate:
         cls, n_correct: float, n: int, by_chance: float, level: float, method: IntervalMethod, variance: float
     ) -> "Rate":
         value = min(n_correct / n, 1.0)
-        # Those who are found are found with this chance, on average: 1/k in groups of k.
+        # The mean chance of people who have one: 1/k in groups of k.
         typical = value + variance / value if value else 1.0
         low, high = _score_interval(value, n, level, method.count_variance(value, variance), typical)
         return cls(float(n_correct), n, value, low, high, by_chance, level, method, variance)
@@ -229,8 +230,8 @@ class Rate:
     def capped(self, at: float) -> "Rate":
         """Return the same rate with an interval that ends at a share which is guaranteed not to be exceeded.
 
-        The interval is of the share that is expected, and so is a guarantee. The value, which was counted, stays: in
-        one draw of random ids more people may be found than are expected.
+        The interval and the guarantee are both about the expected share. The value, which was counted, stays: in one
+        draw of random ids more people may be re-identified than expected.
 
         Examples
         --------
@@ -251,13 +252,13 @@ class Rate:
 
     @property
     def words(self) -> str:
-        """Return the rate for people, with its interval and what chance alone gives."""
+        """Return the rate in words, with its interval and its baseline by chance."""
         interval = f"{percent(self.level)} interval {self.interval_words}"
         return f"{percent(self.value)} ({interval}; by chance {percent(self.by_chance)})"
 
 
 def rates_frame(names: Mapping[str, Sequence[object]], rates: Sequence[Rate | None]) -> pl.DataFrame:
-    """Return rates as a frame, one row each: what names them, then ``share, low, high, n_correct, n, by_chance``.
+    """Return rates as a frame, one row each: their names, then ``share, low, high, n_correct, n, by_chance``.
 
     A rate that is not defined has nulls.
 
@@ -280,16 +281,16 @@ def rates_frame(names: Mapping[str, Sequence[object]], rates: Sequence[Rate | No
 
 @dataclass(frozen=True)
 class Difference:
-    """Hold by how much one share exceeds another, with its interval. Made by `Difference.of`.
+    """The difference of two shares, with its interval. Made by `Difference.of`.
 
     Parameters
     ----------
     value
-        The one minus the other.
+        The first share minus the second.
     low, high
         Its interval.
     level, method
-        How often such an interval holds the true difference, and whose it is.
+        The confidence level of the interval, and the name of its method.
 
     Examples
     --------
@@ -307,7 +308,7 @@ class Difference:
 
     @classmethod
     def of(cls, one: Rate, other: Rate) -> "Difference":
-        """Return by how much a rate exceeds another, whose people are taken to be others.
+        """Return the difference of two rates, as if they were of different people.
 
         Newcombe's hybrid score interval, made of the two Wilson intervals (Newcombe 1998, Statistics in Medicine 17,
         873-890, method 10): with p, l, u the share and the ends of its interval, from p₁ − p₂ − √((p₁ − l₁)² + (u₂ −
@@ -346,9 +347,9 @@ def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:
     Parameters
     ----------
     correct, n
-        So many, which need not be whole, of so many.
+        The number of correct cases, which need not be whole, and the number of all cases.
     level
-        How often such an interval holds the true rate.
+        The confidence level.
 
     Examples
     --------
@@ -371,10 +372,10 @@ def _require_rate(correct: float, n: int) -> None:
 
 
 def _score_interval(rate: float, n: int, level: float, variance: float, typical: float) -> Interval:
-    """Return Wilson's interval for chances with a variance of their own: his, if it is rate · (1 − rate).
+    """Return Wilson's interval for chances with a variance of their own; Wilson's own if it is rate · (1 − rate).
 
-    His is the interval of the people who were seen and of z² more who were not, half of them found. Here those who were
-    not seen are found for sure where the upper end is asked for, and with the typical chance at the lower one.
+    Wilson's own is the interval of the people who were counted and of z² imaginary ones, half of them re-identified.
+    Here the imaginary ones are re-identified for sure at the upper end, and with the typical chance at the lower end.
     """
     z = float(ndtri(0.5 + level / 2))
     low, high = (

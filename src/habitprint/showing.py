@@ -1,4 +1,4 @@
-"""How values show themselves: in one short line, and in a notebook as a card, a frame or a picture."""
+"""The display of values: in one short line, and in a notebook as a card, a frame or a picture."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
@@ -83,7 +83,7 @@ class Framed:
 
 
 def abbreviated(value: object) -> str:
-    """Return a value in one line that stays short, however much it holds: for the ``repr`` of a record.
+    """Return a value as one short line, for the ``repr`` of a record of any size.
 
     Examples
     --------

@@ -13,19 +13,19 @@ One = TypeVar("One")
 Other = TypeVar("Other")
 Told = tuple[str, int, int, str]
 
-LOOK = 0.1  # seconds between two looks at what jobs have told
+LOOK = 0.1  # seconds between two looks at the progress of jobs
 MOST_AT_ONCE = 4  # each needs memory of its own
-BESIDE_SEARCH = 1  # what an audit does beside the search for a protection, which has the other cores
-# Jobs may have jobs of their own: whatever needs much memory takes a place here while it does, and waits for nobody.
+BESIDE_SEARCH = 1  # the threads of an audit beside the search for a protection, which has the other cores
+# Jobs may have jobs of their own: work that needs much memory takes a place here and never waits for another job.
 PLACES = BoundedSemaphore(min(os.cpu_count() or 1, MOST_AT_ONCE))
 
 
 class _StoppedError(Exception):
-    """Unwind a job that nobody waits for any more."""
+    """Unwind a job whose result is no longer needed."""
 
 
 class _Teller:
-    """Note what a job tells, for the thread that started it; and stop it, once it is to stop."""
+    """Store the progress of a job for the thread that started it, and stop the job on request."""
 
     def __init__(self, stop: Event) -> None:
         self.told: Told | None = None
@@ -40,12 +40,11 @@ class _Teller:
 def side_by_side(
     jobs: Sequence[Callable[[Progress], T]], progress: Progress = silent, *, n_threads: int | None = None
 ) -> list[T]:
-    """Return what each job gives, in the order of the jobs; a few run at the same time.
+    """Return the result of each job, in the order of the jobs; a few run at the same time.
 
-    Jobs run on threads. So what takes long in them must release the interpreter's lock; none may depend on another, nor
-    change what others see. Each is given a progress to tell how far it is; what is passed on, by the thread that
-    called, is what the first one tells that is not done. If that thread is stopped, or a job fails, the others stop
-    when they tell something the next time.
+    Jobs run on threads, so their long work must release the interpreter's lock. No job may depend on another, nor
+    change data that others read. Each job gets a progress to report to; the calling thread passes on the reports of the
+    first job that is not done. If that thread is stopped, or a job fails, the other jobs stop at their next report.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def two_side_by_side(
     *,
     n_threads: int | None = None,
 ) -> tuple[One, Other]:
-    """Return what two jobs of different kinds give, which run at the same time, as `side_by_side`.
+    """Return the results of two jobs of different types that run at the same time, as `side_by_side` does.
 
     Examples
     --------
@@ -99,7 +98,7 @@ def two_side_by_side(
 
 
 class Once(Generic[T]):
-    """Hold a job that several others need: whoever asks first does it, and who asks meanwhile waits.
+    """A job whose result several threads need: the first caller does it, the others wait for the result.
 
     Examples
     --------
@@ -115,7 +114,7 @@ class Once(Generic[T]):
         self._lock = Lock()
 
     def __call__(self, progress: Progress = silent) -> T:
-        """Return what the job gives; if it fails, whoever asks next tries again."""
+        """Return the result of the job; if it fails, the next caller tries again."""
         with self._lock:
             if not self._found:
                 self._found.append(self._job(progress))

@@ -1,4 +1,4 @@
-"""What verbs start from: our own values, the name of a file, or any frame; columns are guessed, and that is said."""
+"""Inputs of functions: habitprint's values, paths of files, or any frame; guessed columns cause a warning."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from habitprint.events.events import require_events
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.tables import speaks_arrow
 
-AnyTable = Any  # the name of a file, or a frame that speaks Arrow, or a mapping of columns
+AnyTable = Any  # the path of a file, or a frame that speaks Arrow, or a mapping of columns
 Found = TypeVar("Found")
 
 
@@ -48,14 +48,14 @@ def as_events(source: Events | AnyTable) -> Events:
 def as_histograms(source: Histograms | AnyTable, side: str = "this") -> Histograms:
     """Return histograms: as they are, from a file, or from any frame ``user, place, count``.
 
-    Columns are guessed as for events. A file that is a release is refused: what was done to it must be known.
+    Columns are guessed as for events. A file that is a release is refused: its protection must be known.
 
     Parameters
     ----------
     source
-        Where they are.
+        The histograms, or their file or frame.
     side
-        What they are called in messages.
+        Their name in messages.
 
     Examples
     --------
@@ -188,13 +188,13 @@ def _is_converted(path: Path, release: Path) -> bool:
 
 
 def _inputs_of(release: Path) -> set[object]:
-    """Return the SHA-256 of the files that a release was made from, for whoever may read its owner's file."""
+    """Return the SHA-256 of the files that a release was made from, if its owner's file can be read."""
     inputs = _read_facts(owner_file(release)).get("inputs")
     return {file.get("sha256") for file in inputs if isinstance(file, dict)} if isinstance(inputs, list) else set()
 
 
 def _read_facts(beside: Path) -> dict[str, Any]:
-    """Return what a JSON file tells; nothing where it cannot be read, because it may be anybody's."""
+    """Return the content of a JSON file; an empty one where it cannot be read: it may be from another program."""
     try:
         facts = json.loads(beside.read_bytes()) if beside.is_file() else {}
     except (OSError, ValueError, RecursionError):

@@ -50,7 +50,7 @@ WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 @dataclass(frozen=True)
 class ReadTable:
-    """Hold a table that was read, and how it is written; None where columns have types of their own.
+    """A table that was read, and its text format; None for formats whose columns have types, such as Parquet.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ReadTable:
 
     @property
     def decimal(self) -> Decimal:
-        """Return what stands before the fraction of numbers that are text."""
+        """Return the decimal mark of numbers that are text."""
         return "." if self.dialect is None else self.dialect.decimal
 
 
@@ -71,7 +71,7 @@ def _read_text(path: Path, asked: Format, expected: Expected) -> ReadTable:
     dialect = find_dialect(path, asked, expected)
     is_utf8 = dialect.encoding == UTF_8
     with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
-        # Everything in a text file is text until somebody asks for a number: '007' stays '007'.
+        # Every value in a text file is text until a caller asks for a number: '007' stays '007'.
         table = pl.read_csv(
             content, separator=dialect.separator, skip_lines=dialect.n_before, infer_schema=False, glob=False
         )
@@ -102,7 +102,7 @@ WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
 def without_escape(text: pl.Expr) -> pl.Expr:
     """Return text of a CSV file without the mark that keeps a spreadsheet from taking it for a formula.
 
-    Whatever would be one is written with an apostrophe before it, and read without.
+    Text that looks like a formula is written with an apostrophe before it, and read without.
 
     Examples
     --------
@@ -156,16 +156,16 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
 def open_table(
     path: str | os.PathLike[str], *, asked: Format = AS_FOUND, expected: Expected | None = None
 ) -> ReadTable:
-    r"""Read a file that holds a table, and say how it is written.
+    r"""Read a table from a file, and return it with its format.
 
     Parameters
     ----------
     path
-        Its ending says the format: text with separators, Parquet, Excel, DuckDB or SQLite.
+        The file. Its ending gives the format: text with separators, Parquet, Excel, DuckDB or SQLite.
     asked
-        What is said about how it is written; the rest is found.
+        The caller's options for the format; the rest is detected.
     expected
-        What is known of its columns.
+        The expected columns.
 
     Examples
     --------
@@ -236,9 +236,9 @@ def write_table(
 ) -> None:
     """Write a table to a CSV or Parquet file, in one piece or not at all.
 
-    The table is written to a temporary file beside `path` and moved into place once complete. A file that is
-    there already is kept unless `overwrite` is true. With a label, a Parquet file also says where the data comes from
-    (a CSV file cannot), so that nobody takes a twin for real people. What is private, only its owner may read.
+    The table is written to a temporary file beside `path` and moved into place once complete. A file that is there
+    already is kept unless `overwrite` is true. With a label, a Parquet file also states the origin of the data (a CSV
+    file cannot), so that synthetic data is not taken for real. Only the owner can read a private file.
 
     Examples
     --------
@@ -255,7 +255,7 @@ def write_table(
 def table_output(
     frame: pl.DataFrame, path: str | os.PathLike[str], *, label: str | None = None, is_private: bool = False
 ) -> Output:
-    """Return what writes a table, to be written together with others.
+    """Return the function that writes a table, to be written together with other files.
 
     Examples
     --------
@@ -268,7 +268,7 @@ def table_output(
 
 
 def find_label(files: Iterable[Path]) -> str | None:
-    """Return what Parquet files say about where their data comes from; None where they say nothing.
+    """Return the origin of the data that Parquet files state; None where they state none.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def to_frame(table: Any) -> pl.DataFrame:
     """Return any table as a polars frame: polars, pandas, pyarrow, DuckDB, Spark, …, or a mapping of columns.
 
     Anything that speaks Arrow (has ``__arrow_c_stream__``) is taken without a copy where possible. Spark's rows are
-    brought here from where they are (``toArrow``).
+    collected from the cluster (``toArrow``).
 
     Examples
     --------
@@ -367,7 +367,7 @@ def speaks_arrow(table: object) -> bool:
 
 
 def _as_floats(column: object) -> object:
-    """Return a list of whole and other numbers as numbers of one type, and anything else as it is."""
+    """Return a list of whole and other numbers as numbers of one type, and any other value unchanged."""
     if isinstance(column, list) and any(isinstance(value, float) for value in column):
         return [float(value) if isinstance(value, int) else value for value in column]
     return column
@@ -380,17 +380,17 @@ def require_columns(
     source: str,
     advise: Callable[[Mapping[str, str | None]], str] | None = None,
 ) -> None:
-    """Raise `InputError` unless the frame has all the columns, each of them once; suggest what may have been meant.
+    """Raise `InputError` unless the frame has all the columns, each of them once; suggest similar columns.
 
     Parameters
     ----------
     frame, columns
-        Where they should be, and their names.
+        The frame, and the names of its required columns.
     source
-        What the frame is called in messages.
+        The name of the frame in messages.
     advise
-        Says what to do, from the missing columns with the names that look most like theirs (None where none does);
-        by default, to rename them.
+        The function that makes the advice, from the missing columns with the most similar names (None where none is
+        similar). By default the advice is to rename columns.
 
     Examples
     --------
@@ -428,7 +428,7 @@ def require_columns(
     )
 
 
-# What people call them, where the name itself does not look like ours.
+# Usual names of these columns that do not resemble ours.
 USUAL = {
     "user": {"caller", "customer", "person", "device", "subscriber", "household", "visitor", "client", "member"},
     "time": {"when", "date", "day", "moment", "at"},

@@ -1,4 +1,4 @@
-"""Which rows are equal."""
+"""Classes of equal rows."""
 
 from itertools import pairwise
 

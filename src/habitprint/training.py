@@ -38,7 +38,7 @@ DOUBTS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
 N_DROPS = 3  # times that people are left out anew
 ALIKE = 0.9  # of the counts: about as many are left as they are
-LARGEST_COUNT = 2.0**53  # up to here a number of counts is whole for sure
+LARGEST_COUNT = 2.0**53  # up to here every whole number is exact
 LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 
 FIXED_WEIGHTS: tuple[Weight, ...] = (
@@ -49,16 +49,16 @@ FIXED_WEIGHTS: tuple[Weight, ...] = (
 
 @dataclass(frozen=True)
 class TrainedWeight:
-    """A weight that was trained on pairs of whom the truth is known, and the evidence that it counts.
+    """A weight that was trained on pairs whose truth is known, and the evidence that it counts.
 
     Parameters
     ----------
     weight
         Fitted to all of the people.
     evidence
-        What each of its terms adds for true pairs, as a share of all.
+        The share of each term in the gain of true pairs.
     n_people
-        On how many people it was trained.
+        The number of people on whom it was trained.
 
     Examples
     --------
@@ -93,18 +93,19 @@ class Training(Shown):
     best
         The attack to make: the paper's, unless another identified more by more than noise.
     best_by_method
-        The same for each method: all at once, one by one from the released side, and from the known side.
+        The same for each method: joint, one by one from the released side, and one by one from the known side.
     attacks
         All that were tried; the paper's is the first. The trained weight was fitted to other people than those on whom
         it was tried.
     trained
         The trained weight, and the evidence that it counts.
     calibration
-        How likely a pair is right, by how it stands among its rivals: learned from the pairs of the best joint attack.
+        The function from a pair's scores to the probability that it is right, learned from the pairs of the best joint
+        attack.
     seed
-        What decided the choices among people.
+        The seed of the choices among people.
     scenario
-        The two tables, and who is whom.
+        The two tables and their truth.
 
     Examples
     --------
@@ -160,17 +161,17 @@ class Training(Shown):
         return next(attack.weight for attack in alone if attack.direction == direction)
 
     def probabilities(self, matching: Matching, released: Histograms, known: Histograms) -> Floats:
-        """Return how likely each pair of a joint matching of other tables is right, as far as training tells.
+        """Return the probability that each pair of a joint matching of other tables is right, according to training.
 
-        It tells of people about whom as much is known as in training, and who are all on both sides. Where many
-        released people are strangers, claims are right less often than this says: see `for_tables`.
+        It applies to people about whom as much is known as in training, and who are all on both sides. Where many
+        released people are unknown, claims are right less often than this probability: see `for_tables`.
 
         Parameters
         ----------
         matching
-            Joint, exact, and by the weight that training took for it: ``training.weight_for("joint")``.
+            A joint, exact matching by the weight that training chose: ``training.weight_for("joint")``.
         released, known
-            What was matched.
+            The matched tables.
 
         Examples
         --------
@@ -213,21 +214,21 @@ class Training(Shown):
     def for_tables(
         self, released: Histograms, known: Histograms, n_common: int | None = None, progress: Progress = silent
     ) -> "Training":
-        """Return the same training with probabilities for other tables than it was made with.
+        """Return the same training with probabilities that fit other tables.
 
-        These may have more counts of each user, as months have that are attacked after training on halves of them. Then
-        weights are trained on people some of whose counts are left out, and how likely pairs by them are right is
-        learned from the same people with all their counts.
+        The other tables may have more counts of each user: months, say, after training on halves of them. Then weights
+        are trained on people with some of their counts left out. The calibration is learned from the same people with
+        all their counts.
 
-        If only some people are common, people are left out of one table or the other at random, so that as large a
-        share of each side has a partner; several times.
+        If only some people are common, training leaves people out of one table or the other at random, several times.
+        Then an equally large share of each side has a partner.
 
         Parameters
         ----------
         released, known
-            To be attacked.
+            The tables to attack.
         n_common
-            How many people they have in common; None for all users of the smaller table.
+            The number of their common people; None for all users of the smaller table.
 
         Examples
         --------
@@ -300,24 +301,24 @@ def train(
 ) -> Training:
     """Try attacks on two tables of the same people, and find which weight and method to use on others.
 
-    An attacker uses two tables of their own: their data cut in two in time, or two earlier periods. Every built-in
-    weight is tried, the likelihood with several doubts, and a weight that is trained by conditional logit; each all at
-    once, and one by one from both sides. The trained one is tried on half of the people and fitted to the other half,
-    and vice versa.
+    An attacker uses two tables of their own: their data cut in two in time, or two earlier periods. Training tries
+    every built-in weight, the likelihood with several smoothings, and a weight that is trained by conditional logit.
+    Each is tried jointly, and one by one from both sides. The trained one is tried on half of the people and fitted to
+    the other half, and vice versa.
 
     Parameters
     ----------
     released, known
         Two tables of the same people; the first plays the release.
     truth
-        Who is whom in them, as for `habitprint.evaluate`.
+        The truth about them, as for `habitprint.evaluate`.
     protection
-        How the release to be attacked was protected: the first table is protected in the same way, and the second
-        changed by all that anyone can repeat of it.
+        The protection of the release to be attacked. The first table is protected in the same way, and the second
+        changed by every step that an attacker can repeat.
     seed
         Decides the choices among people, and among equally good matchings.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------
@@ -414,7 +415,7 @@ def _score(
     """Return how pairs stand, each half by the weight trained on the other, and how likely they are right."""
     released, known, common = scenario.released, scenario.known, scenario.common
     made = match(released, known, weight=weight, seed=seed, progress=progress)
-    of_row = np.ones(released.n_users, np.bool_)  # who is on one side only taught nobody
+    of_row = np.ones(released.n_users, np.bool_)  # people on one side only were not trained on
     of_row[common.released] = is_first
     is_mine = of_row[made.rows_in(released, known)[0]]
     first = pair_scores(made, released, known, weight=halves[0], progress=progress)
@@ -453,7 +454,7 @@ def with_strangers(
 def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Histograms:
     """Return a table with a share of the counts of each user, drawn at random, but one at least.
 
-    Where counts are not whole numbers, or nearly all are kept, the table stays as it is.
+    Where counts are not whole numbers, or nearly all are kept, the table is returned unchanged.
 
     Examples
     --------
@@ -465,7 +466,7 @@ def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Hist
     if not is_whole or kept >= ALIKE:
         return table
     left = random.binomial(counts.data.astype(np.int64), kept)
-    # Nobody vanishes: who has lost all keeps one count where most were.
+    # No user vanishes: a user who has lost all counts keeps one at the place that had most.
     of_row = np.repeat(np.arange(table.n_users), np.diff(counts.indptr))
     most_visited = np.lexsort((counts.data, of_row))[counts.indptr[1:] - 1]
     gone = np.bincount(of_row, left, minlength=table.n_users) == 0
@@ -476,7 +477,7 @@ def thinned(table: Histograms, kept: float, random: np.random.Generator) -> Hist
 def _best(results: list[AttackResult]) -> AttackResult:
     """Return the attack to make: the best that beats the first by more than noise, else the first."""
     for each in sorted(results, key=lambda result: -math.fsum(result.chances)):  # of equal ones, the first
-        gained = each.chances - results[0].chances  # the same people: what they have in common is no noise
+        gained = each.chances - results[0].chances  # the same people: their common part is no noise
         if float(gained.mean()) > NOISE * float(gained.std()) / math.sqrt(len(gained)):
             return each
     return results[0]

@@ -1,4 +1,4 @@
-"""Which released user really is which known user: needed to say how many an attack got right."""
+"""The truth: which released user is which known user. It is needed to count the right pairs of an attack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Truth: TypeAlias = Literal["same-id"] | Mapping[Any, Any] | Any
 
 @dataclass(frozen=True)
 class CommonUsers:
-    """Hold the rows of the users who are on both sides, and how much of the truth says nothing about anybody here."""
+    """The rows of the users who are on both sides, and the number of entries of the truth about anybody else."""
 
     released: Indices
     known: Indices
@@ -60,7 +60,7 @@ def common_users(truth: Truth, released: pl.Series, known: pl.Series) -> CommonU
 
 
 def truth_table(truth: Truth) -> pl.DataFrame:
-    """Return a truth as a table ``released, known``, or raise `InputError` for what is none.
+    """Return a truth as a table ``released, known``; raise `InputError` if it is not a truth.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The versions of what computes results."""
+"""The versions of the libraries that compute results."""
 
 import platform
 from importlib.metadata import PackageNotFoundError, version

@@ -12,7 +12,7 @@ SMALLEST = 0.0005  # a rate below rounds to nothing in a column of percentages w
 
 
 def printable(value: object, keep: str = "") -> str:
-    r"""Return text that shows what is in it, and does nothing else: it cannot move a cursor or turn a line around.
+    r"""Return text with control characters escaped: it cannot move a cursor or reverse a line.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def printable(value: object, keep: str = "") -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""Return a text that is JSON, with what a terminal would obey escaped, which changes nothing of what it says.
+    r"""Return JSON text with terminal control characters escaped; its meaning stays the same.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What is kept of files that take long to read: beside nobody's data, in the user's own cache folder."""
+"""Copies of files that take long to read, in the user's own cache folder."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ from habitprint.inputs import reading, require_file
 
 @dataclass(frozen=True)
 class TrackFile:
-    """Name one file of positions: whose it is, where it is, and what tells that it has changed.
+    """One file of positions: its user, its path, and the facts that show a change.
 
     Examples
     --------
@@ -30,13 +30,13 @@ class TrackFile:
 
     @classmethod
     def of(cls, user: str, path: Path) -> "TrackFile":
-        """Return what a file is now."""
+        """Return the present state of a file."""
         now = require_file(path, why="tracks are files", fix="take it away, or put the file there").stat()
         return cls(user, path, now.st_size, now.st_mtime_ns)
 
 
 def user_cache() -> Path:
-    """Return the folder for what can be made again: ``habitprint`` in `XDG_CACHE_HOME`, or in ``~/.cache``.
+    """Return the cache folder: ``habitprint`` in `XDG_CACHE_HOME`, or in ``~/.cache``.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def user_cache() -> Path:
     'habitprint'
     """
     given = os.environ.get("XDG_CACHE_HOME", "")
-    # What is not the whole path is to be passed over, says the specification.
+    # The specification says to ignore a relative path.
     return (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "habitprint"
 
 
@@ -96,7 +96,7 @@ def fingerprint_of(folder: Path, files: Sequence[TrackFile], layout: str) -> str
 
 
 def metadata_of(path: Path) -> dict[str, str]:
-    """Return what a file that is kept says about itself; nothing where it is not there, damaged, or something else.
+    """Return the description stored in a cached file; None where it is missing, damaged, or of another kind.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def metadata_of(path: Path) -> dict[str, str]:
 
 
 def keep(points: pl.DataFrame, path: Path, metadata: dict[str, str], *, is_private: bool) -> pl.LazyFrame:
-    """Return what was read, from the file in which it is kept from now on; where it cannot be, as it is.
+    """Store a table in the cache and return it from there; where that is impossible, return it unchanged.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A twin of the paper's call records: made-up customers who call from the antennas of a made-up country."""
+"""A synthetic twin of the paper's call records: customers who call from the antennas of a synthetic country."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,51 +15,52 @@ START = datetime(2012, 4, 9, tzinfo=UTC)  # Easter Monday; Ivory Coast is on UTC
 N_DAYS = 14
 MOST_PLACES = 32  # that a customer has, home included
 N_NEIGHBOURS = 3  # antennas that a call may be handed over to
-BLOCK = 1000  # customers drawn from one stream, so that nobody's calls depend on how many customers there are
+BLOCK = 1000  # customers drawn from one stream, so that no customer's calls depend on the number of customers
 CALL_GAP = 0.02  # days after the start of a burst, on average, that a call of it is made
-# When bursts start, in hours: at home around the morning or the evening, elsewhere by day. (No figure depends on it.)
+# The hours when bursts start: at home in the morning or the evening, at other places by day. (No figure depends on it.)
 MORNING, EVENING, MIDDAY = 7.5, 20.0, 13.5
 
 
 @dataclass(frozen=True)
 class CallsModel:
-    """Say how the customers of the calls twin behave.
+    """The behaviour of the customers of the synthetic calls.
 
     The defaults are the calibrated values (``docs/twins.md``).
 
     Parameters
     ----------
     calls_per_day
-        Of the average customer, on an ordinary day.
+        Calls of the average customer on an ordinary day.
     rate_spread
-        Of the logarithm of a customer's rate of calls, which is normal: few call very often, some hardly ever.
+        The spread of the logarithm of a customer's rate of calls, which is normal: few call very often, some hardly
+        ever.
     burst
-        Calls come in bursts from one place; their mean length (geometric).
+        The mean length of a burst of calls from one place (geometric).
     holiday
         Calls on Easter Monday, 9 April, as a share of an ordinary day's.
     quiet_day
         The same for Tuesday, 10 April.
     n_others, mobility_spread
-        Mean number of places other than home, and how much it varies: it is Poisson around a mean of each customer's
-        own, the logarithm of which is normal with this spread.
+        The mean number of places other than home, and its spread. The number is Poisson around each customer's own
+        mean, and the logarithm of that mean is normal with this spread.
     home
-        How much home weighs against the first of the other places.
+        The weight of home relative to the first of the other places.
     fall
         The k-th of the other places weighs 1/k to this power.
     evenness
-        How alike the habits of customers are: weights are multiplied by gamma draws of this shape.
+        The similarity of customers' habits: weights are multiplied by gamma draws of this shape.
     reach_km, far
         Customers go to an antenna d away from home in proportion to its popularity / (1 + d / reach_km)**far.
     hand_over, hand_over_km
         The share of calls that one of the three nearest antennas takes, if it is no farther than this.
     drift
-        How much habits change from week to week: the coefficient of variation of the factor of each place's weight.
+        The change of habits from week to week: the coefficient of variation of the factor of each place's weight.
     home_drift
         The same for the time at home, in addition: the spread of the logarithm of a factor of home's weight.
     one_offs
-        The share of bursts from a place of no habit, drawn like the other places.
+        The share of bursts from a place outside the habits, drawn like the other places.
     country
-        Where they live.
+        The country where they live.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class CallsModel:
 
 @dataclass(frozen=True, eq=False)
 class CallsTwin:
-    """Hold made-up call records and the antennas they were made from.
+    """Synthetic call records and their antennas.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ class CallsTwin:
     antennas
         ``place, lat, lon, sub_prefecture``.
     n_users, seed, model
-        What it was made from.
+        The arguments that it was made from.
 
     Examples
     --------
@@ -127,12 +128,12 @@ class CallsTwin:
 
     @property
     def source(self) -> str:
-        """Return a phrase that says what this is, for whatever is made from it."""
+        """Return a phrase that describes this data set, for the label of every result."""
         return calls_twin_words(self.n_users, self.seed)
 
 
 def calls_twin_words(n_users: int, seed: int) -> str:
-    """Return a phrase that says what a twin is, before it is made.
+    """Return a phrase that describes a synthetic twin before it is made.
 
     Examples
     --------
@@ -143,10 +144,10 @@ def calls_twin_words(n_users: int, seed: int) -> str:
 
 
 def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None = None) -> CallsTwin:
-    """Make a twin of the paper's call records: two weeks of calls, 9 to 22 April 2012.
+    """Make a synthetic twin of the paper's call records: two weeks of calls, 9 to 22 April 2012.
 
-    The records themselves cannot be had. The twin is drawn from a model of people whose parameters are fitted to all
-    published figures at once (``docs/twins.md`` says how close they come). Nobody in it exists.
+    The records themselves are not available. The twin is drawn from a model of people. Its parameters are fitted
+    jointly to all published figures (``docs/twins.md`` shows the errors). It contains no real person.
 
     A smaller twin is the first customers of the full one: a random sample of the same people, in the same country with
     all its antennas. Customers who happen not to call at all have no row, as in real records.
@@ -156,9 +157,9 @@ def calls_twin(n_users: int = 50_000, *, seed: int = 0, model: CallsModel | None
     n_users
         The number of customers, 0 to n_users − 1.
     seed
-        The same seed gives the same customers; another one, others in the same country.
+        The same seed gives the same customers; another seed gives others in the same country.
     model
-        How they behave; None for the calibrated model.
+        The model of their behaviour; None for the calibrated one.
 
     Examples
     --------
@@ -240,7 +241,7 @@ def _habits(model: CallsModel, random: np.random.Generator) -> Floats:
     if model.drift > 0:
         weeks *= random.gamma(1 / model.drift**2, model.drift**2, weeks.shape)
     weeks[:, :, 0] *= np.exp(random.normal(size=(2, BLOCK)) * model.home_drift)
-    weeks[:, :, 0] += 1e-9  # somebody whose weights all vanish stays at home
+    weeks[:, :, 0] += 1e-9  # a customer whose weights all vanish stays at home
     return cumulate(weeks.reshape(2 * BLOCK, MOST_PLACES))
 
 

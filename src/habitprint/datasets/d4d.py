@@ -33,11 +33,11 @@ def d4d_calls(folder: str | os.PathLike[str], sample: int = 9, *, on_bad_rows: O
     Parameters
     ----------
     folder
-        Where the files of D4D are.
+        The folder of the files of D4D.
     sample
         0 to 9; the paper's is 9, from 9 to 22 April 2012.
     on_bad_rows
-        Whether rows at fault stop the work, or are counted and left out.
+        Whether invalid rows stop the work, or are counted and left out.
 
     Examples
     --------

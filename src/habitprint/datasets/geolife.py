@@ -47,9 +47,9 @@ POINT = {
     "lon": pl.Float64(),
     "fault": pl.UInt8(),
 }
-# Two numbers and a date, whatever separates them: no line of a header looks like that.
+# Two numbers and a date, with any separator: no line of a header looks like that.
 LIKE_A_POINT = re.compile(rb"\s*[-+]?\d[\d.]*[\s,;|]+[-+]?\d.*\d{4}-\d\d-\d\d")
-# What is lost before there are points to speak of, by its number in the column `fault` of the cache.
+# Faults of lines that give no point, by their numbers in the column `fault` of the cache.
 OTHER_SEPARATORS, IN_HEADER, EMPTY_FILE = 1, 2, 3
 FAULTS = {
     OTHER_SEPARATORS: "the line is not of values with commas between them",
@@ -73,16 +73,16 @@ def geolife(
     that only this file is, unless files were added, removed or changed. Where it cannot be written, all files are read
     each time. Times are GMT.
 
-    What is wrong with the points is counted by reason: positions out of range, points from before April 2007, when
-    the recordings began, and exact repeats of a point of the same user. So are lines with other separators, points
-    where the header should be (in files whose header is too short), and files with nothing in them, each as one row.
-    Users who share data stay as they are; see `geolife_shared_files`.
+    Invalid points are counted by reason: positions out of range, points from before April 2007, when the recordings
+    began, and exact repeats of a point of the same user. Three more reasons count as one row each: lines with other
+    separators, points in place of the header (in files whose header is too short), and empty files. Users who share
+    data are not changed; see `geolife_shared_files`.
 
     Parameters
     ----------
     folder
-        What unpacking GeoLife made: it holds ``Data/000/Trajectory/*.plt`` and so on. Of PLT files in other folders,
-        the first folder below this one is the user, or else the name of the file.
+        The unpacked folder of GeoLife, with ``Data/000/Trajectory/*.plt`` and so on. Of PLT files in other folders, the
+        first folder below this one is the user, or else the name of the file.
     cache
         The folder for the Parquet file, `habitprint-geolife.parquet`; None is ``habitprint`` in the user's cache folder
         (`XDG_CACHE_HOME`, or ``~/.cache``).
@@ -128,7 +128,7 @@ def _to_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Eve
         source,
         [(pl.col("fault") == number, Reason(text, is_fault=True)) for number, text in FAULTS.items()],
     )
-    # The points of a user are in order, so that a repeat follows what it repeats.
+    # The points of a user are in order, so that a repeat follows its original.
     is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in events.columns)
     return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
         is_repeat, "the point is an exact repeat"
@@ -161,7 +161,7 @@ def geolife_shared_files(
 def _points_and_shared(
     folder: Path, cache: str | os.PathLike[str] | None, progress: Progress
 ) -> tuple[pl.LazyFrame, Shared]:
-    """Return what is kept, read anew if there is nothing or if the files are no longer what they were."""
+    """Return the cached points; read the files anew if the cache is empty or the files have changed."""
     files = find_plt_files(folder)
     if cache is not None and not Path(cache).is_dir():
         raise InputError(
@@ -281,7 +281,7 @@ def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[byt
             columns=WANTED,
             quote_char=None,
             encoding="utf8-lossy",
-            ignore_errors=True,  # what is no number becomes null, and is counted as a fault
+            ignore_errors=True,  # text that is not a number becomes null, and is counted as a fault
             truncate_ragged_lines=True,
         )
     moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)

@@ -1,4 +1,4 @@
-"""A small made-up town: people with a home, some haunts, and two weeks of being seen."""
+"""A small synthetic town: people with a home, some usual places, and two weeks of visits."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ SPREAD_OF_VISITS = 0.7
 
 
 def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Histograms, Histograms]:
-    """Return the habits of a made-up town in two weeks: the first released, the second known.
+    """Return the habits of a synthetic town in two weeks: the first released, the second known.
 
-    Each person has a few haunts, popular places more often than others, of which the first is home and takes
-    the most visits. The two weeks are independent samples of the same habits, as the paper assumes. Nobody in
-    it exists, and it is calibrated to nothing: it is for trying things out.
+    Each person has a few usual places, popular ones more often than others. The first is home and has the most visits.
+    The two weeks are independent samples of the same habits, as the paper assumes. The town contains no real person and
+    is not calibrated to any data: use it to try things out.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
     path = Path(path)
     if not path.is_dir():
         return [TrackFile.of(path.stem, path)]
-    # What is no regular file is refused when it is looked at: a person must not be missing without a word.
+    # A file that is not regular is refused when it is read: a person must not be missing without an error.
     found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and not file.is_dir())
     kinds = Counter(file.suffix.lower() for file in found)
     if not kinds:
@@ -99,9 +99,8 @@ def read_tracks(
 ) -> Events:
     """Open a folder of GPX, GeoJSON or PLT files, or one such file, as events with positions.
 
-    What was read of a folder is kept as a Parquet file in the user's cache folder (see `user_cache`), which is read
-    from then on, and made anew when files were added, removed or changed. Where nothing can be kept, files are read
-    each time.
+    The points of a folder are stored as a Parquet file in the user's cache folder (see `user_cache`). Later calls read
+    this file, unless files were added, removed or changed. If the cache cannot be written, files are read each time.
 
     Parameters
     ----------
@@ -109,17 +108,17 @@ def read_tracks(
         The folder. A file belongs to the user after whom the first folder below it is named, or that is named like the
         file.
     user, time
-        Properties of GeoJSON features that say who and when; where there is no such property for the user, the file
-        says it. A line has one time for each position, in the property ``coordTimes`` or ``times``.
+        Properties of GeoJSON features with the user id and the time. Without the property for the user, the file's name
+        gives the user. A line has one time for each position, in the property ``coordTimes`` or ``times``.
     time_zone
-        Where clocks without an offset stood, and where days begin.
+        The time zone of times without an offset, and of the beginning of days.
     time_format
-        How times are written; None: as in ISO 8601.
+        The format of times; None for ISO 8601.
     on_bad_rows
-        ``"fail"``: positions that cannot be used stop the work. ``"skip"``: they are counted and left out.
+        ``"fail"``: stop at invalid positions. ``"skip"``: count them and leave them out.
 
-    Only points of tracks are read from GPX: waypoints and routes say where somebody may go. A GPX file that declares a
-    document type is refused, because that is how XML swells, or reads other files.
+    Only points of tracks are read from GPX: waypoints and routes are plans, not visits. A GPX file that declares a
+    document type is refused, because it could expand without limit or read other files.
 
     Examples
     --------
@@ -154,14 +153,14 @@ def read_tracks(
 
 @dataclass(frozen=True)
 class _Names:
-    """Hold which properties of a feature say who and when."""
+    """The names of the properties of a feature that contain the user id and the time."""
 
     user: str
     time: str
 
 
 def _kept(folder: Path, files: Sequence[TrackFile], names: _Names, progress: Progress) -> pl.LazyFrame:
-    """Return what is kept of a folder, read anew if files are no longer what they were."""
+    """Return the cached points of a folder; read the files anew if they have changed."""
     fingerprint = fingerprint_of(folder, files, f"{LAYOUT} {names}")
     try:
         path = cache_file("tracks", folder)

@@ -1,4 +1,4 @@
-"""What both twins need: checked parameters, draws from many distributions at once, and times."""
+"""Shared parts of both synthetic twins: checked parameters, draws from many distributions at once, and times."""
 
 import math
 from datetime import datetime
@@ -53,7 +53,7 @@ def require_counts(model: object, least: dict[str, int]) -> None:
 
 
 def require_users(n_users: object, seed: object) -> None:
-    """Raise `InputError` unless a twin of so many users can be made from this seed.
+    """Raise `InputError` unless a twin with this number of users can be made from this seed.
 
     Examples
     --------

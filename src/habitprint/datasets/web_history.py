@@ -31,7 +31,7 @@ def web_history(
     time_zone: str = "UTC",
     on_bad_rows: OnBadRows = "fail",
 ) -> Events:
-    r"""Open visits to pages as events at sites; the favicon of a page says which site it belongs to.
+    r"""Open visits to pages as events at sites; the favicon of a page identifies its site.
 
     Visits to pages without a favicon (none, or 0) are left out and counted, as in the paper. Visits to pages
     that the table of places does not have are faults of the data.
@@ -44,17 +44,17 @@ def web_history(
     places
         The table of pages, Firefox's ``moz_places``: a CSV or Parquet file, or a frame.
     user
-        Which of the two columns says who the user is: ``"guid"`` or ``"number"``.
+        The column that identifies the user: ``"guid"`` or ``"number"``.
     place, favicon
         The columns of `places` with a page's id and that of its favicon.
     owner
-        The column of `places` that says whose page it is, if each user has ids of their own.
+        The column of `places` with the user of the page, if page ids are specific to each user.
     columns
         The names of all columns of `places`, if it is a CSV file without a header.
     time_zone
-        Where days and weeks begin.
+        The time zone in which days and weeks begin.
     on_bad_rows
-        Whether rows at fault stop the work, or are counted and left out.
+        Whether invalid rows stop the work, or are counted and left out.
 
     Examples
     --------

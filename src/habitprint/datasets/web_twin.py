@@ -1,4 +1,4 @@
-"""A twin of the paper's web histories: made-up people who visit the sites of a made-up web."""
+"""A synthetic twin of the paper's web histories: synthetic people who visit the sites of a synthetic web."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,24 +18,24 @@ GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True)
 class WebModel:
-    """Say how the people of the web twin behave.
+    """The behaviour of the people of the synthetic web histories.
 
     The defaults are the calibrated values (``docs/twins.md``).
 
     Parameters
     ----------
     sessions, sessions_spread
-        Sessions per week of the user in the middle, and the spread of the logarithm of that among users.
+        Sessions per week of the median user, and the spread of their logarithm among users.
     pages, pages_spread
-        Visits in a row to one site, in the session in the middle, and the spread of the logarithm of that.
+        Visits in a row to one site in the median session, and the spread of their logarithm.
     habit
         The share of sessions on a user's favourite sites; the others go anywhere.
     n_favourites
-        How many favourite sites a user has.
+        The number of favourite sites of a user.
     fall
         The k-th favourite weighs 1/k to this power.
     drift
-        How much favourites change from week to week: the coefficient of variation of the factor of each one's weight.
+        The change of favourites from week to week: the coefficient of variation of the factor of each one's weight.
     popularity, head
         Sessions that go anywhere find the site of rank r in proportion to 1/(r + head)**popularity; not 1.
     taste
@@ -84,14 +84,14 @@ class WebModel:
 
 @dataclass(frozen=True, eq=False)
 class WebTwin:
-    """Hold made-up web histories.
+    """Synthetic web histories.
 
     Parameters
     ----------
     events
         The visits, ordered by user and time: ``user, time, place``; a place is a site, numbered by its rank on the web.
     n_users, seed, model
-        What it was made from.
+        The arguments that it was made from.
 
     Examples
     --------
@@ -106,12 +106,12 @@ class WebTwin:
 
     @property
     def source(self) -> str:
-        """Return a phrase that says what this is, for whatever is made from it."""
+        """Return a phrase that describes this data set, for the label of every result."""
         return web_twin_words(self.n_users, self.seed)
 
 
 def web_twin_words(n_users: int, seed: int) -> str:
-    """Return a phrase that says what a twin is, before it is made.
+    """Return a phrase that describes a synthetic twin before it is made.
 
     Examples
     --------
@@ -122,21 +122,21 @@ def web_twin_words(n_users: int, seed: int) -> str:
 
 
 def web_twin(n_users: int = 122, *, seed: int = 0, model: WebModel | None = None) -> WebTwin:
-    """Make a twin of the paper's web histories: two weeks of visits to sites.
+    """Make a synthetic twin of the paper's web histories: two weeks of visits to sites.
 
-    The histories themselves cannot be had. The paper takes the fortnight with the most users active in both weeks, 121
-    of 472; the twin is of this fortnight only, and now and then one of its users is not active in both weeks. Its
-    parameters are fitted to all published figures at once (``docs/twins.md`` says how close they come). Nobody in it
-    exists.
+    The histories themselves are not available. The paper takes the fortnight with the most users active in both weeks,
+    121 of 472; the twin is of this fortnight only, and now and then one of its users is not active in both weeks. Its
+    parameters are fitted jointly to all published figures (``docs/twins.md`` shows the errors). It contains no real
+    person.
 
     Parameters
     ----------
     n_users
         The number of users, 0 to n_users − 1; fewer users are the first ones of a larger twin.
     seed
-        The same seed gives the same users; another one, others on the same web.
+        The same seed gives the same users; another seed gives others on the same web.
     model
-        How they behave; None for the calibrated model.
+        The model of their behaviour; None for the calibrated one.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def _liking(model: WebModel, random: np.random.Generator) -> Floats:
     weights = np.tile(1.0 / np.arange(1, model.n_favourites + 1, dtype=np.float64) ** model.fall, (2, 1))
     if model.drift > 0:
         weights *= random.gamma(1 / model.drift**2, model.drift**2, weights.shape)
-    weights[:, 0] += 1e-9  # so that somebody whose weights all vanish keeps one
+    weights[:, 0] += 1e-9  # so that a user whose weights all vanish keeps one
     return cumulate(weights)
 
 

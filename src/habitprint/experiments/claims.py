@@ -1,4 +1,4 @@
-"""What is said to hold, and whether it does: only where it is clear, on the same users."""
+"""Claims about results, and their tests on the same users."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -267,7 +267,7 @@ class FallsWhileFlat:
 
 @dataclass(frozen=True)
 class Extremes:
-    """Claim what must be so at k = 1 and with a single group."""
+    """Claim the facts that must hold at k = 1 and with a single group."""
 
     claim: str = (
         "at k = 1 nothing is lost and both accuracies agree, but for users who are alike from the start; "

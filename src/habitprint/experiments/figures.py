@@ -65,7 +65,7 @@ class Drawing(Rendered):
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """Say what an axis shows: the column, its name with a unit, and its scale.
+    """An axis: the column, its title with a unit, and its scale.
 
     Parameters
     ----------

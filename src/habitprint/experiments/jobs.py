@@ -1,4 +1,4 @@
-"""One unit of work: what is asked for, and what comes of it."""
+"""One unit of work: the request and its result."""
 
 import base64
 import hashlib
@@ -35,7 +35,7 @@ OR_ALL: tuple[Quantity, ...] = ("n_users", "n_released", "k")
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """Say what is made of the data before an attack; without a word, both periods as they are.
+    """The preparation of the data before an attack; by default, both periods unchanged.
 
     Parameters
     ----------
@@ -124,9 +124,9 @@ class AttackMethod:
     Parameters
     ----------
     name, words
-        What it is called, by machines and by people.
+        Its name for machines and for people.
     attack
-        How histograms are matched, by whatever weight; or the distance by which Markov chains are compared instead.
+        The method for matching histograms by any weight; or the distance by which Markov chains are compared instead.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Job:
     repeat: int = 0
 
     def key(self, fingerprint: str, seed: int) -> str:
-        """Return what its result is kept under."""
+        """Return the key under which its result is stored."""
         return hashlib.sha256(repr((self, fingerprint, seed)).encode()).hexdigest()[:32]
 
     @property
@@ -244,7 +244,7 @@ class Outcomes:
     users
         Which ones: their numbers among all users of the data, in the order of ids. No id is kept.
     right
-        How likely the attack is right about each: 0 or 1, but for choices among users who cannot be told apart.
+        The chance that the attack is right about each: 0 or 1, except for choices among users with equal shares.
     clustered
         Of a protected release: how likely it names somebody of the same group.
     has_state
@@ -367,7 +367,7 @@ def _unpack(kind: type, packed: object) -> Any:
 
 @dataclass(frozen=True)
 class Spot:
-    """Say where a result stands in a table or on a curve.
+    """The position of a result in a table or on a curve.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Where the data of an experiment comes from: the paper's own if it is given, else a twin that says so."""
+"""The data of an experiment: the paper's own if it is given, else a synthetic twin that is labelled as such."""
 
 import hashlib
 from collections.abc import Callable
@@ -59,7 +59,7 @@ class Data:
 
 @dataclass(frozen=True)
 class DataSource:
-    """Say what data is, without opening it.
+    """A description of data that is not opened yet.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an experiment is: data that says what varies, over which values, how often, and what is done each time."""
+"""The definition of an experiment as data: the field that varies, its values, the repeats, and the tasks."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -92,7 +92,7 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
-    """Say what is done with one set of data: one curve of a figure, or some rows of a table.
+    """The work on one set of data: one curve of a figure, or some rows of a table.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Describe one table or figure.
+    """One table or figure.
 
     Parameters
     ----------

@@ -218,7 +218,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """Return both rates, and how sure it is which one is larger."""
+        """Return both rates, and the confidence about which one is larger."""
         return f"{tenths(self.first)} against {tenths(self.second)} ({self.lead.p_words})"
 
 

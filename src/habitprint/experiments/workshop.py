@@ -1,4 +1,4 @@
-"""Where jobs are done: from data to the two sides that a setting asks for, and from these to a result."""
+"""The execution of jobs: from data to the two sides of a setting, and from these to a result."""
 
 import time
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The mobility Markov chain of each user: where it stays, how much, and what comes next."""
+"""The mobility Markov chain of each user: its states, the time spent in them, and the transitions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -17,10 +17,10 @@ from habitprint.progress import Progress, silent
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Chains:
-    """Hold the chains of a set of users; made by `habitprint.markov.mobility_chains`.
+    """The mobility chains of a set of users; made by `habitprint.markov.mobility_chains`.
 
-    The states of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, most important first. A user may have none: nobody
-    is left out.
+    The states of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, most important first. A user may have none, and
+    still counts.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Chains:
     n_points
         The points of each state.
     transitions
-        For each user the shares of what comes next, shape (K, K) for its K states: every row sums to one.
+        For each user the shares of transitions, shape (K, K) for its K states: every row sums to one.
     n_given, n_sampled, n_stays, n_stationary, n_noise
         Points in the table, after thinning, stays, points that belong to one, and those of them in no state.
     model
-        What the chains were made with.
+        The parameters of the chains.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Chains:
         return self.importance[self._states_of(user)]
 
     def transitions_of(self, user: str | int) -> Floats:
-        """Return what comes next for one user: states × states, every row sums to one."""
+        """Return the transitions of one user: states × states, every row sums to one."""
         return self.transitions[self._row_of(user)]
 
     def to_table(self) -> pl.DataFrame:
@@ -170,7 +170,7 @@ def mobility_chains(points: Any, model: MarkovModel | None = None, progress: Pro
     points
         One period's points: any frame with the columns ``user, time, lat, lon``, in any order of rows.
     model
-        What makes a stay and a state; None for the defaults of `MarkovModel`.
+        The parameters of stays and states; None for the defaults of `MarkovModel`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far apart two mobility Markov chains are."""
+"""The distances between two mobility Markov chains."""
 
 from typing import Literal
 
@@ -14,7 +14,7 @@ ChainDistance = Literal["stationary", "proximity", "stat-prox"]
 CHAIN_DISTANCES: tuple[ChainDistance, ...] = ("stationary", "proximity", "stat-prox")
 NEAR = 100.0  # metres between states of the same rank that count as close
 NOT_CLOSE = 100_000.0  # the proximity distance of chains without a close state
-FIRST_RANK = 10.0  # what two close states of the first rank add to the proximity score
+FIRST_RANK = 10.0  # the part of two close states of the first rank in the proximity score
 FAR = 2_000.0  # metres: stat-prox asks for proximity only beyond this stationary distance
 
 
@@ -28,15 +28,15 @@ def chain_distances(
 ) -> Floats:
     """Return the distance between each released and each known chain, shape (N, N′).
 
-    Users without any state are infinitely far from everybody, and everybody from them.
+    Users without any state are infinitely far from all others.
 
     Parameters
     ----------
     kind
-        ``"stationary"``: metres from where one is to the nearest state of the other, on average over its points; the
-        mean of both directions. ``"proximity"``: one over a score that grows by 10, 5, 2.5, 1.25, 1, 1, … for each
-        rank at which the states of both, most important first, are closer than `near`; 100,000 if none is.
-        ``"stat-prox"``: proximity for chains that are more than 2,000 m apart and have a close state, else stationary.
+        ``"stationary"``: metres from a state of one to the nearest state of the other, on average over its points; the
+        mean of both directions. ``"proximity"``: one over a score that grows by 10, 5, 2.5, 1.25, 1, 1, … for each rank
+        at which the states of both, most important first, are closer than `near`; 100,000 if none is. ``"stat-prox"``:
+        proximity for chains that are more than 2,000 m apart and have a close state, else stationary.
     near
         Metres.
 

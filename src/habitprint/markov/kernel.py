@@ -124,7 +124,7 @@ def _stays(points: Floats, times: Indices, limit: float, min_stay: int, stays: I
             else:
                 start = last_misfit + 1
             low_x, low_y, low_z, high_x, high_y, high_z = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
-        # After a misfit the box is made anew, from what is left of the stay.
+        # After a misfit the box is made anew, from the rest of the stay.
         for m in range(start if last_misfit >= 0 else k, min(k + 1, n)):
             low_x, high_x = min(low_x, points[m, 0]), max(high_x, points[m, 0])
             low_y, high_y = min(low_y, points[m, 1]), max(high_y, points[m, 1])

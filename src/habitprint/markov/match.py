@@ -1,4 +1,4 @@
-"""Who is whom by their mobility Markov chains, each on its own, and how many of these are right."""
+"""One-by-one matching by mobility Markov chains, and its evaluation."""
 
 import math
 import warnings
@@ -22,10 +22,10 @@ TIE = 1e-7
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChainMatching:
-    """Hold the known user nearest to each released user, by their chains.
+    """The known user who is nearest to each released user, by their chains.
 
-    Made by `habitprint.markov.match_chains`. A released user without any state, or with nobody to compare with, is a
-    *guess* among all known users.
+    Made by `habitprint.markov.match_chains`. A released user without any state, or without a known user who has one, is
+    a *guess* among all known users.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class ChainMatching:
     distances
         The distance of each pair; infinite for guesses.
     is_nearest
-        Who is equally near to whom, shape (N, N′), known users ascending: `known` is one of them, drawn by the seed.
+        Whether each known user is among the nearest, shape (N, N′), known users ascending: `known` is drawn from these.
     known_users
         The ids of the N′ known users.
     released_has_state, known_has_state
-        Which users of both sides have any state.
+        Whether each user of both sides has any state.
     kind, seed
-        How the pairs were found.
+        The options by which the pairs were found.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class ChainMatching:
         return chances
 
     def has_state(self, common: CommonUsers) -> Booleans:
-        """Return which common users have a state on both sides: nobody else can be found but by chance."""
+        """Return which common users have a state on both sides: any other is re-identified only by chance."""
         both: Booleans = self.released_has_state[common.released] & self.known_has_state[common.known]
         return both
 
@@ -123,14 +123,14 @@ def match_chains(
     seed: int = 0,
     progress: Progress = silent,
 ) -> ChainMatching:
-    """Take each released user for the known user whose chain is nearest, one by one.
+    """Match each released user to the known user whose chain is nearest, one by one.
 
     Two released users may be taken for the same known user.
 
     Parameters
     ----------
     kind, near
-        Which distance: see `chain_distances`.
+        The distance: see `chain_distances`.
     seed
         Draws among equally near known users; `evaluate_chains` counts in expectation over that choice.
 

@@ -1,4 +1,4 @@
-"""What a mobility Markov chain is made with."""
+"""The parameters of a mobility Markov chain."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ LARGEST = 1_000_000.0  # metres: there a straight line through the earth is a ki
 
 @dataclass(frozen=True, kw_only=True)
 class MarkovModel:
-    """Hold how points become states.
+    """The parameters that turn points into states.
 
     Points are thinned to one per `sample_every` seconds. Those of a *stay* are kept: consecutive points no two of
     which are more than `max_diameter` apart, over at least `min_stay` seconds. Where at least `min_points` of these

@@ -1,4 +1,4 @@
-"""Where each user was when: checked, thinned out and in the order of time."""
+"""The points of users: checked, thinned out and in the order of time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ DEGREES = {"lat": 90.0, "lon": 180.0}
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Hold the points of all users: those of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, in the order of time.
+    """The points of all users: those of user k are ``starts[k]`` to ``starts[k + 1]`` − 1, in the order of time.
 
     Parameters
     ----------

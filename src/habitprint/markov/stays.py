@@ -1,4 +1,4 @@
-"""Stays instead of fixes: where somebody was for a while, counted once, however often a device took a fix."""
+"""Stays instead of fixes: a place where a user was for a while counts once, no matter how many fixes it has."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +13,7 @@ from habitprint.markov.kernel import find_stays
 from habitprint.markov.sphere import to_degrees, to_space
 from habitprint.tables import collect
 
-FIX = "fix"  # a column that says what became of one
+FIX = "fix"  # a column with the reason why a fix is left out
 FIRST, FURTHER, ALONE = 0, 1, 2
 IN_A_STAY = "the fix is a further one of a stay, which counts once"
 ON_THE_WAY = "the fix is in no stay: too short, or on the way"

@@ -1,8 +1,8 @@
-"""How many others come closer to somebody than he himself: what decides whether he is found one by one, among how many.
+"""The number of impostors of each user: others who are nearer than the user's true partner.
 
-Somebody is found among n people if none of the n − 1 others comes closer. So the number of closer ones among those who
-are there tells also how likely he is found among any smaller number, without another attack, and lets one estimate it
-for larger ones (`habitprint.forecast`).
+A user is re-identified one by one among n people if none of the n − 1 others is nearer. So the number of impostors also
+gives the chance of re-identification among fewer people, without another attack. `habitprint.forecast` estimates it for
+more people.
 """
 
 from dataclasses import dataclass
@@ -27,14 +27,14 @@ from habitprint.weighing.kernel import make_scratch, row_gains
 
 @dataclass(frozen=True, eq=False)
 class Impostors:
-    """Hold for each of the common users how many others come closer to him than he himself, and how many as close.
+    """The rivals of each common user: others who are nearer than the user's true partner, or as near.
 
     Parameters
     ----------
     n_closer, n_tied
         For each common user, of all others on the side that is searched.
     n_others
-        How many others there are on that side.
+        The number of others on that side.
 
     Examples
     --------
@@ -57,16 +57,16 @@ class Impostors:
         return len(self.n_closer)
 
     def count(self, most: int) -> Floats:
-        """Return how many people have 0, 1, … `most` − 1 closer impostors, and in the last entry, how many have more.
+        """Return the numbers of people with 0, 1, … `most` − 1 impostors, and in the last entry the number with more.
 
-        Whoever is as close as somebody himself comes before him or after him by chance, so people are counted in parts.
+        Others who are as near as the true partner are impostors by chance, so people are counted in fractions.
 
         Examples
         --------
         >>> Impostors(np.array([0, 0, 2]), np.array([0, 1, 0]), n_others=9).count(3).tolist()
         [1.5, 0.5, 1.0, 0.0]
         """
-        # A person with r closer ones and t as close has r, r + 1, … r + t of them before him, each as likely.
+        # With r nearer others and t as near, a person has r, r + 1, … r + t impostors, each with the same chance.
         part = 1.0 / (self.n_tied + 1)
         steps = np.bincount(np.minimum(self.n_closer, most), part, most + 1)
         ends = np.bincount(np.minimum(self.n_closer + self.n_tied + 1, most), part, most + 1)
@@ -74,14 +74,14 @@ class Impostors:
         return np.append(counts, max(self.n_people - counts.sum(), 0.0))
 
     def share_among(self, n: int) -> float:
-        """Return the share of people who are found among n, expected over all ways to draw them of those present.
+        """Return the share of people who are re-identified among n, expected over random draws of n from those present.
 
-        Among all others, that is the accuracy that `habitprint.evaluate` counts one by one.
+        With all people present, this is the one-by-one accuracy of `habitprint.evaluate`.
 
         Parameters
         ----------
         n
-            How many people there are on the side that is searched, with the one who is looked for.
+            The number of people on the side that is searched, the true partner included.
         """
         if not is_whole(n) or not 1 <= n <= self.n_others + 1:
             raise InputError(
@@ -105,7 +105,7 @@ def count_impostors(
     direction: Direction = "released-to-known",
     progress: Progress = silent,
 ) -> Impostors:
-    """Count for each common user who comes closer to him than he himself.
+    """Count the impostors of each common user.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def solve_joint(
     released, known
         The nodes of both sides.
     evidence
-        What shared places are worth, seen from the released side, and from the known one.
+        The evidence of shared places, seen from the released side, and from the known one.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′). There may be fewer, where no more users share a place.
     epsilon

@@ -1,15 +1,15 @@
-"""How sure each pair is: what the best total loses if the pair is forbidden.
+"""The margin of each pair: the loss of the best total if the pair is forbidden.
 
-A pair that could be replaced at no loss proves nothing about the two users, however alike they are. The margin of a
-pair is the loss of total gain (the growth of total weight) of the best matching in which the pair is worth no more
+A pair that could be replaced at no loss proves nothing about the two users, even if they are very similar. The margin
+of a pair is the loss of total gain (the growth of total weight) of the best matching in which the pair is worth no more
 than leaving both users alone.
 
-It is the length of a shortest path. With potentials u, v and price, using the pair (r, k) in place of another costs
-u_r + v_k + price − gain_rk ≥ 0, and nothing if it is already in use; leaving r alone costs u_r, leaving k alone v_k.
-Forbidding (i, j) makes i look for another partner k, whose partner looks for another, and so on, until somebody takes
-j. Along the way somebody may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin
-is the smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for
-all users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
+It is the length of a shortest path. With potentials u, v and price, using the pair (r, k) in place of another costs u_r
++ v_k + price − gain_rk ≥ 0, and nothing if it is already in use; leaving r alone costs u_r, leaving k alone v_k.
+Forbidding (i, j) makes i look for another partner k, whose partner looks for another, and so on, until a user takes j.
+Along the way a user may be left alone; seen as a node through which paths lead, that is the *hub*. So the margin is the
+smaller of two: the shortest way from i to the hub plus that from the hub to j, which one search each gives for all
+users; and the shortest way from i to j without the hub, whose search may stop wherever the hub is nearer.
 """
 
 import heapq
@@ -38,7 +38,7 @@ _Found = tuple[Indices, Floats]
 
 
 class _Residual(NamedTuple):
-    """What kernels know of a matching: partners, potentials, and each row's cheapest other partners."""
+    """The state of a matching for kernels: partners, potentials, and each row's cheapest other partners."""
 
     row_partner: Indices
     column_partner: Indices
@@ -55,20 +55,20 @@ class _Residual(NamedTuple):
 def pair_margins(matching: Matching, released: Histograms, known: Histograms, *, progress: Progress = silent) -> Floats:
     """Return the margin of each pair of a joint matching, in the order of its pairs.
 
-    With a size, the price of a pair stays what it was: margins say what a pair adds beyond it. Among many thousands of
-    users, a few searches are stopped after a thousand steps; their margins are then lower bounds, proven so far.
+    With a size, the price of a pair stays the same: a margin is the gain beyond it. Among many thousands of users, a
+    few searches are stopped after a thousand steps; their margins are then proven lower bounds.
 
     Parameters
     ----------
     matching
         A joint, exact matching.
     released, known
-        What was matched.
+        The matched tables.
 
     Returns
     -------
     Floats
-        Shape (size,): between zero (others would do as well) and the gain of the pair (nobody else comes near).
+        Shape (size,): between zero (other partners are as good) and the gain of the pair (no other partner is near).
 
     Examples
     --------
@@ -92,7 +92,7 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
         (make_rows(sides.known), make_index(sides.released), sides.evidence_back),
     ]
     partners = [np.full(side.n_users, NOBODY) for side in (released, known)]
-    # A guess is nobody's partner: both are as good as alone.
+    # Two users of a guess count as users without a partner.
     is_real = ~matching.is_guess
     partners[0][pairs[0][is_real]] = pairs[1][is_real]
     partners[1][pairs[1][is_real]] = pairs[0][is_real]
@@ -123,7 +123,7 @@ def _all_margins(
     hub: list[Floats],
     progress: Progress,
 ) -> Floats:
-    """Return the margin of each released user's pair, starting from what the hub allows."""
+    """Return the margin of each released user's pair, starting from the bound over the hub."""
     rows, index, evidence = way
     work = work_of_rows(rows, index)
 
@@ -147,7 +147,7 @@ def _all_margins(
 
 @inner
 def _cost(u: float, v: float, price: float, gain: float) -> float:
-    """Return what using a pair costs beyond the optimum; rounding must not make it negative."""
+    """Return the cost of using a pair beyond the optimum; rounding must not make it negative."""
     return max(0.0, u + v + price - gain)
 
 
@@ -162,12 +162,12 @@ def _ways_from_hub(
     v: Floats,
     price: float,
 ) -> Floats:
-    """Return the shortest way from the hub to each column: somebody was left alone, and in the end it is taken."""
+    """Return the shortest way from the hub to each column: a user is left alone, and at the end the column is taken."""
     distance = v.copy()  # left alone itself
     sums, touched, by_share = make_scratch(index)
     queue = [(0.0, -1)]
     for i in range(len(row_partner)):
-        if row_partner[i] == NOBODY:  # alone already, so it may take anybody
+        if row_partner[i] == NOBODY:  # alone already, so it may take any partner
             for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
                 j = touched[k]
                 distance[j] = min(distance[j], _cost(u[i], v[j], price, sums[j]))
@@ -214,7 +214,7 @@ def _list_cheapest_others(
             sums[j] = 0.0
             if j == row_partner[i] or cost >= cuts[at]:
                 continue
-            # Into its place among the cheapest; whoever falls out at the end is the cheapest that is not listed.
+            # Into its place among the cheapest; the entry that falls out at the end is the cheapest that is not listed.
             place = n_listed
             while place > 0 and mine[place - 1] > cost:
                 place -= 1
@@ -257,10 +257,10 @@ def _others(
 
 @inner
 def _at_least(column: int, goal: int, start: int, graph: _Residual) -> float:
-    """Return what the way from a column to the goal costs at least, by the triangle inequality over the hub."""
+    """Return a lower bound of the way from a column to the goal, by the triangle inequality over the hub."""
     here = graph.column_partner[column]
     if here == NOBODY:
-        return math.inf  # whoever is alone has nobody to look for another
+        return math.inf  # a column that is alone has no partner to look for another
     bound: float = max(0.0, graph.from_hub[goal] - graph.from_hub[column], graph.to_hub[here] - graph.to_hub[start])
     return bound
 
@@ -271,8 +271,8 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
 ) -> Floats:
     """Return the shortest way from each row's user to its partner, nearest to the goal first (A*).
 
-    A way through the hub is known from the start, and how far everybody is from the hub says how far they are at least
-    from each other: most searches end after a few steps.
+    A way through the hub is known from the start. Distances from the hub give lower bounds of the distances between
+    users, so most searches end after a few steps.
     """
     result = np.zeros(last - first)
     distance = np.full(len(graph.v), np.inf)

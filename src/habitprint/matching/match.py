@@ -37,7 +37,7 @@ def match(
     progress: Progress = silent,
     **keywords: Unpack[MatchKeywords],
 ) -> Matching:
-    """Find out which released user is which known user.
+    """Match released users to known users.
 
     The joint method finds the pairs with the smallest total weight among all ways to pair the users up: the paper's
     minimum-weight matching on the complete bipartite graph, (A1) without `size` and (A2) with it. It is exact and
@@ -51,17 +51,17 @@ def match(
         file, or any frame; then columns that are not called ``user``, ``place`` and ``count`` are guessed, and a
         warning says so.
     options
-        A record of all that follows; single keywords go before it.
+        A record of all following options; single keywords override it.
     weight
         ``"jensen-shannon"`` (the paper's proposal), another of `habitprint.WEIGHTS`, or a `Weight`, such as one that
-        was found in training (`habitprint.train`).
+        was trained (`habitprint.train`).
     size
         The number of pairs to give out; None for all of the smaller side, min(N, N′). Joint only.
     method
         ``"joint"``; ``"approximate"``: jointly, with at least (1 − ε) of the gain, which stops sooner; or
         ``"one-by-one"``: each user takes the nearest on the other side.
     direction
-        For one-by-one: who looks for whom.
+        For one-by-one: the side that seeks.
     epsilon
         For approximate: the share of the gain that may be missing, above 0 and below 1.
     seed
@@ -70,7 +70,7 @@ def match(
         Bytes that the joint solver may use; infinity for no limit. To stay below, it keeps fewer pairs in memory and
         computes them again when they are needed.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------
@@ -98,9 +98,9 @@ def find_matching(
     asked: MatchOptions,
     progress: Progress = silent,
 ) -> Matching:
-    """Find out which released user is which known user, without a word where they share no place.
+    """Find out which released user is which known user, without a warning where they share no place.
 
-    So several may be found at the same time: what is done to warnings is done to all threads.
+    Warnings are global to all threads, so parallel matchings need a function that issues none.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def with_guesses(
     size: int,
     streams: Sequence[np.random.Generator],
 ) -> tuple[Indices, Indices]:
-    """Return so many pairs: where fewer share a place, users left over are paired at random, and these are guesses.
+    """Return `size` pairs: where fewer share a place, users left over are paired at random, as guesses.
 
     Examples
     --------
@@ -330,7 +330,7 @@ def _check_size(size: int | None, method: str, n_released: int, n_known: int) ->
 
 
 def check_size(size: int, n_released: int, n_known: int) -> None:
-    """Raise `InputError` unless there can be so many pairs.
+    """Raise `InputError` unless this number of pairs is possible.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who is whom: the pairs that an attack gives out, and the proof that comes with them."""
+"""The pairs that an attack gives out, and their proof."""
 
 import math
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ Direction = Literal["released-to-known", "known-to-released"]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Matching(Shown, Framed):
-    """Hold the pairs that an attack gives out, sorted by released user.
+    """The pairs that an attack gives out, sorted by released user.
 
     Made by `habitprint.match`. Pair k says that the released user ``released[k]`` is the known user ``known[k]``.
 
@@ -33,7 +33,7 @@ class Matching(Shown, Framed):
     weights, gains
         The weight of each pair, and ceiling − weight before rounding is clipped.
     proof
-        What bounds the gain of any matching of that size; None for one-by-one, which proves nothing.
+        The bound of the gain of any matching of that size; None for one-by-one, which proves nothing.
     n_nearest
         For one-by-one: how many users were equally near for each pair. None for joint.
     n_released, n_known
@@ -41,7 +41,7 @@ class Matching(Shown, Framed):
     size
         The number of pairs.
     method, direction, epsilon, weight, seed
-        How the pairs were found; `epsilon` is None unless the method is approximate.
+        The options by which the pairs were found; `epsilon` is None unless the method is approximate.
 
     Examples
     --------
@@ -84,17 +84,17 @@ class Matching(Shown, Framed):
 
     @property
     def total_weight(self) -> float:
-        """Return the sum of the weights of the pairs: what the joint matching minimises."""
+        """Return the sum of the weights of the pairs, which joint matching minimises."""
         return math.fsum(self.weights)
 
     @property
     def total_gain(self) -> float:
-        """Return the sum of the gains of the pairs: what the joint matching maximises."""
+        """Return the sum of the gains of the pairs, which joint matching maximises."""
         return math.fsum(self.gains)
 
     @property
     def is_guess(self) -> Booleans:
-        """Return which pairs share no place: they are only there because that many pairs were asked for."""
+        """Return which pairs share no place: they only fill up the requested number of pairs."""
         return np.equal(self.gains, 0.0)
 
     @property
@@ -119,7 +119,7 @@ class Matching(Shown, Framed):
 
     @property
     def bound(self) -> float | None:
-        """Return what no matching of this size can gain more than; None without a proof."""
+        """Return the upper bound of the gain of any matching of this size; None without a proof."""
         return None if self.proof is None else self.proof.bound(self.size)
 
     @property
@@ -161,7 +161,7 @@ class Matching(Shown, Framed):
         Parameters
         ----------
         released, known
-            What was matched, in any order of rows.
+            The matched tables, in any order of rows.
 
         Returns
         -------

@@ -11,7 +11,7 @@ from habitprint.weighing import Weight, scaled_shares
 
 @dataclass(frozen=True)
 class Nodes:
-    """Hold the nodes of one side: classes of users with equal shares.
+    """The nodes of one side: classes of users with equal shares.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Nodes:
 
 
 def equal_users(histograms: Histograms, weight: Weight) -> Nodes:
-    """Return the nodes of one side in the order of their first users: for what does not depend on any order.
+    """Return the nodes of one side in the order of their first users, for results that do not depend on any order.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def equal_users(histograms: Histograms, weight: Weight) -> Nodes:
 def make_nodes(histograms: Histograms, weight: Weight, random: np.random.Generator) -> Nodes:
     """Make the nodes of one side, in random order.
 
-    Where several matchings are equally good, the solver takes what comes first. So the order must say nothing: it is
+    Where several matchings are equally good, the solver takes the first. So the order must carry no information: it is
     drawn, and for each side on its own. Nodes with the same main place stay together, because they compete for the same
     partners and memory is faster that way; the order of places, and of nodes within a place, is drawn.
 

@@ -1,4 +1,4 @@
-"""Each user matched on its own: to the nearest on the other side, whoever else is nearest to it too."""
+"""One-by-one matching: each user takes the nearest user of the other side, independently of all others."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ TIE = 1e-13
 
 @dataclass(frozen=True)
 class Nearest:
-    """Hold, for each seeking user, a nearest user, the gain, and how many users are equally near."""
+    """A nearest user for each seeking user, with the gain and the number of users who are equally near."""
 
     columns: Indices
     gains: Floats
@@ -34,7 +34,7 @@ class Nearest:
 
 @dataclass(frozen=True)
 class Best:
-    """Hold, for each node of one side, the node of the other that gains most with it, and the two largest gains."""
+    """For each node of one side, the node of the other side with the largest gain, and the two largest gains."""
 
     gains: Floats
     seconds: Floats
@@ -42,7 +42,7 @@ class Best:
 
     @classmethod
     def empty(cls, n_nodes: int) -> "Best":
-        """Return that nobody gains anything with any of so many nodes."""
+        """Return the start for `n` nodes: no gain with any node."""
         return cls(np.zeros(n_nodes), np.zeros(n_nodes), np.zeros(n_nodes, np.int64))
 
     def or_else(self, other: "Best") -> "Best":
@@ -67,15 +67,15 @@ def find_nearest(
 ) -> Nearest:
     """Find the nearest of the others for each seeker; among equally near ones, draw one.
 
-    A seeker without any gain is equally far from everybody. Seekers with equal shares, like those of one group, look
-    around once, and each of them draws.
+    A seeker without any gain is equally far from all others. Seekers with equal shares, like those of one group, are
+    searched for once, and each of them draws.
 
     Parameters
     ----------
     seekers, others
         The users of both sides, over the same places; those with equal shares are one node.
     evidence
-        What shared places are worth, seen from the seekers' side.
+        The evidence of shared places, seen from the seekers' side.
 
     Examples
     --------
@@ -101,19 +101,19 @@ def find_nearest_of_both(
     randoms: tuple[np.random.Generator, np.random.Generator],
     progress: Progress = silent,
 ) -> tuple[Nearest, Nearest]:
-    """Find the nearest of them for each of mine, and of mine for each of them, from one pass over all gains.
+    """Find the nearest of `theirs` for each of `mine`, and the reverse, in one pass over all gains.
 
-    While each of mine looks around, the best that anybody gains with each of them is noted, and the second best. Those
-    for whom the two are equal look around themselves, to draw among all who are equally near.
+    The search for `mine` notes the best and the second best gain with each of `theirs`. If the two are equal, that user
+    is searched for separately, to draw among all who are equally near.
 
     Parameters
     ----------
     mine, theirs
         The users of both sides, over the same places.
     evidence
-        What shared places are worth, seen from my side and from theirs.
+        The evidence of shared places, seen from both sides.
     randoms
-        To draw with, on my side and on theirs.
+        The generators of draws for both sides.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _look_around(
 ) -> Iterator[Best]:
     """Write the nearest of the others for each seeker into `found`, block by block of seekers.
 
-    Yield for each block what its seekers gain at best with each of the first `n_noted` others.
+    Yield for each block the best gain of its seekers with each of the first `n_noted` others.
     """
     rows, index = make_rows(seekers.shares), make_index(others.shares)
     mine, theirs = (seekers.starts, seekers.members), (others.starts, others.members)
@@ -177,7 +177,7 @@ def _look_around(
 def _note_best(
     i: int, n: int, touched: SmallIndices, sums: Floats, best: Floats, second: Floats, node: Indices
 ) -> None:
-    """Note what node i gains with each of the n others that it touched, where that is the best or the second best."""
+    """Note the gains of node i with the n others that it touched, where they are the best or the second best."""
     for k in range(n):
         j = touched[k]
         if sums[j] > best[j]:
@@ -210,7 +210,7 @@ def _nearest(
     """Write the nearest users of the members of nodes `first` to `last` − 1.
 
     Draws between 0 and 1, one for each user, decide among equals: first among all users who are equally near, in the
-    order of their nodes. If there is room for it, what the nodes gain at best with each of the others is noted.
+    order of their nodes. If there is room for it, the best gain of the nodes with each of the others is noted.
     """
     sums, touched, by_share = make_scratch(index)
     ends = np.empty(index.n_users + 1, np.int64)  # how many users are in the first of the near nodes

@@ -1,4 +1,4 @@
-"""What is asked of a matching: one record from keywords and flags to the solver."""
+"""The options of a matching: one record from keywords and flags to the solver."""
 
 import re
 from typing import Annotated, TypedDict
@@ -30,7 +30,7 @@ def to_bytes(text: str, option: str = "--max-memory") -> float:
 
 
 class MatchKeywords(TypedDict, total=False):
-    """What `habitprint.match` may be told: fields of `MatchOptions`."""
+    """The keywords of `habitprint.match`: fields of `MatchOptions`."""
 
     weight: WeightName | Weight
     size: int | None
@@ -42,7 +42,7 @@ class MatchKeywords(TypedDict, total=False):
 
 
 class SolverOptions(Record, frozen=True, kw_only=True):
-    """What every joint matching is told, of one size or of all.
+    """The options of every joint matching, of one size or of all.
 
     Examples
     --------
@@ -60,7 +60,7 @@ class SolverOptions(Record, frozen=True, kw_only=True):
 
 
 class MatchOptions(SolverOptions, frozen=True, kw_only=True):
-    """What pairing two users costs, how many pairs are given out, and how they are found.
+    """The options of `habitprint.match`: weight, number of pairs, method.
 
     Examples
     --------

@@ -34,22 +34,22 @@ from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gai
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MatchingPath(Drawn, Framed):
-    """Hold the total of the best matching of every size from 1 to min(N, N′).
+    """The totals of the best matchings of every size from 1 to min(N, N′).
 
     Made by `habitprint.matching_path`. The total weight is convex in the size: each further pair adds at most as much
-    gain as the one before. A large gain means alike, not sure, because many people may be alike: how many pairs of a
-    size are correct is for `habitprint.evaluate` to say.
+    gain as the one before. A large gain means that two users are similar. It does not mean that the pair is right,
+    because many users may be similar: `habitprint.evaluate` tells how many pairs are correct.
 
     Parameters
     ----------
     sizes
         1, 2, …, min(N, N′).
     total_gain, total_weight
-        Of the best matching of each size.
+        The totals of the best matching of each size.
     price
         The gain that the last pair added; it never rises. Zero where further pairs share no place.
     released, known, weight, seed, max_memory
-        What it was made from.
+        The arguments of `matching_path`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class MatchingPath(Drawn, Framed):
 
     @property
     def highest_gain(self) -> float:
-        """Return what one pair can gain at most, whatever the data; without a bound, the most that one gains."""
+        """Return the upper bound of the gain of one pair by the weight; without a bound, the largest gain."""
         most = self.weight.ceiling - self.weight.floor
         return most if math.isfinite(most) else float(self.price[0])
 
@@ -195,15 +195,15 @@ def find_sizes(
 ) -> list[Matching]:
     """Find the best matchings of several sizes in one run, which stops at each of them and goes on.
 
-    Each is the best of its size, as `match` with a size finds it, but carries no proof: that would take longer than all
-    else. Of equally good ones, another may be found.
+    Each is the best of its size, as by `match` with a size, but has no proof, which would take longer than the rest. Of
+    equally good matchings it may be another one.
 
     Parameters
     ----------
     released, known, weight, seed, progress
         As for `habitprint.match`.
     sizes
-        In ascending order, from 1 to min(N, N′).
+        The sizes in ascending order, from 1 to min(N, N′).
 
     Examples
     --------

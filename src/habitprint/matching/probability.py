@@ -1,14 +1,14 @@
-"""How a pair stands among its rivals, on both sides: what a probability for it is made of.
+"""Scores of a pair among its rivals on both sides, from which its probability is computed.
 
 Let s_ij be the gain of a pair by a weight whose gains are logarithms of likelihoods, as a learned one's are. Seen from
 the released user i, the partner is j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k; seen from the
 known user j, it is i with probability exp(s_ij) / Σ_k exp(s_kj) among all released users k.
 
-Users with equal shares cannot be told apart. Between a class A of equal released users and a class B of equal known
+Users with equal shares are indistinguishable. Between a class A of equal released users and a class B of equal known
 ones there is room for min(|A|, |B|) true pairs, so both probabilities are those that such a place is filled: |A|·|B| /
 min(|A|, |B|) = max(|A|, |B|) times those of one pair, at most 1. A single pair then has at most one over that number.
 
-The third thing that counts is the margin of the pair: what all others would lose without it.
+The third score is the margin of the pair: the loss of the best total without it.
 """
 
 import math
@@ -30,12 +30,12 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
-SUREST = 1e-12  # nobody is surer, nor less sure, than by this: what lies beyond is rounding
+SUREST = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
 
 
 @dataclass(frozen=True, eq=False)
 class PairScores:
-    """Hold for each pair of a matching how it stands among its rivals. Made by `pair_scores`.
+    """Scores that compare each pair of a matching with its rivals. Made by `pair_scores`.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class PairScores:
         The logarithm of the odds, p / (1 − p), that the partner is this one or one equal to it: seen from the released
         user, and from the known one.
     margins
-        What the best total loses without the pair, by the weight of the matching (`habitprint.pair_margins`).
+        The loss of the best total without the pair, by the weight of the matching (`habitprint.pair_margins`).
     n_alike
-        Among how many pairs that cannot be told apart a true one lies: the larger number of equal users of both sides.
+        The number of indistinguishable pairs per true one: the larger number of equal users of both sides.
 
     Examples
     --------
@@ -106,18 +106,18 @@ def pair_scores(
     margins: Floats | None = None,
     progress: Progress = silent,
 ) -> PairScores:
-    """Return how each pair of a matching stands among its rivals on both sides, in the order of its pairs.
+    """Return the scores of each pair of a matching among its rivals on both sides, in the order of its pairs.
 
     Parameters
     ----------
     matching
         A joint, exact matching.
     released, known
-        What was matched.
+        The matched tables.
     weight
-        Whose gains are compared; None for that of the matching. Those of a learned weight are made for it.
+        The weight whose gains are compared; None for that of the matching. Gains of a trained weight suit best.
     margins
-        Those of the matching, if they were found before.
+        The margins of the matching, if they were computed before.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """The proof that a joint matching is the best there is.
 
-Potentials u, v ≥ 0 and a price ≥ 0 with u_i + v_j + price ≥ gain_ij for *every* pair (i, j) bound what any matching
-of `size` pairs can gain: summing over its pairs, total ≤ Σu + Σv + size · price. A matching that reaches the bound is
-optimal, whoever computed it and however.
+Potentials u, v ≥ 0 and a price ≥ 0 with u_i + v_j + price ≥ gain_ij for *every* pair (i, j) bound the gain of any
+matching of `size` pairs: summing over its pairs, total ≤ Σu + Σv + size · price. A matching that reaches the bound is
+optimal, no matter how it was computed.
 """
 
 import math
@@ -25,7 +25,7 @@ EXACT = 1e-10  # a result is called exact when its gap is at most this
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """Hold the potentials and the price that bound the gain of any matching.
+    """The potentials and the price that bound the gain of any matching.
 
     Parameters
     ----------
@@ -65,10 +65,10 @@ class Proof:
         if bound == 0:
             return 0.0
         found = 1.0 - total_gain / bound
-        return max(0.0, found) if math.isfinite(found) else 1.0  # what is not a number proves nothing
+        return max(0.0, found) if math.isfinite(found) else 1.0  # NaN proves nothing
 
     def raised_to_cover(self, sides: Sides, progress: Progress = silent) -> "Proof":
-        """Return a proof that holds, whatever this one claims: potentials are raised where a pair was not covered.
+        """Return a proof that holds even if this one does not: potentials are raised where a pair was not covered.
 
         Every pair of users is looked at, from the known side and user by user, where the solver works from the released
         side and on classes of users. Pairs that share no place have no gain and are covered by any potentials.
@@ -99,7 +99,7 @@ class Proof:
 def _needed(
     first: int, last: int, rows: Rows, index: Index, evidence: Evidence, row_potential: Floats, price: float
 ) -> Floats:
-    """Return what each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
+    """Return the potential that each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
     needed = np.zeros(index.n_users)
     sums, touched, by_share = make_scratch(index)
     for i in range(first, last):
@@ -112,7 +112,7 @@ def _needed(
 
 
 def gap_and_share(gap: float) -> tuple[str, str]:
-    """Return a gap rounded up, and the share of the best gain that is surely reached, rounded down.
+    """Return a gap rounded up, and the proven share of the best gain, rounded down.
 
     A proof must not promise more than was proven: 99.97% is not 100.0%.
 

@@ -1,4 +1,4 @@
-"""What a release can be protected with, what that guarantees, and what it gives away all the same."""
+"""Mechanisms that protect a release, their guarantees, and the information that the release still reveals."""
 
 from habitprint.mechanisms.coarsening import Coarsen, coarsen
 from habitprint.mechanisms.counts import (

@@ -19,7 +19,7 @@ from habitprint.words import counted
 
 NOWHERE_ELSE = "had been nowhere else"
 if TYPE_CHECKING:
-    AnyMapping = Any  # whoever makes one gives a table, a dictionary or the name of a file
+    AnyMapping = Any  # the caller gives a table, a dictionary or the name of a file
 else:
     AnyMapping = PlaceMapping | None  # a file holds nothing else
 
@@ -27,17 +27,17 @@ else:
 class Coarsen(Mechanism, frozen=True):
     """Put places together: antennas into districts, small squares into large ones, products into categories.
 
-    Districts and categories are no secret, so an attacker puts their places together in the same way. The mapping
-    itself is not published with the release: it may list places that nobody but one user visits.
+    Districts and categories are not secret, so an attacker puts places together in the same way. The mapping itself is
+    not published with the release: it may list places that only one user visits.
 
     Parameters
     ----------
     mapping
-        A `PlaceMapping` (a grid makes one: ``grid.mapping(coarser)``), a table or file with the columns
-        ``place, to``, or a dictionary. It says for every place where it goes. None in what is published of a release.
+        A `PlaceMapping` (a grid makes one: ``grid.mapping(coarser)``), a table or file with the columns ``place, to``,
+        or a dictionary. It gives the target of every place. None in the published part of a release.
     unknown
-        What becomes of counts at places that are not in the mapping: ``"refuse"``, or ``"leave-out"``, which discards
-        users who were nowhere else.
+        The treatment of counts at places that are not in the mapping: ``"refuse"``, or ``"leave-out"``, which discards
+        users who were at no other place.
 
     Examples
     --------
@@ -65,12 +65,12 @@ class Coarsen(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return "put places together by a mapping" + (", and left out all others" if self.unknown == "leave-out" else "")
 
     @property
     def published(self) -> "Coarsen":
-        """Return it without the mapping, which lists places that the release hides; its targets are in the table."""
+        """Return the mechanism without the mapping, which lists hidden places; its targets are in the table."""
         return Coarsen(None, self.unknown)
 
     def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
@@ -88,7 +88,7 @@ class Coarsen(Mechanism, frozen=True):
                 fix="give the mapping, or the owner's file of the release",
             )
         histograms = before.histograms
-        coarse = self.mapping.add_up(histograms, self.unknown)  # the step tells what is left out
+        coarse = self.mapping.add_up(histograms, self.unknown)  # the step reports the counts that are left out
         listed = tuple(self.mapping.table["to"].unique().sort().to_list())
         found = (
             f"it leads from {self.mapping.table.height:,} to {len(listed):,}; "

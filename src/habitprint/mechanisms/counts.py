@@ -38,7 +38,7 @@ class RoundTo(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return f"rounded counts to multiples of {self.base:g}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
@@ -96,7 +96,7 @@ class SuppressBelow(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return f"left out counts below {self.threshold:g}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
@@ -168,7 +168,7 @@ class LimitContribution(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return f"limited contributions: {LimitedContribution(self.total, self.per_place).words}"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
@@ -176,7 +176,7 @@ class LimitContribution(Mechanism, frozen=True):
         del progress  # there is nothing to wait for
         histograms = before.histograms
         counts = limited_counts(histograms.counts, self.total, self.per_place)
-        # Nobody is dropped, for the largest count of a user survives. No place is either: noise that comes after must
+        # No user is dropped, for the largest count of a user survives. No place is either: noise that comes after must
         # not depend on which places one user's limit leaves over.
         counts.eliminate_zeros()
         limited = Histograms(counts, histograms.users, histograms.places)

@@ -1,4 +1,4 @@
-"""What a release gives away at least by its totals, and at most by its rows, whoever looks."""
+"""Bounds of the risk of a release: from below by its totals, and from above by identical rows."""
 
 import math
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ MOST_TERMS = 16  # of a continued fraction: denominators grow at least like Fibo
 
 @dataclass(frozen=True)
 class TotalsExposure:
-    """Hold how far the totals alone narrow down who a row belongs to, for somebody who knows a user's total.
+    """The number of candidates that remain for an attacker who knows only a user's total.
 
     Parameters
     ----------
     n_users
-        The candidates without looking at totals.
+        The number of candidates if totals are ignored.
     expected_candidates
         Users with the same total as a user drawn at random, that user included.
     n_unique
-        Users whose total nobody else has.
+        Users with a unique total.
     bits
-        What a total tells about its user, of the log2(n_users) bits that say all.
+        The information in a total about its user, in bits; log2(n_users) bits identify the user.
     n_read_off
         Users whose total is not stated, but can be read off their shares (`apparent_totals`).
     has_exact_means
@@ -77,10 +77,10 @@ class TotalsExposure:
 
 
 def totals_exposure(source: Release | Histograms) -> TotalsExposure:
-    """Say by how much the totals of a release alone narrow the candidates.
+    """Measure how far the totals of a release alone narrow down the candidates.
 
-    Matching compares shares, which do not depend on totals. An adversary who knows how often somebody was seen in the
-    very period of the release can use the total beside them.
+    Matching compares shares, which do not depend on totals. An attacker who knows a user's number of events in the
+    period of the release can use the total as well.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def totals_exposure(source: Release | Histograms) -> TotalsExposure:
     """
     histograms = source.histograms if isinstance(source, Release) else source
     totals, n_read_off = np.round(histograms.totals, 9), 0  # shares add up to one but for rounding
-    # What a group publishes in units has the denominator of the group, which is nobody's.
+    # A row that a group publishes in units has the denominator of the group, not of a member.
     if np.ptp(totals) == 0 and histograms.identical_rows.min() == 1:
         totals = apparent_totals(histograms)
         n_read_off = int(np.count_nonzero(totals > 0))
@@ -147,17 +147,17 @@ def _denominators(values: Floats) -> Indices:
 
 @dataclass(frozen=True)
 class ProvenShare:
-    """Hold what nobody can exceed, whatever they know and however they attack, by rows that are identical.
+    """The highest risk that any attack can reach against rows of which several are identical.
 
-    Rows that are identical, totals included, cannot be told apart under fresh random ids. With m the size of a user's
-    group of identical rows, nobody points at the right one of them with a chance above 1/m.
+    Rows that are identical, totals included, are indistinguishable under fresh random ids. With m the size of a user's
+    anonymity set, no attacker points at the right row with a chance above 1/m.
 
     Parameters
     ----------
     mean
-        The mean of 1/m: the largest share of all users whose rows anybody expects to point at.
+        The mean of 1/m (average risk): the largest share of all users whose rows any attacker expects to point at.
     largest
-        The largest 1/m: the best chance that anybody has with any one user.
+        The largest 1/m: the highest risk of any person.
 
     Examples
     --------
@@ -171,7 +171,7 @@ class ProvenShare:
 
     @classmethod
     def of(cls, sizes: Indices) -> "ProvenShare":
-        """Return it for people whose rows are among so many identical ones each; nobody at all is found by anybody.
+        """Return the bound for people from the sizes of their anonymity sets; without people it is 0.
 
         Examples
         --------
@@ -187,7 +187,7 @@ class ProvenShare:
         return self.mean <= target + ROUNDING
 
     def is_within_for_each(self, target: float) -> bool:
-        """Return whether nobody can be found with a chance above a target."""
+        """Return whether the highest risk of any person is within a target."""
         return self.largest <= target + ROUNDING
 
     @property
@@ -207,9 +207,9 @@ class ProvenShare:
 
 
 def proven_share(source: Release | Histograms) -> ProvenShare:
-    """Return what share of people anybody at all could identify in a table, and with what chance anybody in it.
+    """Return the average risk and the highest risk of any person in a table, guaranteed against every attack on rows.
 
-    It takes for granted that ids are fresh and random (`pseudonymise`, `Release.has_fresh_ids`).
+    It assumes that ids are fresh and random (`pseudonymise`, `Release.has_fresh_ids`).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A release on disk: the table, what may be published beside it, and what only its owner may read."""
+"""A release on disk: the table, the file to publish beside it, and the files for its owner alone."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ from habitprint.tables import check_writable, read_table, table_output, write_ta
 
 SIDECAR, OWNER = "habitprint-release/2", "habitprint-owner/2"
 COLUMNS = ("user", "place", "count")  # of a release
-OF_PARQUET = frozenset({"ARROW:schema"})  # what every Parquet file of ours holds besides its columns
+OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
 TOGETHER = "keep the two files together as habitprint protect wrote them"
 
 
@@ -54,7 +54,7 @@ class WrittenStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
 
 class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file to be published beside a release; its words are for people, and nobody reads them back."""
+    """The file to be published beside a release; its sentences are for people, and no program reads them back."""
 
     schema: str
     sha256: str
@@ -92,12 +92,12 @@ Written = TypeVar("Written", Sidecar, OwnerFile)
 
 @dataclass(frozen=True)
 class Told:
-    """What the file beside a release tells about it.
+    """The content of the file beside a release.
 
     Parameters
     ----------
     steps, guarantees
-        What was done to the release, and what it promises.
+        The steps that made the release, and its guarantees.
     is_as_written
         Whether the table is the very file that was written with it.
 
@@ -123,9 +123,9 @@ class Opened:
     Parameters
     ----------
     release
-        The table, its guarantees, and its steps: whole ones for whoever may read the owner's file.
+        The table, its guarantees, and its steps: whole steps if the owner's file can be read.
     owner
-        What the owner's file tells of this very table; None for whoever may not read it.
+        The content of the owner's file for this very table; None if it cannot be read.
 
     Examples
     --------
@@ -181,28 +181,28 @@ def write_release(
     inputs: Iterable[InputFile] = (),
     overwrite: bool = False,
 ) -> None:
-    """Write a release: its table ``user, place, count``, a JSON file to publish with it, and what is its owner's alone.
+    """Write a release: its table ``user, place, count``, a JSON file to publish with it, and files for its owner alone.
 
-    ``OUT.json`` tells the steps, what anyone can copy of them, the guarantees, and the SHA-256 of the table. It follows
-    from the table and the parameters of the steps, and names no place that the table does not show.
-    ``OUT.owner.json`` tells what was found on the original, whole mappings, losses and inputs; only its owner can read
-    it, and the key ``OUT.key.csv``.
+    ``OUT.json`` lists the steps, the parts of them that anyone can copy, the guarantees, and the SHA-256 of the table.
+    It follows from the table and the parameters of the steps, and names no place that the table does not show.
+    ``OUT.owner.json`` has findings on the original, whole mappings, losses and inputs. Only the owner can read it, and
+    the key ``OUT.key.csv``.
 
-    The guarantees are checked on what was written, before it gets its name: a release that breaks one leaves nothing.
+    The guarantees are checked on the written table before it gets its name: a release that breaks one leaves no file.
     All files appear together or none does.
 
     Parameters
     ----------
     release
-        What is released.
+        The release.
     path
         The table, .csv or .parquet; the other files have its name and more.
     key
-        Of `pseudonymise`, to be written too.
+        The key from `pseudonymise`, to be written too.
     losses
-        Of `measure_losses`, for the owner.
+        The losses from `measure_losses`, for the owner.
     inputs
-        What it was made from, for the owner.
+        The files that it was made from, for the owner.
     overwrite
         Whether files that are there may be replaced.
 
@@ -251,7 +251,7 @@ def write_checked(
         check_writable(key, overwrite=overwrite)
     with drafting() as drafts, telling_of(path):
         made = drafts.make(table_output(release.histograms.to_table(), path))
-        # What is told follows from the file, as anybody reads it.
+        # The facts follow from the file, as any reader reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
         sha256, steps = sha256_of(made), tuple(map(WrittenStep.of, told.steps))
         words = (*(step.words for step in told.steps), *(promise.words for promise in told.guarantees))
@@ -305,17 +305,17 @@ def open_release(
     *,
     key: str | os.PathLike[str] | None = None,
 ) -> Opened:
-    """Read a release to attack it or to protect it further; refuse one of which it is not known what was done to it.
+    """Read a release to attack it or to protect it further; refuse a release with unknown steps.
 
-    The table must be the one that was written, and keep its promises. The published file and the owner's file must
-    tell the same steps.
+    The table must be the one that was written, and keep its guarantees. The published file and the owner's file must
+    list the same steps.
 
     Parameters
     ----------
     path
         The table.
     histograms
-        What is in it, if it was read already.
+        The content of the table, if it was read already.
     key
         Its key: the owner's file may be beside it.
 
@@ -358,7 +358,7 @@ def tells_the_same(told: Told, release: Release) -> bool:
 
 
 def find_owner_record(path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> OwnerRecord | None:
-    """Return what the owner's file tells of this very table: beside it, or beside its key, for whoever may read it.
+    """Return the content of the owner's file, beside the table or its key, if it can be read and is about this table.
 
     Examples
     --------
@@ -381,7 +381,7 @@ def _not_to_be_believed(what: str) -> InputError:
 
 
 def read_sidecar(path: str | os.PathLike[str]) -> Told:
-    """Read what the file beside a release tells about it.
+    """Read the file beside a release.
 
     Examples
     --------
@@ -398,11 +398,11 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
 
 
 def find_strangers(path: str | os.PathLike[str]) -> list[str]:
-    r"""Return what a file holds that a release has no business to hold, in words; nothing if it is clean.
+    r"""Return descriptions of content that a release must not have; empty if the file is clean.
 
-    A release has the columns user, place and count, counts above zero, one way to write them, nothing else in a Parquet
-    file, and fresh ids where it says so: whatever else is there could name somebody. Bytes that no reader of Parquet
-    looks at are not looked at here either.
+    A release has the columns user, place and count, counts above zero, one format, nothing else in a Parquet file, and
+    fresh ids where it says so: any other content could identify a person. Bytes that no Parquet reader uses are not
+    checked here either.
 
     Examples
     --------
@@ -445,14 +445,14 @@ def _written_otherwise(release: Release, path: Path) -> list[str]:
 
 
 def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str] | None = None) -> OwnerRecord:
-    """Read what the owner's file beside a release tells: steps with whole mappings, findings, losses, and inputs.
+    """Read the owner's file beside a release: steps with whole mappings, findings, losses, and inputs.
 
     Parameters
     ----------
     path
         The table.
     owner
-        The owner's file, where it is kept elsewhere; None for the one beside the table.
+        The path of the owner's file; None for the one beside the table.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a release promises, in a form that can be checked on the data itself."""
+"""Guarantees of a release, in a form that can be checked on the data itself."""
 
 import re
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 @dataclass(frozen=True)
 class Check:
-    """Whether a guarantee holds on some histograms, and how that was found out.
+    """The result of checking a guarantee on some histograms, with the evidence.
 
-    `holds` is None where the data cannot tell: a promise about how noise was drawn, say.
+    `holds` is None where the data cannot tell, as for a guarantee about the source of noise.
 
     Examples
     --------
@@ -50,12 +50,11 @@ def to_tag(kind: str) -> str:
 
 
 class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_tag, tag_field="name"):
-    """A promise about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
+    """A guarantee about released histograms: a tagged record, which is read and written as `AnyGuarantee`.
 
-    Each kind knows what its promise is worth: whether it `protects_people` (from being identified, whoever tries) or
-    speaks of numbers alone, whether it `hides_in_groups` (who of a group it is stays open, which group does not), and
-    whether it `is_about_counts` (then it says nothing about shares). A promise that cannot be kept or means nothing,
-    such as a group of one, is refused where it is made.
+    Each kind knows its scope. `protects_people`: it bounds re-identification by every attack. `hides_in_groups`: an
+    attacker may learn a person's group, but not the person within it. `is_about_counts`: it says nothing about shares.
+    A guarantee that cannot be kept or means nothing, such as a group of one, is refused where it is made.
 
     Examples
     --------
@@ -79,7 +78,7 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
         raise NotImplementedError
 
     def published(self, visible: pl.Series) -> "Guarantee":
-        """Return what of it may be told beside a table that shows these places."""
+        """Return the part of the guarantee that may be published beside a table that shows these places."""
         del visible  # most promises name no place
         return self
 
@@ -267,7 +266,7 @@ class EqualTotals(Guarantee, frozen=True):
 
 
 class EqualContributions(Guarantee, frozen=True):
-    """Promise that every person contributes at most so many whole units, and each identical row is their exact mean.
+    """The guarantee that each person contributes at most `units` whole units, and identical rows are their exact mean.
 
     A group of m people publishes whole numbers of units out of `units` · m. So no value has a denominator of its own
     that would mark the cells of one person.

@@ -38,16 +38,16 @@ class AddNoise(Mechanism, frozen=True):
     Parameters
     ----------
     epsilon
-        How much the release may tell about one unit; smaller is safer. Above zero.
+        The privacy loss for one unit; smaller is safer. Above zero.
     unit
         ``"event"``: one count more or less. ``"user"``: everything that a user did; needs a `limit`.
     delta
-        The probability that the promise fails; zero, or far below one over the number of users.
+        The probability that the guarantee fails; zero, or far below one over the number of users.
     limit
         For the unit ``"user"``: the most that one user adds in all. Users above it are scaled down first.
     threshold
-        The smallest noisy count that is released, without a δ (with one, OpenDP says what it must be). None: such that
-        a user gets about one place that is nothing but noise.
+        The smallest noisy count that is released, without a δ (with one, OpenDP says what it must be). None for a
+        threshold at which a user gets about one place that is pure noise.
 
     Examples
     --------
@@ -97,7 +97,7 @@ class AddNoise(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
         cells = "counts above zero" if self.delta else "all counts, zeros too"
         # Without a δ the threshold follows from the number of places, which is not published.
@@ -108,7 +108,7 @@ class AddNoise(Mechanism, frozen=True):
         )
 
     def apply(self, before: Release, progress: Progress) -> Outcome:
-        """Limit, add noise, and leave out what is below the threshold; refuse if earlier steps break the promise."""
+        """Limit, add noise, and leave out counts below the threshold; refuse if earlier steps break the guarantee."""
         spoiling = [step.name for step in before.steps if self.unit not in step.mechanism.noise_may_follow]
         if spoiling:
             limit = " and a limit on contributions" if self.unit == "user" else ""
@@ -125,8 +125,8 @@ class AddNoise(Mechanism, frozen=True):
                 fix="add noise to the counts first, and take other steps after it",
             )
         counts = limited_counts(histograms.counts, self.limit, None)
-        # With a δ, what the limit leaves at zero must not be drawn, or a user would show at more places than the limit
-        # allows. Places that nobody visits any more stay in the table: that they do must not depend on any user.
+        # With a δ, counts that the limit sets to zero get no noise, or a user would show at more places than the limit
+        # allows. Places without visits stay in the table: whether they do must not depend on any user.
         counts.eliminate_zeros()
         noise = self.noise(counts)
         noisy = noise.draw(counts, progress)
@@ -148,7 +148,7 @@ class AddNoise(Mechanism, frozen=True):
         )
 
     def gives(self, promise: DifferentialPrivacy) -> bool:
-        """Return whether a promise can be that of this noise: OpenDP accounts for ε as asked, and for no more than δ.
+        """Return whether a guarantee fits this noise: OpenDP accounts for the requested ε, and for no more than δ.
 
         Examples
         --------
@@ -165,7 +165,7 @@ class AddNoise(Mechanism, frozen=True):
         return (1, 1, 1) if self.limit is None else (2 * self.limit, 2 * self.limit, self.limit)
 
     def noise(self, counts: SparseMatrix) -> "Noise":
-        """Return the noise that such counts get, and what it costs.
+        """Return the noise for such counts, and its privacy loss.
 
         Examples
         --------
@@ -197,7 +197,7 @@ class AddNoise(Mechanism, frozen=True):
         measurement = dp.m.make_laplace(*space, scale=scale)
         threshold = self.threshold
         if threshold is None:
-            # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)): so many times the places, it is FALSE_PLACES.
+            # P(noise ≥ t) = e^(−t/scale) / (1 + e^(−1/scale)); times the number of places, it is FALSE_PLACES.
             per_user = counts.shape[1] / (1 + math.exp(-1 / scale))
             threshold = max(1, math.ceil(scale * math.log(per_user / FALSE_PLACES)))
         n_draws = counts.shape[0] * counts.shape[1]
@@ -247,7 +247,7 @@ def add_noise(
 
 @dataclass(frozen=True)
 class Noise:
-    """A measurement of OpenDP's, the smallest noisy count released, and what that costs by OpenDP's accounting.
+    """A measurement of OpenDP's, the smallest noisy count released, and the privacy loss by OpenDP's accounting.
 
     The measurement is of a whole table (`on_zeros`), or of the counts above zero alone.
     """

@@ -1,4 +1,4 @@
-"""What only the owner of an original may know of its release: what it was made of, and what was lost."""
+"""Facts about a release for the owner of the original alone: its inputs and its losses."""
 
 import hashlib
 import os
@@ -29,13 +29,13 @@ PredictedOn = Literal[
 
 @dataclass(frozen=True)
 class Losses(Shown):
-    """What a release has lost against the original, for any mechanism on one scale.
+    """The losses of a release against the original, on one scale for all mechanisms.
 
     Parameters
     ----------
     information_loss
-        The paper's normalised l1 loss L: 0 for nothing lost, 1 when every user is released as the mean of all; noise
-        can make it larger. None when all users were equal from the start and no longer are.
+        The paper's normalised l1 loss L: 0 for no loss, 1 when every user is released as the mean of all; noise can
+        make it larger. None when all users were equal from the start and no longer are.
     totals_error
         ``Σ |difference| / Σ`` over the totals per place, every user counting once (total shares).
     count_totals_error
@@ -45,16 +45,16 @@ class Losses(Shown):
     top_places_missed
         Of the most popular places, the share that is not among the most popular of the release; ties count in part.
     n_top
-        How many places the last two look at.
+        The number of places that the last two compare.
     n_users, n_users_kept, n_places, n_places_kept
-        How many users and places there were, and how many the release has.
+        The numbers of users and places in the original and in the release.
     predictive_value
-        How much of what people's own rows gain in log-likelihood over the population's row, on data that was not
-        released, the released rows keep: 1 for all of it, 0 for nothing; the means of like people can exceed 1. None
-        where it was not measured.
+        The share of predictive gain that the released rows keep: 1 for all, 0 for nothing; means of similar people can
+        exceed 1. The gain is in log-likelihood over the population's row, on data that was not released. None where it
+        was not measured.
     predicted_on
-        What that was measured on, or why it was not: ``"other-period"``; ``"held-out-events"``, a random half of
-        everybody's events; ``"not-measured"``, also in files of earlier versions; ``"no-common-users"`` in the two
+        The data of that measurement, or the reason for none: ``"other-period"``; ``"held-out-events"``, a random half
+        of everybody's events; ``"not-measured"``, also in files of earlier versions; ``"no-common-users"`` in the two
         periods; ``"no-gain"``, people's own rows predict no better than the population's; ``"counts-not-whole"`` and
         ``"cannot-be-repeated"``, there are no halves, or they cannot be protected in the same way.
 
@@ -96,7 +96,7 @@ class Losses(Shown):
 
 @dataclass(frozen=True)
 class InputFile:
-    r"""Which file a release was made from.
+    r"""A file that a release was made from.
 
     Examples
     --------
@@ -114,13 +114,13 @@ class InputFile:
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "InputFile":
-        """Return what a file is now."""
+        """Return the present state of a file."""
         path = require_file(path, why="what was made from a file is told with the hash of that file")
         return cls(path.name, sha256_of(path), path.stat().st_size)
 
     @classmethod
     def of_all(cls, name: str, paths: Sequence[Path]) -> "InputFile":
-        """Return what the files of a folder are now, as one: the SHA-256 is of the names and those of the files."""
+        """Return the present state of a folder as one file: its SHA-256 is of the names and hashes of its files."""
         listed = "".join(f"{sha256_of(path)}  {path.name}\n" for path in paths)
         size = sum(path.stat().st_size for path in paths)
         return cls(name, hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(), size)
@@ -128,20 +128,20 @@ class InputFile:
 
 @dataclass(frozen=True)
 class OwnerRecord:
-    """What the owner's file beside a release tells.
+    """The content of the owner's file beside a release.
 
     Parameters
     ----------
     steps
-        What was done, with all that was found, and with whole mappings and lists of places.
+        The steps with all findings, whole mappings and lists of places.
     losses
-        What was lost against the original; None where nobody measured it.
+        The losses against the original; None where they were not measured.
     inputs
         The files that the release was made from, the original first.
     is_as_written
         Whether the table is the very file that was written with it.
     keys
-        The names of the files that tell who is who.
+        The names of the key files, which identify people.
     leads_to_original
         Whether inputs and keys lead to the original; False where a release was protected further without its owner's
         file or its key.

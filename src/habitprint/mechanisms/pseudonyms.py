@@ -26,11 +26,11 @@ class Pseudonymise(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
 
     def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
-        """Return the release; nobody keeps the key."""
+        """Return the release; the key is discarded."""
         del progress  # there is nothing to wait for
         return pseudonymise(source)[0]
 

@@ -77,7 +77,7 @@ def to_flags(recipe: Recipe) -> str:
 
 
 def from_flags(given: Mapping[str, Any]) -> Recipe:
-    """Return what options of ``habitprint protect`` ask for, in the order in which it is applied.
+    """Return the mechanisms for options of ``habitprint protect``, in the order in which they are applied.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def from_flags(given: Mapping[str, Any]) -> Recipe:
     for kind, flags in FLAGS.items():
         asks, given_here = next(iter(flags)), [flag for flag in flags if flag in given]
         details = sorted(set(given_here) - ASKING)
-        # Whoever gives an option that would do nothing believes that it does.
+        # A user who gives an option without effect believes that it has one.
         if asks not in given and details:
             raise InputError(
                 f"{' and '.join(details)} without {asks}",
@@ -153,7 +153,7 @@ def to_text(record: object) -> str:
 
 
 def from_text(text: str, kind: type[Record], schema: str) -> Record:
-    """Return the record that a JSON file of a schema holds; a `ValueError` says what is wrong with it.
+    """Return the record in a JSON file of a schema; raise `ValueError` with the fault of the file.
 
     Examples
     --------

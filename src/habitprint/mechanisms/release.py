@@ -1,4 +1,4 @@
-"""What a protected release is, and what makes one."""
+"""A protected release, its steps, and the base of the mechanisms that make it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -22,27 +22,27 @@ from habitprint.sources import AnyTable, as_histograms
 from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
-MOST_VIEWS = 4  # of an adversary on his own table: each is attacked
+MOST_VIEWS = 4  # transformations of the attacker's own table: each is attacked
 AS_IT_IS = "as it is"
 
 
 @dataclass(frozen=True)
 class Step:
-    """What was done to a release, and what came of it.
+    """One step that made a release, and its findings.
 
-    What may be published with the release is kept apart from what was found out on the original and may not.
+    The part that may be published is separate from findings on the original, which may not.
 
     Parameters
     ----------
     mechanism
-        What was done: its parameters.
+        The mechanism with its parameters.
     places
-        The places that it kept, which anyone sees in the release; None where it kept no list, or none is told. It may
-        tell of places that the release hides; see `Release.published`.
+        The places that it kept, which anyone sees in the release; None where it kept no list, or none is published. The
+        list may contain places that the release hides; see `Release.published`.
     promised
-        What held after the step; a later one may have broken it.
+        The guarantees after the step; a later step may have broken them.
     findings
-        What came of it on the original, for its owner alone.
+        Facts about its effect on the original, for the owner alone.
     found
         The findings as a sentence.
 
@@ -65,17 +65,17 @@ class Step:
 
     @property
     def name(self) -> str:
-        """Return what such a step is called in files."""
+        """Return the name of the step in files."""
         return self.mechanism.name
 
     @property
     def words(self) -> str:
-        """Return what it does, as a sentence that follows from the parameters."""
+        """Return a sentence about the step, made from its parameters."""
         return self.mechanism.words
 
     @property
     def copied(self) -> "PublicPart | None":
-        """Return what an attacker can do to their side too, because anyone can see that it was done."""
+        """Return the transformations that an attacker can apply to their own data, because anyone can see this step."""
         return self.mechanism.copied(self.places)
 
     @property
@@ -93,7 +93,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Copy:
-    """One way to copy a step on a table of one's own: in words, and what does it."""
+    """One transformation of the attacker's data that copies a step: in words, and as a function."""
 
     words: str
     make: Callable[[Histograms], Histograms]
@@ -134,15 +134,15 @@ class View:
 
 @dataclass(frozen=True)
 class Release(Shown):
-    """Protected histograms, the steps that made them, and what they guarantee.
+    """Protected histograms, the steps that made them, and their guarantees.
 
     Parameters
     ----------
     histograms, steps, guarantees
-        What is released, how it was made, and what holds for it.
+        The released table, the steps that made it, and its guarantees.
     original
-        What the first step started from, so that what was lost can be shown to its owner. It is in no file, and not in
-        what `published` returns; None where it is not known.
+        The table before the first step, to show the losses to its owner. It is in no file, and not in the result of
+        `published`; None where it is not known.
 
     Examples
     --------
@@ -179,10 +179,10 @@ class Release(Shown):
         return self.histograms.to_frame()
 
     def public(self, known: Histograms) -> Histograms:
-        """Return what the adversary knows, changed by all that anyone can copy of the steps.
+        """Return the attacker's data, changed by every part of the steps that anyone can copy.
 
-        Otherwise coarsening only one side would leave no shared place, and look like perfect protection. Users of
-        whom nothing is left are dropped. It is one of the `views`, and not always the one that identifies most.
+        Without this, coarsening only one side would leave no shared place, and look like perfect protection. Users
+        without any count left are dropped. It is one of the `views`, and not always the one that identifies most.
 
         Examples
         --------
@@ -196,11 +196,11 @@ class Release(Shown):
         return known
 
     def views(self, known: Histograms) -> tuple[View, ...]:
-        """Return every form in which an adversary without secrets may use what he knows, at most four, each once.
+        """Return the attacker's transformations of their own data, without secrets: at most four tables, each once.
 
-        His table as it is comes first, the one changed by all that he can copy second. Others copy less: his own
-        places that the release does not tell of are left out, left as they are, or put into "all others". Users of whom
-        nothing is left in a view are not in it; they are still people whom he knows.
+        The unchanged table comes first, the table changed by every step that they can copy second. The others copy
+        less: places that the release does not show are left out, kept, or put into "all others". A user without any
+        count left is not in a table, but the attacker still knows this person.
 
         Examples
         --------
@@ -213,7 +213,7 @@ class Release(Shown):
         other places left out [('Jill', 'a', 1)]
         """
         ways = list(product(*(part.copies for part in self._copied)))
-        # The fullest copy, the gentlest, and what lies between.
+        # The fullest copy, the least one, and those between.
         ordered = [ways[0], ways[-1], *ways[1:-1]]
         found = [View(AS_IT_IS, known)]
         for way in ordered:
@@ -224,17 +224,17 @@ class Release(Shown):
                 for copy in way:
                     table = copy.make(table)
             except InputError:
-                continue  # nothing would be left of his table
+                continue  # no count of their table would be left
             if not any(_are_equal(table, view.histograms) for view in found):
                 found.append(View(", ".join(copy.words for copy in way if copy.words), table))
         return tuple(found)
 
     @property
     def has_fresh_ids(self) -> bool:
-        """Return whether users have fresh random ids, without which identical rows may be told apart.
+        """Return whether users have fresh random ids, without which identical rows can be distinguished.
 
-        Ids are fresh if they were given out last: older ones may be known from the table before, which tells rows
-        apart that a later step made identical.
+        Ids are fresh if they were given out last. Older ids may be known from an earlier table, in which rows still
+        differed.
 
         Examples
         --------
@@ -268,10 +268,10 @@ class Release(Shown):
         return tuple(step.copied for step in self.steps if step.copied is not None)
 
     def published(self) -> "Release":
-        """Return the release as it may be published: it tells nothing but its histograms and the parameters of steps.
+        """Return the release for publication: only its histograms and the parameters of its steps.
 
-        Two originals that become the same table by the same steps are the same release then. What anyone can copy tells
-        of places that the release shows, and of no others; findings and whole mappings stay with the owner.
+        Two originals that become the same table by the same steps are then the same release. The steps name only places
+        that the release shows; findings and whole mappings stay with the owner.
 
         Examples
         --------
@@ -297,7 +297,7 @@ class Release(Shown):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one mechanism made of histograms: see `Step` for what is told of it."""
+    """The result of one mechanism on histograms: see `Step` for the facts about it."""
 
     histograms: Histograms
     guarantees: tuple[Guarantee, ...] = ()
@@ -307,7 +307,7 @@ class Outcome:
 
 
 def as_release(source: Histograms | Release | AnyTable) -> Release:
-    """Return what a mechanism starts from: a release to go on from, or histograms, which may be in a file or a frame.
+    """Return the input of a mechanism: a release to go on from, or histograms, which may be in a file or a frame.
 
     Examples
     --------
@@ -325,14 +325,13 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     Histograms may also be in a file, or in any frame: as for `habitprint.match`.
 
-    A guarantee given by an earlier step is kept as long as it still holds on the data, and as long as it means
-    something: one on counts says nothing about shares.
+    A guarantee of an earlier step is kept as long as it holds on the data and still applies: a guarantee about counts
+    does not apply to shares.
 
     Each kind knows for which units noise may follow it: those of which one changes no more counts after the step than
-    before. It also knows whether it `chooses_places` by looking at the original, whether it `makes_shares`, of which
-    promises about counts say nothing, whether it `gives_fresh_ids`, whether it `renames_places`, so that a step before
-    it cannot be told by places that the release shows, and whether it `has_secret_mapping`, which the owner's file
-    alone tells.
+    before. It also knows whether it `chooses_places` by the original, `makes_shares` (to which guarantees about counts
+    do not apply), and `gives_fresh_ids`. `renames_places` means that released places do not reveal an earlier step;
+    `has_secret_mapping` that only the owner's file has the mapping.
 
     Examples
     --------
@@ -352,21 +351,21 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     @property
     def name(self) -> str:
-        """Return what it is called in files."""
+        """Return the name of the mechanism in files."""
         return str(self.__struct_config__.tag)
 
     @property
     def words(self) -> str:
-        """Return what it does, as a sentence that follows from its parameters."""
+        """Return a sentence about the mechanism, made from its parameters."""
         raise NotImplementedError
 
     @property
     def published(self) -> "Mechanism":
-        """Return what of it may be told beside a release."""
+        """Return the part of the mechanism that may be published beside a release."""
         return self
 
     def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
-        """Return what an attacker can copy of it who sees the places that it kept."""
+        """Return the transformations with which an attacker who sees the kept places can copy the mechanism."""
         if places is not None:
             why = "only steps that choose places tell which they are"
             raise InputError(f"the step {self.name!r} keeps no places", why=why, fix="leave them out")
@@ -377,14 +376,14 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
         raise NotImplementedError
 
     def __call__(self, source: "Histograms | Release | AnyTable", *, progress: Progress = silent) -> "Release":
-        """Return the release, with this step and what it guarantees."""
+        """Return the release, with this step and its guarantees."""
         before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.apply(before, progress))
 
 
 def add_step(before: Release, mechanism: Mechanism, outcome: Outcome) -> Release:
-    """Return the release after a step, with what was ever promised and holds now.
+    """Return the release after a step, with all earlier guarantees that hold now.
 
     Examples
     --------
@@ -416,7 +415,7 @@ def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
 
 
 def _promised(steps: Iterable[Step]) -> list[Guarantee]:
-    """Return what steps promised, in their order, and what no later step took the meaning of."""
+    """Return the guarantees of steps, in their order, without those that a later step made meaningless."""
     promised: list[Guarantee] = []
     for step in steps:
         promised = [*_still_meant(promised, step), *step.promised]
@@ -458,14 +457,14 @@ def chain(*mechanisms: Mechanism) -> Mechanism:
 
 
 def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarantee] | None = None) -> list[Check]:
-    """Find out on the data itself whether guarantees hold.
+    """Check on the data itself whether guarantees hold.
 
     Parameters
     ----------
     source
         A release, or histograms (read from the file that was published, say).
     guarantees
-        What to check; None for those that the release itself gives.
+        The guarantees to check; None for those of the release itself.
 
     Examples
     --------
@@ -481,9 +480,9 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
 
 
 def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fix: str) -> tuple[Histograms, int]:
-    """Return new counts of the same users and places, without users who have none; and how many those are.
+    """Return new counts of the same users and places without users who have none, and the number of these users.
 
-    Places that nobody visits any more go too. If nobody is left, `InputError` tells `nothing` and its fix.
+    Places without visits are removed too. If no user is left, raise `InputError` with `nothing` and its fix.
 
     Examples
     --------

@@ -12,9 +12,9 @@ from habitprint.sources import AnyTable
 class ReleaseShares(Mechanism, frozen=True):
     """Divide each row by its total, so that totals are not stated.
 
-    Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. What is shares
-    already stays as it is. A row of few events still shows its total: 1/7 is one of seven, or two of fourteen
-    (`totals_exposure` counts such people). A group does not show the total of a member (`Microaggregate`).
+    Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. Shares stay
+    unchanged. A row of few events still shows its total: 1/7 is one of seven, or two of fourteen (`totals_exposure`
+    counts such people). A group does not show the total of a member (`Microaggregate`).
 
     Examples
     --------
@@ -27,7 +27,7 @@ class ReleaseShares(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return "divided each row by its total"
 
     def apply(self, before: Release, progress: Progress) -> Outcome:

@@ -22,7 +22,7 @@ REST = "all other places"
 
 
 class _Popular(Mechanism, frozen=True):
-    """What both rules have in common: how many places are kept, and popular by what."""
+    """The parameters of both rules: the number of places that are kept, and the measure of popularity."""
 
     # A count is left, moves whole or is gone; which places stay counts as public, and the promise of noise says so.
     noise_may_follow: ClassVar[frozenset[Unit]] = frozenset({"event", "user"})
@@ -37,20 +37,20 @@ class _Popular(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return f"kept the {counted(self.n, 'most popular place')}, by {self.by}"
 
 
 class KeepTopPlaces(_Popular, frozen=True):
     """Keep the n most popular places; all other counts become zero (the paper's rule, its section on web sites).
 
-    Users of whom nothing is left are discarded, and counted. Which places are kept depends on the data; anyone can
-    see it in the release, so `Release.public` keeps the same ones on the adversary's side.
+    Users without any count left are discarded, and counted. The kept places depend on the data. Anyone can see them in
+    the release, so `Release.public` keeps the same ones on the attacker's side.
 
     Parameters
     ----------
     n
-        How many places to keep.
+        The number of places to keep.
     by
         Popular by all ``"visits"`` (counts) or by the number of ``"users"``. Of equally popular places the one with
         the lower id is kept.
@@ -87,7 +87,7 @@ class KeepTopPlaces(_Popular, frozen=True):
 
 
 def most_popular(histograms: Histograms, n: int, by: Popularity) -> tuple[pl.Series, int]:
-    """Return the n most popular places, in their order, and how many anybody visits.
+    """Return the n most popular places, in their order, and the number of places with visits.
 
     Examples
     --------
@@ -157,14 +157,14 @@ class KeepPlaces(PublicPart):
 class MergeRarePlaces(_Popular, frozen=True):
     """Keep the n most popular places, and put all others together into one, ``"all other places"``.
 
-    Nobody is discarded. An adversary copies it: all his other places, also those that nobody released has been to,
-    become the same one. A place that has this very name from the start is one of the others, so that the name never
-    means anything else. Places become text.
+    No user is discarded. An attacker copies it: all their other places, also those without a released visitor, become
+    the same one. A place that already has this name is one of the others, so that the name never means anything else.
+    Places become text.
 
     Parameters
     ----------
     n
-        How many places to keep.
+        The number of places to keep.
     by
         Popular by all ``"visits"`` (counts) or by the number of ``"users"``. Of equally popular places the one with
         the lower id is kept.
@@ -181,7 +181,7 @@ class MergeRarePlaces(_Popular, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return f"{super().words}, and made one of all others"
 
     def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
@@ -220,7 +220,7 @@ class KeepPlacesAndRest(PublicPart):
     places: tuple[str | int, ...]
 
     def __post_init__(self) -> None:
-        if self.places:  # nobody may be left at any of them
+        if self.places:  # no count may be left at any of them
             _require_places(self.places, all(isinstance(place, str) for place in self.places))
 
     @property

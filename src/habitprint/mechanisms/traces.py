@@ -1,4 +1,4 @@
-"""What a protection leaves behind in a table: signs that it is a release, though nothing beside it says so."""
+"""Traces of a protection in a table: signs that it is a release, even without a file beside it."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.release import Release, holds_shares
 from habitprint.mechanisms.top_places import REST
 
-MERGED = frozenset({REST, "all others", "all other", "other places"})  # what places that were made one are called
+MERGED = frozenset({REST, "all others", "all other", "other places"})  # the name of places that were put together
 FEW_PLACES = 3  # rows with fewer are often identical by chance
-FEW = 20  # rows or counts: fewer are alike by chance
+FEW = 20  # rows or counts: fewer are identical by chance
 MANY = 0.5  # of the rows
 
 

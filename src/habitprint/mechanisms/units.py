@@ -11,7 +11,7 @@ from habitprint.arrays import Floats, SparseMatrix
 UNITS = 50  # of each person in a group that is published; docs/mechanisms.md compares 3 to 50 with other rules
 FINEST = 2**32  # steps of a draw: one unit more or less never follows from how a computer rounds
 
-# Returns so many numbers, each uniform from 0 to below 1.
+# Returns n numbers, each uniform from 0 to below 1.
 Draw = Callable[[int], Floats]
 
 
@@ -60,7 +60,7 @@ def round_to_units(shares: SparseMatrix, units: int, draw: Draw) -> SparseMatrix
     order = np.lexsort((draw(shares.nnz), row))  # at random within each row
     ends = np.cumsum(units * np.asarray(shares.data, np.float64)[order])
     ends = np.minimum(ends - np.repeat(np.concatenate([[0.0], ends])[shares.indptr[:-1]], lengths), units)
-    ends[last] = units  # and not what a sum of floating-point numbers comes to
+    ends[last] = units  # and not the inexact sum of floating-point numbers
     cuts = np.floor(ends + draw(shares.shape[0])[row])
     before = np.concatenate([[0.0], cuts[:-1]])
     before[first] = 0.0

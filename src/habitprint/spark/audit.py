@@ -37,7 +37,7 @@ IS_BOTH = "released is not null and known is not null"
 
 
 class SparkAuditKeywords(AuditKeywords, total=False):
-    """What `audit` may be told: what `habitprint.audit` is, and fields of `SparkTables`."""
+    """The keywords of `audit`: those of `habitprint.audit`, and fields of `SparkTables`."""
 
     parts: SparkSplit | None
     sample: int
@@ -56,34 +56,33 @@ def audit(
 ) -> Audit:
     """Find out whether statistics of habits on a cluster meet a target, and if not, which protection may help.
 
-    A sample of the people comes here and is audited as `habitprint.audit` does; then all people are attacked on the
-    cluster, all at once, by the weight that identifies most in the sample that way. What was forecast from the sample
-    for as many people stands beside it. The scope says what was measured on whom: nothing but that one attack, and the
-    numbers of people, is about all of them.
+    A sample of the people is collected and audited as by `habitprint.audit`. Then all people are attacked jointly on
+    the cluster, by the weight that identifies most in the joint attacks on the sample. The result stands beside the
+    forecast from the sample for as many people. Only that one attack, and the numbers of people, are about all people;
+    the scope states this.
 
     Parameters
     ----------
     released, known
         Spark tables ``user, place, count``, as `habitprint.spark.split` makes them; or the names of Parquet files, or
-        of folders of them. What was protected before is audited on one machine: there the adversary copies how.
+        of folders of them. A protected release is audited on one machine: there the attacker copies its steps.
     options
         As for `habitprint.audit`.
     truth
         As for `habitprint.spark.evaluate`.
     parts
-        What the two tables were split as: then the scope says which time they cover, and rows that were not used are
-        told.
+        The split that made the two tables: then the scope states the time that they cover and the unused rows.
     sample
-        How many people are audited here, at the most. They are drawn by a hash of their ids and the seed, so neither
+        The largest number of people in the sample. They are drawn by a hash of their ids and the seed, so neither
         partitions nor the order of rows matter, and people who are in one table only are drawn like all others.
     epsilon, max_memory, plan
         Of the attack on all people, as for `habitprint.spark.match`.
     target, decide, keep, fail_above, surest_target, person_target, grid, positions, coarser, noise, counts
         As for `habitprint.audit`; the target, and the gate, must be met by the sample and by the attack on all.
     training
-        As for `habitprint.audit`. Where the weight that is learned from it identifies most, it attacks all people too.
+        As for `habitprint.audit`. If the trained weight identifies most, it attacks all people too.
     population
-        For how many people the share identified is forecast; None for all who are in both tables.
+        The number of people for the forecast; None for all who are in both tables.
     accept, name, preparation, seed, progress
         As for `habitprint.audit`.
 
@@ -104,14 +103,14 @@ def audit(
 
 def _opened(table: DataFrame | str | os.PathLike[str], progress: Progress) -> DataFrame:
     if not isinstance(table, (str, os.PathLike)):
-        return table  # what is no Spark table is refused when it is looked at
+        return table  # an input that is no Spark table is refused when it is read
     refuse_release(table)
     return read_counts(connect(), os.fspath(table), COLUMNS, progress)
 
 
 @dataclass(frozen=True, eq=False)
 class SparkTables(Elsewhere):
-    """Hold two tables on a cluster as `habitprint.audit` takes them; the fields are those of `audit`.
+    """Two tables on a cluster in the form that `habitprint.audit` takes; the fields are those of `audit`.
 
     Examples
     --------
@@ -139,7 +138,7 @@ class SparkTables(Elsewhere):
             check_epsilon(self.epsilon)
 
     def draw(self, seed: int, progress: Progress) -> RemoteSample:
-        """Return the people who are audited here: all, or as many as are asked for."""
+        """Return the people of the sample: all, or the requested number."""
         tables = Counts.of(self.released, "released", progress), Counts.of(self.known, "known", progress)
         people = self._people(*tables).persist(KEPT)
         try:
@@ -155,7 +154,7 @@ class SparkTables(Elsewhere):
             )
             whole = Whole(*n.select("n_in_file", "n_released", "n_known", "n_attacked").row(0))
             is_all = whole.n_in_file <= self.sample
-            # By what a hash makes of an id: whoever has the lowest is drawn, wherever he is stored.
+            # By a hash of the id: the lowest are drawn, independently of where rows are stored.
             lot = sf.xxhash64(sf.lit(seed), "key")
             in_order = people.orderBy(lot, "key", "is_named")
             drawn = collect(people if is_all else in_order.limit(self.sample), "drawing a sample", progress)
@@ -173,7 +172,7 @@ class SparkTables(Elsewhere):
         )
 
     def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
-        """Return what an attack on all people at once, by a weight, achieves."""
+        """Return the evaluation of a joint attack on all people by a weight."""
         with warnings.catch_warnings():
             # Facts that the rate tells too, as of every attack of an audit.
             warnings.simplefilter("ignore", NoSharedPlaceWarning)
@@ -194,9 +193,9 @@ class SparkTables(Elsewhere):
         return Outcome(matching.method, weight.name, found.accuracy_rate, matching.gap, matching.n_guesses)
 
     def _people(self, released: Counts, known: Counts) -> DataFrame:
-        """Return a row for each person, ``key, is_named, released, known``: with null for a table that he is not in.
+        """Return a row for each person, ``key, is_named, released, known``: with null for a table that they are not in.
 
-        The key is the known id. Released users whom the truth does not name keep their own, and are nobody known.
+        The key is the known id. Released users whom the truth does not name keep their own id, and match no known user.
         """
         # An integer and its decimal text are the same id.
         of_released, of_known = (

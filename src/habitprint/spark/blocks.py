@@ -75,7 +75,7 @@ def index_block(own: Indices, shares: SparseMatrix, weight: Weight) -> IndexBloc
 
 @dataclass(frozen=True)
 class Blocks:
-    """Hold the nodes of one side in blocks on the cluster.
+    """The nodes of one side in blocks on the cluster.
 
     Parameters
     ----------

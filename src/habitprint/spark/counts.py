@@ -1,4 +1,4 @@
-"""Which Spark tables are tables of counts: the columns ``user, place, count``, ids of the right kind, numbers."""
+"""Checks of Spark tables of counts: the columns ``user, place, count``, types of ids, numbers."""
 
 from dataclasses import dataclass
 
@@ -18,14 +18,14 @@ USER, PLACE, COUNT = COLUMNS
 
 @dataclass(frozen=True)
 class Counts:
-    """Hold a checked table of counts on the cluster.
+    """A checked table of counts on the cluster.
 
     Parameters
     ----------
     frame
         The columns ``user, place, count``: ids are text or 64-bit integers, counts 64-bit integers or floats.
     side
-        What it is called in messages: ``"released"`` or ``"known"``.
+        Its name in messages: ``"released"`` or ``"known"``.
     """
 
     frame: DataFrame
@@ -33,7 +33,7 @@ class Counts:
 
     @classmethod
     def of(cls, frame: DataFrame, side: str, progress: Progress = silent) -> "Counts":
-        """Return a table as counts, or raise `InputError` for what cannot be one.
+        """Return a table as counts; raise `InputError` if it is not a table of counts.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""How many users an attack on the cluster identifies, counted there."""
+"""The evaluation of an attack on the cluster, counted there."""
 
 import warnings
 
@@ -29,19 +29,19 @@ def evaluate(
     *,
     progress: Progress = silent,
 ) -> Evaluation:
-    """Say how many users a matching on the cluster identifies: the same numbers as `habitprint.evaluate`.
+    """Count the users that a matching on the cluster re-identifies: the same numbers as `habitprint.evaluate`.
 
     Parameters
     ----------
     matching
         The pairs given out.
     released, known
-        What was matched, as for `habitprint.spark.match`.
+        The matched tables, as for `habitprint.spark.match`.
     truth
         ``"same-id"`` (a user has the same id on both sides), a mapping from released to known ids, or a table with
         the columns ``released, known``: of Spark, or any other.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def _equal(left: DataFrame, left_id: str, right: DataFrame, right_id: str) -> Co
 
 
 def _counted(common: DataFrame, sure: DataFrame, users: tuple[Users, Users]) -> DataFrame:
-    """Return what is between classes with a common user between them, and how often it is like this.
+    """Return the counts of pairs of classes with a common user, and how many pairs of classes have these counts.
 
     Most classes are single users who were paired or not, so there are few different cases, however many people.
     """

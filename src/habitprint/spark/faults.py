@@ -1,4 +1,4 @@
-"""What goes wrong on a cluster, said in our words: what, why, how to fix it."""
+"""Errors of a cluster as habitprint's own: what is wrong, why, and how to fix it."""
 
 import re
 
@@ -6,7 +6,7 @@ from habitprint.errors import InputError, first_line
 
 OURS = re.compile(r"habitprint\.errors\.\w*Error: (?P<what>.*)\n\s*why: (?P<why>.*)\n\s*fix: (?P<fix>.*)")
 MODULE = re.compile(r"No module named '?(?P<name>\w+)")
-CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]+\]")  # Spark's own name of what is wrong
+CONDITION = re.compile(r"^\[[A-Z][A-Z0-9_.]+\]")  # Spark's own name of the error
 SHIP = (
     "install habitprint where the executors run; or send them an environment: venv-pack -o environment.tar.gz, then "
     "spark.archives=environment.tar.gz#environment and spark.pyspark.python=./environment/bin/python "
@@ -15,7 +15,7 @@ SHIP = (
 
 
 def in_our_words(error: BaseException) -> BaseException:
-    """Return what Spark's error means to whoever asked; the error itself if it is a fault of ours.
+    """Return Spark's error as an `InputError`; the error itself if it is a fault of habitprint.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def in_our_words(error: BaseException) -> BaseException:
 
 
 def _first_sentence(error: BaseException) -> str:
-    """Return what is wrong, without Spark's name for it."""
+    """Return the message of an error, without Spark's name for it."""
     sentence = CONDITION.sub("", first_line(error)).strip().split(". ")[0].removesuffix(".")
     return sentence[:1].lower() + sentence[1:] if sentence[1:2].islower() else sentence
 

@@ -23,12 +23,12 @@ TABLE = "a table on Spark is a Parquet file, or a folder of them"
 
 @dataclass(frozen=True)
 class Folder:
-    """Hold a name of a file or a folder in any file system that Spark knows: of a disk, of Hadoop, of a cloud.
+    """The path of a file or a folder in any file system that Spark supports: a disk, Hadoop, a cloud.
 
     Parameters
     ----------
     session
-        Whose settings say what a name without a scheme means.
+        The session whose settings give the file system of a path without a scheme.
     name
         As it was given.
 
@@ -108,7 +108,7 @@ def read_counts(session: SparkSession, name: str, columns: Sequence[str], progre
     columns
         What its columns for users, places and counts are called.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
     """
     if not run_job(session, Folder(session, name).exists, "finding files", progress):
         raise InputError(
@@ -170,7 +170,7 @@ def write_folders(
     is_private
         Whether only their owner may look into them, because they say who is who.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------

@@ -35,7 +35,7 @@ from habitprint.weighing import find_weight, to_weights
 
 @dataclass(frozen=True)
 class Plan:
-    """Say how the work is cut.
+    """The division of the work into tasks.
 
     No bit of a result depends on `block` and `tasks_per_core`. The total of an optimum does not depend on `n_kept` and
     `n_added` either; which of equally good matchings is found, with which potentials, does.
@@ -82,7 +82,7 @@ def match(
     released, known
         Spark tables ``user, place, count``. Ids are text or integers; places are compared by id.
     options
-        A record of the keywords that follow; they go before it.
+        A record of the following keywords; single keywords override it.
     weight, size, seed
         As for `habitprint.match`. Which of equally good matchings a seed takes is not the same as there.
     epsilon
@@ -90,9 +90,9 @@ def match(
     max_memory
         Bytes that the solver may use on the driver; by default without a limit.
     plan
-        How the work is cut.
+        The division of the work into tasks.
     progress
-        Told now and then how far the work has come.
+        A function that is called now and then with the progress of the work.
 
     Examples
     --------

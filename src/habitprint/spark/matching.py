@@ -1,4 +1,4 @@
-"""Who is whom, on the cluster: the pairs that an attack gives out, and what is left of the proof on the driver."""
+"""The pairs that an attack on the cluster gives out, and the part of the proof on the driver."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from habitprint.weighing import Weight
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparkMatching:
-    """Hold the pairs that a joint attack gives out, as a table on the cluster, and its proof.
+    """The pairs that a joint attack gives out, as a table on the cluster, and the proof.
 
     Made by `habitprint.spark.match`.
 
@@ -29,7 +29,7 @@ class SparkMatching:
     price
         Of a pair: 0 unless the number of pairs is binding.
     bound
-        What no matching of this size can gain more than.
+        The upper bound of the gain of any matching of this size.
     total_weight, total_gain
         The sums over all pairs.
     n_released, n_known
@@ -39,7 +39,7 @@ class SparkMatching:
     epsilon, weight, seed
         How the pairs were found; `epsilon` is None for the optimum.
     rounds
-        What each look at all pairs brought.
+        The progress of each scan of all pairs.
     users
         The users of both sides, as the cluster keeps them.
 
@@ -95,7 +95,7 @@ class SparkMatching:
         return self.gap <= EXACT
 
     def unpersist(self) -> None:
-        """Let the cluster keep nothing for this matching any longer; what is asked of it later is computed again."""
+        """Release the tables that the cluster keeps for this matching; later requests compute them again."""
         for users in self.users:
             users.unpersist()
 

@@ -25,7 +25,7 @@ KEPT = StorageLevel.MEMORY_AND_DISK  # what is lost is made again
 
 @dataclass(frozen=True, eq=False)
 class Users:
-    """Hold the users of one side on the cluster, and how many each node has here.
+    """The users of one side on the cluster, and the number of users of each node in local memory.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Users:
     starts
         The position of the first user of each node; one more at the end.
     kept
-        What the cluster keeps of it.
+        The tables that the cluster keeps.
     """
 
     frame: DataFrame
@@ -43,7 +43,7 @@ class Users:
     kept: DataFrame
 
     def unpersist(self) -> None:
-        """Keep the users no longer: whoever needs them again has them made again."""
+        """Release the users; later requests compute them again."""
         self.kept.unpersist()
 
     @property
@@ -182,7 +182,7 @@ def as_array(numbers: Indices) -> Column:
 
 
 def _to_shares(side: str) -> Callable[[Batches], Batches]:
-    """Return what turns the counts of users into shares: batch by batch, as one machine does."""
+    """Return the function that turns the counts of users into shares, batch by batch, as on one machine."""
 
     def run(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:

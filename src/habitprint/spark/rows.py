@@ -1,4 +1,4 @@
-"""How rows that lie on a cluster become events: batch by batch, by the rules of one machine."""
+"""The conversion of rows on a cluster to events: batch by batch, by the rules of one machine."""
 
 import io
 import os
@@ -38,7 +38,7 @@ Preparation = Callable[[Events], Events]
 
 @dataclass(frozen=True)
 class TextLines:
-    """Hold how lines of text files are read: how they are written, their columns, and the header of every file."""
+    """The format of the lines of text files: the dialect, the columns, and the header of every file."""
 
     dialect: Dialect
     names: tuple[str, ...]
@@ -48,18 +48,18 @@ class TextLines:
 
 @dataclass(frozen=True)
 class Recipe:
-    """Hold how events are made of batches of rows, wherever that happens.
+    """The steps that turn batches of rows into events, on an executor or on the driver.
 
     Parameters
     ----------
     reading
-        Which columns are meant, and how their values are written: nothing is left to be found.
+        The columns and the format of their values, both complete: nothing is left to detect.
     source
-        What the events are called in messages.
+        The name of the events in messages.
     text
         How lines are read; None where columns have types of their own.
     prepare
-        What is done to the events, row by row.
+        The function that changes the events, row by row.
     """
 
     reading: Reading
@@ -91,7 +91,7 @@ class Recipe:
 
 @dataclass(frozen=True)
 class Rows:
-    """Hold rows on a cluster, and how events are made of them."""
+    """Rows on a cluster, and the steps that turn them into events."""
 
     frame: DataFrame
     recipe: Recipe
@@ -112,7 +112,7 @@ class Rows:
         return replace(self, recipe=replace(self.recipe, prepare=both), empty=prepare(self.empty))
 
     def map(self, function: Callable[[Events], pl.DataFrame], schema: str) -> DataFrame:
-        """Return what a function makes of the events, as many of them at a time as it is given."""
+        """Return the results of a function on batches of events."""
         recipe = self.recipe
 
         def run(batches: Batches) -> Batches:
@@ -228,7 +228,7 @@ def _of_lines(
 
 @dataclass(frozen=True)
 class _Look:
-    """Hold what is said of text files before the first line is looked at."""
+    """The options for text files before their first line is read."""
 
     reading: Reading
     usual: str
@@ -304,7 +304,7 @@ def _refuse_other_headers(table: pl.DataFrame, first: list[int], text: TextLines
 
 
 def _settled(frame: DataFrame, recipe: Recipe, nothing: pl.DataFrame, sample: pl.DataFrame, progress: Progress) -> Rows:
-    """Return the rows with the formats of their times found, from a sample or, where that leaves a doubt, from all."""
+    """Return the rows with the detected formats of times, from a sample or, if it is ambiguous, from all rows."""
     time, reading = recipe.reading.time, recipe.reading
     kind = sample.schema[time]
     if kind == pl.String and reading.time_format is None:

@@ -211,7 +211,7 @@ def _to_pass(table: pa.Table) -> Pass:
 
 @contextmanager
 def _settings(session: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """Hold settings of the session for what is done now, and then put back what was there."""
+    """Apply settings to the session inside a block, and restore the former ones afterwards."""
     before = {name: str(session.conf.get(name)) for name in settings}
     try:
         for name, value in settings.items():

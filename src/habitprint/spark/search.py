@@ -36,7 +36,7 @@ ENOUGH = 1e-12  # a gap like this is rounding
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """Hold what one look at all pairs found.
+    """The findings of one scan of all pairs.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ Look = Callable[[Floats, Floats, int], Pass]
 
 @dataclass(frozen=True)
 class Round:
-    """Hold what one look at all pairs brought.
+    """The progress that one scan of all pairs made.
 
     Parameters
     ----------
     n_pairs
-        The pairs that were looked at: those that share a place.
+        The pairs that were scanned: those that share a place.
     n_added
         The candidates that it added.
     n_bytes
@@ -94,7 +94,7 @@ class Round:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """Hold the best pairs of nodes, their gains, and the proof."""
+    """The best pairs of nodes, their gains, and the proof."""
 
     rows: Indices
     columns: Indices

@@ -1,4 +1,4 @@
-"""Find or start a Spark session, and end on the cluster what is ended here."""
+"""Find or start a Spark session, and cancel its jobs on the cluster when the work ends on the driver."""
 
 import logging
 import os
@@ -114,7 +114,7 @@ def connected(master: str | None = None, *, settings: Mapping[str, str] | None =
 
 
 def run_job(session: SparkSession, action: Callable[[], Answer], stage: str, progress: Progress = silent) -> Answer:
-    """Return what an action on Spark gives, and tell meanwhile how many of its tasks are done.
+    """Return the result of an action on Spark, and report meanwhile how many of its tasks are done.
 
     What goes wrong is raised in our words. If the work ends here, by Ctrl-C or a progress that raises, it ends on the
     cluster too. The action runs on a thread of its own, because one that waits for Java does not hear of Ctrl-C.

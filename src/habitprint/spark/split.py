@@ -1,4 +1,4 @@
-"""How a table of events on a cluster becomes two tables of counts."""
+"""The split of a table of events on a cluster into two tables of counts."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -55,7 +55,7 @@ N_SHOWN = 3  # rows at fault
 
 @dataclass(frozen=True)
 class SparkSplit(Accounted):
-    """Hold two tables of counts on a cluster, and what became of every row of the events.
+    """Two tables of counts on a cluster, and an account of every row of the events.
 
     It unpacks into the two: ``released, known = hp.spark.split(...)``. The counts of all users are kept on the
     executors (on their discs, if need be) until `forget` is called or the session ends.
@@ -105,7 +105,7 @@ class SparkSplit(Accounted):
         yield self.known
 
     def forget(self) -> None:
-        """Give back what the counts take on the executors; whoever asks for them again has them counted again."""
+        """Release the counts on the executors; later requests count them again."""
         self._counted.unpersist()
 
 
@@ -136,7 +136,7 @@ def split(
         Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
         `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
     reading
-        A record of the keywords that follow; they go before it.
+        A record of the following keywords; single keywords override it.
     user, time, place, lat, lon, seconds, columns, time_zone, time_format, separator, decimal, encoding, on_bad_rows
         As of `habitprint.read_events`.
     prepare
@@ -216,7 +216,7 @@ def _require_known(period: object) -> None:
 
 
 def _settled(period: Period, rows: Rows, progress: Progress) -> Period:
-    """Return the period with what has to be looked for in the data found."""
+    """Return the period with the parts that depend on the data filled in."""
     if isinstance(period, OnDays):
         return replace(period, of=_settled(period.of, rows, progress))
     if isinstance(period, BusiestWeeks):
@@ -373,7 +373,7 @@ def _refuse_unusable(rows: Rows, progress: Progress) -> None:
 
 @dataclass(frozen=True)
 class _Kept:
-    """Hold the counts of the users who are kept, and how many there are of what."""
+    """The counts of the users who are kept, and the numbers of users and events."""
 
     frame: DataFrame
     n_used: int

@@ -1,4 +1,4 @@
-"""Score pairs: what pairing a released with a known user costs."""
+"""Weights: the cost of pairing a released with a known user."""
 
 from habitprint.weighing.definitions import PAPER_WEIGHTS, WEIGHTS, Term, Weight, WeightName, find_weight
 from habitprint.weighing.evidence import PlaceFacts, Sides, scaled_shares

@@ -1,12 +1,12 @@
-"""What pairing two users costs: the four weights of the paper, and weights to which places count differently.
+"""The weights: the four of the paper, and weights for which rare places count more.
 
 Every one of them is ``ceiling − Σ over shared places and terms of θ · rarity(place)^a · g(p, q)`` with ``g > 0``: two
 users who share no place have exactly the weight `ceiling`, so that only pairs with a place in common ever need to be
 looked at. The sum is called the *gain* of the pair. The paper's weights have one term each, with θ = 1 and a = 0.
 
-A g is stated here, and compiled once more in `kernel`; the paper's weights are stated once more as what they are
-between two users (`DEFINITIONS`): the three judge each other. A new g is a `Kind` below, a branch of
-`kernel.place_gain`, and both in the tests.
+Each g is defined here, and again, compiled, in `kernel`. The paper's weights are also defined between two users
+(`DEFINITIONS`). The tests compare the three. A new g is a `Kind` below, a branch of `kernel.place_gain`, and both in
+the tests.
 """
 
 import math
@@ -29,17 +29,17 @@ LOGARITHM, MINIMUM, PRODUCT, FOURTH_ROOT, LIKELIHOOD, LIKELIHOOD_BACK = range(6)
 
 @dataclass(frozen=True)
 class Kind:
-    """Hold one way in which a shared place speaks for a pair.
+    """One kind of evidence that a shared place gives for a pair.
 
     Parameters
     ----------
     place_gain
-        g, from three arrays of the same length: the released and the known shares of shared places, all positive, and
-        the odds of the likelihood at these places, which the others ignore.
+        The function g of three arrays of the same length: the released and the known shares of shared places, all
+        positive, and the odds of the likelihood at these places. Kinds other than the likelihood ignore the odds.
     branch, branch_back
         The same g in the kernel, whose p is the released share or, seen from the known side, the known one.
     words
-        What counts, to name in a sentence.
+        The name of this evidence in a sentence.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Term:
-    """Hold one term of a gain: θ · rarity^a · g.
+    """One term of a gain: θ · rarity^a · g.
 
     Parameters
     ----------
@@ -64,10 +64,10 @@ class Term:
     factor
         θ, positive.
     rarity
-        a: 0 where all places count alike; the larger, the more do places count that few known users visit.
+        a: 0 if all places count equally; a larger a gives more weight to places that few known users visit.
     doubt
-        λ of the likelihood, between 0 and 1: how much of what a released user will do next is what everybody does.
-        Other kinds ignore it.
+        The smoothing λ of the likelihood, between 0 and 1: the share of a user's next visits that follow the
+        population. Other kinds ignore it.
 
     Examples
     --------
@@ -88,14 +88,14 @@ class Term:
 
 @dataclass(frozen=True)
 class Weight:
-    """Say what pairing a released with a known user costs.
+    """The cost of pairing a released with a known user.
 
     Parameters
     ----------
     name
-        How users of habitprint call it.
+        The name in options and files.
     terms
-        What shared places add to the gain.
+        The terms of the gain at shared places.
     ceiling
         The weight of two users who share no place; no weight is higher.
     floor
@@ -145,7 +145,7 @@ def _check_term(term: Term) -> None:
         )
 
 
-MOST_RARITY = 4.0  # beyond, what a place counts would underflow
+MOST_RARITY = 4.0  # beyond, the factor of a place would underflow
 MOST_FACTOR = 1e12  # beyond, sums of gains could overflow
 
 
@@ -253,12 +253,11 @@ def fourth_root(p: Floats, q: Floats, _odds: Floats) -> Floats:
 
 
 def likelihood(p: Floats, q: Floats, odds: Floats) -> Floats:
-    """Return q ln(1 + odds · p): how much likelier visits are from this released user than from anybody.
+    """Return q ln(1 + odds · p): the log-likelihood ratio of visits by this released user against the population.
 
-    If a known user's visits are drawn from the released shares p with probability 1 − λ, and else from π, what
-    everybody does, the mean logarithm of their likelihood against π alone is Σ q ln(λ + (1 − λ) p / π). Less the
-    constant ln λ, which is the same for all pairs, that is Σ q ln(1 + odds · p) over shared places, with
-    odds = (1 − λ) / (λ π).
+    If a known user's visits are drawn from the released shares p with probability 1 − λ, and else from the population's
+    shares π, the mean logarithm of their likelihood against π alone is Σ q ln(λ + (1 − λ) p / π). Less the constant ln
+    λ, which is the same for all pairs, that is Σ q ln(1 + odds · p) over shared places, with odds = (1 − λ) / (λ π).
 
     Examples
     --------
@@ -285,7 +284,7 @@ DEFINITIONS: Mapping[PaperWeight, Callable[[Floats, Floats], float]] = {
 
 PAPER_WEIGHTS: tuple[WeightName, ...] = ("jensen-shannon", "l1", "cosine", "dot")
 
-# The doubt of the built-in likelihood was the best of several on the calls twin; training tries others.
+# The smoothing of the built-in likelihood was the best of several on the synthetic calls; training tries others.
 WEIGHTS: Mapping[str, Weight] = {
     weight.name: weight
     for weight in (
@@ -301,7 +300,7 @@ WEIGHTS: Mapping[str, Weight] = {
 
 
 def find_weight(weight: str | Weight) -> Weight:
-    """Return the weight of that name, or say which ones there are; a weight is returned as it is.
+    """Return the weight of that name; a weight is returned unchanged. The error for another name lists all names.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a shared place is worth: how rare and how popular places are among the known users, arranged for the kernels."""
+"""The evidence of a shared place: its rarity and popularity among the known users, arranged for the kernels."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from habitprint.weighing.definitions import KINDS, Term, Weight
 
 
 class Evidence(NamedTuple):
-    """What shared places are worth, for kernels: g number t counts ``factors[l, t]`` times at place l."""
+    """The evidence of shared places, for kernels: g number t counts ``factors[l, t]`` times at place l."""
 
     branches: Indices  # of each g in the kernel
     factors: Floats  # places × number of g
@@ -23,14 +23,14 @@ class Evidence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlaceFacts:
-    """Hold what the adversary knows about places: from the known users alone.
+    """Facts about places that the attacker computes from the known users alone.
 
     Parameters
     ----------
     rarity
-        How few visit the place, ln((N′ + 1) / n) / ln(N′ + 1): 1 where only one does, a little above 0 where all do.
+        The rarity of a place with n visitors, ln((N′ + 1) / n) / ln(N′ + 1): 1 for one, a little above 0 for all.
     popularity
-        The mean share of the place. Places that nobody known visits have that of the least popular: no pair shares
+        The mean share of the place. Places without known visitors have that of the least popular place: no pair shares
         them.
 
     Examples
@@ -88,7 +88,7 @@ class PlaceFacts:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Hold two tables as a weight compares them: their scaled shares over the same places, and what places are worth.
+    """Two tables ready for a weight: their scaled shares over the same places, and the evidence of each place.
 
     Examples
     --------
@@ -110,7 +110,7 @@ class Sides:
 
     @cached_property
     def evidence(self) -> Evidence:
-        """Return what shared places are worth, for kernels whose rows are the released users."""
+        """Return the evidence of shared places, for kernels whose rows are the released users."""
         return evidence_of(self.facts, self.weight)
 
     @cached_property
@@ -131,7 +131,7 @@ class Sides:
 
 
 def evidence_of(facts: PlaceFacts, weight: Weight, *, is_back: bool = False) -> Evidence:
-    """Return what shared places are worth to a weight, with one g for all terms that have the same: it is what costs.
+    """Return the evidence of shared places for a weight; terms with the same g share it, because g takes the time.
 
     Examples
     --------

@@ -70,7 +70,7 @@ def pair_gains(sides: Sides, rows: Indices, columns: Indices) -> Floats:
 
 
 def pair_terms(sides: Sides, rows: Indices, columns: Indices) -> Floats:
-    """Return what each term of the weight adds to the gains of the given pairs, shape (n, terms).
+    """Return the part of each term in the gains of the given pairs, shape (n, terms).
 
     Examples
     --------
@@ -91,9 +91,9 @@ def pair_terms(sides: Sides, rows: Indices, columns: Indices) -> Floats:
 
 
 def place_gains(sides: Sides, rows: Indices, columns: Indices) -> SparseMatrix:
-    """Return what each place adds to the gains of the given pairs, shape (n, K).
+    """Return the part of each place in the gains of the given pairs, shape (n, K).
 
-    From the definition, in numpy: no kernel is asked.
+    It is computed from the definition in numpy, without a kernel.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who was at a place, and how much: the shares of users, arranged for the kernels."""
+"""The inverted index: the users of each place with their shares, arranged for the kernels."""
 
 from typing import NamedTuple
 

@@ -1,7 +1,7 @@
 """The gain of pairs of users, compiled, on an inverted index.
 
 A released user's gains are summed into a row of scratch, place by place in ascending order, so that a gain is the same
-to the last bit wherever it is computed, whatever the blocks and threads.
+to the last bit for all blocks and threads.
 """
 
 import math
@@ -41,7 +41,7 @@ def _log_of_sum(small: float, large: float) -> float:
 
 @inner
 def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds: float) -> float:
-    """Return g, what one shared place adds to the gain of a pair; p and q are positive, with their logarithms."""
+    """Return g, the part of one shared place in the gain of a pair; p and q are positive, with their logarithms."""
     if branch == LOGARITHM:
         # (p+q) ln(p+q) − p ln p − q ln q, as a sum of positive terms: nothing cancels, so it is never zero.
         small, large = min(p, q), max(p, q)
@@ -60,10 +60,10 @@ def place_gain(branch: int, p: float, q: float, log_p: float, log_q: float, odds
 
 @inner
 def _add_term(t: int, place: int, p: float, log_p: float, index: Index, evidence: Evidence, by_share: Floats) -> None:
-    """Add what one g is worth between a share of a place and each distinct share of the others there.
+    """Add one g between a share of a place and each distinct share of the others there.
 
-    Each g has a loop of its own, in which nothing is left to decide: so it is computed for several shares at once,
-    which takes a fifth of the time.
+    Each g has a loop of its own without branches, so the processor computes several shares at once, in a fifth of the
+    time.
     """
     branch, factor = evidence.branches[t], evidence.factors[place, t]
     odds = evidence.odds[t] / evidence.popularity[place]
@@ -99,7 +99,7 @@ def row_gains(
     Parameters
     ----------
     sums
-        Zero on entry, length N′; the gains on return. Whoever calls puts back the zeros.
+        Zero on entry, length N′; the gains on return. The caller restores the zeros.
     touched
         The known users with a gain, on return; length N′ + 1, because the entry after the last is written too.
     by_share
@@ -108,7 +108,7 @@ def row_gains(
     Returns
     -------
     int
-        How many users were touched.
+        The number of users that were touched.
     """
     n_touched = 0
     for a in range(rows.starts[i], rows.starts[i + 1]):
@@ -166,7 +166,7 @@ def gains(
 
 @inner
 def _term_gain(evidence: Evidence, t: int, place: int, p: float, q: float, log_p: float, log_q: float) -> float:
-    """Return what one g adds to the gain of a pair at a shared place, with how much it counts there."""
+    """Return the part of one g in the gain of a pair at a shared place, times its factor there."""
     odds = evidence.odds[t] / evidence.popularity[place]
     gain: float = evidence.factors[place, t] * place_gain(evidence.branches[t], p, q, log_p, log_q, odds)
     return gain
@@ -201,7 +201,7 @@ def pair_gains(pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns:
 def pair_terms(
     first: int, last: int, pairs_rows: Indices, pairs_columns: Indices, rows: Rows, columns: Rows, evidence: Evidence
 ) -> Floats:
-    """Return what each term adds to the gains of the pairs `first` to `last` − 1, shape (pairs, terms)."""
+    """Return the part of each term in the gains of the pairs `first` to `last` − 1, shape (pairs, terms)."""
     n_terms = len(evidence.branches)
     result = np.zeros((last - first, n_terms), np.float64)
     for k in range(first, last):

@@ -1,8 +1,8 @@
-"""A weight learned from pairs of whom the truth is known: which evidence counts, by conditional logit.
+"""A weight trained on pairs whose truth is known, by conditional logit.
 
-Let s_ij = Σ_t θ_t x_ijt be the gain of a pair, where x_ijt is what term t adds to it. The model: released user i is
-known user j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k, and in the other direction likewise.
-θ ≥ 0 maximises the mean logarithm of the probabilities of the true pairs, less a small ridge.
+Let s_ij = Σ_t θ_t x_ijt be the gain of a pair, where x_ijt is the part of term t. The model: released user i is known
+user j with probability exp(s_ij) / Σ_k exp(s_ik) among all known users k, and in the other direction likewise. θ ≥ 0
+maximises the mean logarithm of the probabilities of the true pairs, less a small ridge.
 
 Not all users k need be looked at: those who share no place with i have s = 0 and are only counted, the nearest are
 taken one by one, and of the rest some are drawn, each of whom stands for as many as were not.
@@ -25,10 +25,10 @@ from habitprint.weighing.gains import gain_blocks, pair_terms
 RIDGE = 1e-5
 MOST_PEOPLE = 400  # to learn from, in each direction: a few hundred pairs settle six numbers
 N_NEAREST, N_DRAWN = 60, 60  # rivals of each: the nearest, and others drawn among the rest
-NEGLIGIBLE = 1e-6  # what a term adds for a true partner, as a share of all: below, it is left out
+NEGLIGIBLE = 1e-6  # the share of a term in the gain of true partners: a term below it is left out
 LEARNED = "learned"
 
-# What a shared place may add: how alike the shares are, and having been there at all; each more, the rarer the place.
+# The evidence of a shared place: similar shares, and a visit at all; each counts more at a rare place.
 BASIS: tuple[Term, ...] = tuple(
     Term(kind, rarity=power) for kind in ("logarithm", "fourth-root") for power in (0.0, 1.0, 2.0)
 )
@@ -36,16 +36,16 @@ BASIS: tuple[Term, ...] = tuple(
 
 @dataclass(frozen=True, eq=False)
 class _Choices:
-    """Hold for each of n users what speaks for the true partner, and for rivals.
+    """The evidence for the true partner and for the rivals of each of n users.
 
     Parameters
     ----------
     true
-        What each term adds for the true partner, n × terms.
+        The gain of the true partner by each term, n × terms.
     rivals
         The same for rivals, n × rivals × terms.
     offsets
-        The logarithm of how many users each rival stands for, n × rivals; minus infinity for nobody.
+        The logarithm of the number of users each rival stands for, n × rivals; minus infinity for none.
     """
 
     true: Floats
@@ -60,23 +60,23 @@ class _Choices:
 def fit_weight(
     released: Histograms, known: Histograms, common: CommonUsers, *, name: str = LEARNED, seed: int = 0
 ) -> Weight:
-    """Learn from pairs that are known to be the same person how much each kind of evidence counts.
+    """Train a weight: learn the factor of each kind of evidence from true pairs.
 
     Parameters
     ----------
     released, known
-        Two tables; how rare a place is, is taken from the known one.
+        Two tables; the rarity of places is computed from the known one.
     common
         The pairs to learn from, by rows of both tables.
     name
-        How the weight is called.
+        The name of the weight.
     seed
-        Decides whom to learn from if there are many, and which rivals stand for the rest.
+        Draws the people to learn from if there are many, and the rivals that stand for the rest.
 
     Returns
     -------
     Weight
-        With the terms that count. The paper's weight if there is nobody to learn from, or no term helps.
+        The weight with the terms that count; the paper's weight if there are no pairs, or no term helps.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def fit_on_other_half(
     name: str = LEARNED,
     seed: int = 0,
 ) -> tuple[Weight, Weight]:
-    """Learn one weight for each half of the people, from the other half: nobody is attacked with what he taught.
+    """Train one weight for each half of the people on the other half: nobody meets a weight trained on them.
 
     Parameters
     ----------
     is_first
-        Which of the common users are in the first half.
+        Whether each common user is in the first half.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def fit_on_other_half(
 
 
 def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Generator, *, is_back: bool) -> _Choices:
-    """Return what speaks for the true partners of some users, and for rivals, seen from one side."""
+    """Return the evidence for the true partners of some users and for their rivals, seen from one side."""
     mine, true = (columns, rows) if is_back else (rows, columns)
     side, other = (sides.known, sides.released) if is_back else (sides.released, sides.known)
     evidence = sides.evidence_back if is_back else sides.evidence
@@ -165,7 +165,7 @@ def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Gen
         return pair_terms(sides, others, own) if is_back else pair_terms(sides, own, others)
 
     found = terms(np.repeat(mine, m), rivals.ravel()).reshape(n, m, -1)
-    found[:, -1] = 0.0  # whoever shares no place
+    found[:, -1] = 0.0  # users who share no place
     return _Choices(terms(mine, true), found, offsets)
 
 

@@ -1,4 +1,4 @@
-"""A weight as a file, so that a weight found in training can be used again."""
+"""A weight as a file, so that a trained weight can be used again."""
 
 import math
 import os
@@ -18,7 +18,7 @@ FIX = "take a file that habitprint train wrote, or the name of a built-in weight
 
 
 class _Stored(msgspec.Struct, forbid_unknown_fields=True):
-    """What the file holds. JSON has no infinity: a weight without a lowest value has no floor."""
+    """The content of the file. JSON has no infinity: a weight without a lowest value has no floor."""
 
     schema: str
     name: str

@@ -23,8 +23,8 @@ users without a partner. U and v are potentials of rows and columns, and a pair 
 So one run passes the optimum of every size, and the price at that moment is what the last pair added. Stopped early,
 it leaves at most (pairs still wanted) · price to be gained: the approximate method.
 
-What makes it fast is that v never falls: what a pair offers, g − v, noted once, is an upper bound for ever. Most pairs
-are never looked at, and none is missed.
+It is fast because v never falls: an offer g − v that was noted once stays an upper bound. Most pairs are never looked
+at, and none is missed.
 
 ==========  ================================================================================
 start       the best pairs of all users, from an auction or from an older solution

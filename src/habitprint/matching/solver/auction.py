@@ -10,9 +10,9 @@ column has as many seats as units; its potential is the price of the cheapest. :
         let a row wait, if what it is offered at best may be in no list any more
     now and then, make the lists of those that wait anew, and let them bid
 
-Only the potentials are of use. The pairs are not tight, because of the steps; those that are then tight are found in no
-time. Any potentials will do for a start, so an auction that takes too long may stop. And a row keeps the last of
-what it is offered: a column that has become too dear for all has a potential and no partner, which is dear to repair.
+Only the potentials are used. The pairs are not tight, because of the steps; tight pairs are then found quickly. Any
+potentials will do for a start, so an auction that takes too long may stop. And a row keeps the last of its offers: a
+column that has become too expensive for all has a potential and no partner, which takes long to repair.
 
 Potentials never fall here either, so the lists of offers are read as lazily as in `scan`, and stay valid.
 """
@@ -32,14 +32,14 @@ from habitprint.progress import Progress, silent
 
 SECOND: int = np.int64(1)  # type: ignore[assignment]  # not a plain 1, as FIRST
 WAITS: int = np.int64(-2)  # type: ignore[assignment]  # no row: who bid has no offers left that are listed
-STEP = 0.006  # of what rows are offered at best in the beginning, on average
+STEP = 0.006  # share of the mean best offer of rows in the beginning
 KEPT = 0.1  # of the same
 MOST_WORK = 20_000  # for each unit: as much as the best pairs take without an auction
 MOST_WAITING = 512  # rows whose lists are made anew at once
 
 
 class Auction(NamedTuple):
-    """Who bids, and who has the seats of columns at what price."""
+    """The bidders, and the owners and prices of the seats of columns."""
 
     turns: Indices  # rows, as often as they have units: those that are not over have no seat yet
     waiting: Indices  # rows that wait for new lists, as often as they have lost a turn
@@ -52,7 +52,7 @@ class Auction(NamedTuple):
 
 
 def open_auction(s: State) -> Auction:
-    """Return an auction in which nobody has bid yet, and seats cost what their columns do.
+    """Return an auction before the first bid: the price of a seat is its column's potential.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _offer(s: State, row: int, at: int) -> float:
 
 @inner
 def _best_offer(s: State, row: int) -> float:
-    """Return what a row is offered at best, by the first pair of its short list; no number if it may be in no list."""
+    """Return the best offer of a row, by the first pair of its short list; NaN if it may be in no list."""
     r = s.rows[row]
     best = _offer(s, row, FIRST)
     while best < r.cut:
@@ -143,15 +143,15 @@ def bid(s: State, auction: Auction, work: int) -> None:
 
 @kernel
 def set_potentials(s: State) -> None:
-    """Set the potential of each row to what it may be offered at best."""
+    """Set the potential of each row to an upper bound of its best offer."""
     for row in range(len(s.rows)):
         s.rows[row].potential = max(_offer(s, row, FIRST), s.rows[row].cut, 0.0)
 
 
 def hold_auction(state: State, problem: Problem, progress: Progress = silent) -> Auction:
-    """Let rows bid until all have, or it takes too long; set the potentials of both sides, and return who sits where.
+    """Let rows bid until all have, or it takes too long; set the potentials of both sides, and return the seats.
 
-    Lists are filled, and nobody has a partner. Bids start from the potentials of columns, if there are any.
+    Lists are filled, and no row has a partner. Bids start from the potentials of columns, if there are any.
     """
     auction, scratch = open_auction(state), make_scratch(problem.known)
     n, work = len(auction.turns), 0

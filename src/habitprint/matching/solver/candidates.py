@@ -1,10 +1,10 @@
-"""The same solver on pairs that are listed: the best matching among candidates, and what it takes to beat it.
+"""The same solver on listed pairs: the best matching among candidates, and the bound that a better pair must exceed.
 
-Where not all pairs can be looked at on one machine, somebody else proposes candidates. The potentials that the solver
-ends with cover all of them; a pair that is not covered is what has to be proposed next, and if there is none, the
-matching is the best of all pairs. Then the solver goes on from where it was: with pairs that gain g − price, the last
-potentials are settled, and the price falls from there. The empty matching is the same at the price of the largest gain.
-Where as many pairs are wanted as one side has users, there is no price, and the first potentials are an auction's.
+Where one machine cannot scan all pairs, a cluster proposes candidates. The solver's final potentials cover all of them.
+A pair that they do not cover has to be proposed next; if there is none, the matching is the best of all pairs. Then the
+solver goes on from where it was: with pairs that gain g − price, the last potentials are settled, and the price falls
+from there. The empty matching is the same at the price of the largest gain. Where as many pairs are wanted as one side
+has users, there is no price, and the first potentials are an auction's.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ RESERVE = 64  # pairs of each row that are kept in reserve: mostly all there are
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Hold the pairs to choose from: entries ``starts[i]`` to ``starts[i + 1]`` are of row i, columns ascending.
+    """The pairs to choose from: entries ``starts[i]`` to ``starts[i + 1]`` are of row i, columns ascending.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class Candidates:
         return Candidates(*_join(*mine, *theirs))
 
     def above(self, price: float) -> "Candidates":
-        """Return the pairs whose gain is above a price, with what they gain beyond it.
+        """Return the pairs whose gain is above a price, with their gains beyond it.
 
         Examples
         --------
@@ -171,7 +171,7 @@ def _join(
     other_columns: SmallIndices,
     other_gains: Floats,
 ) -> tuple[Indices, SmallIndices, Floats]:
-    """Return the pairs of both, row by row: a row has dozens, and what is there is in order mostly."""
+    """Return the pairs of both, row by row: a row has dozens, and they are mostly in order."""
     n = len(columns) + len(other_columns)
     joined_starts, joined_columns, joined_gains = np.zeros_like(starts), np.empty(n, np.int32), np.empty(n)
     end = 0
@@ -216,7 +216,7 @@ def solve_candidates(
     row_units, column_units
         How many users each node has.
     start
-        What to go on from: a solution for fewer candidates, say. Its pairs must be candidates.
+        The start, such as a solution for fewer candidates. Its pairs must be candidates.
     is_rough
         Whether there are so many more candidates now that an auction from its potentials comes nearer than its pairs.
     size, epsilon, max_memory
@@ -256,7 +256,7 @@ def solve_candidates(
 
 
 class _Task(NamedTuple):
-    """What is asked for, and what may be used."""
+    """The requested pairs, and the resources that may be used."""
 
     candidates: Candidates
     units: tuple[Indices, Indices]
@@ -331,7 +331,7 @@ def _settled(task: _Task, start: run.Solution) -> _At:
 
 
 def _settled_at(task: _Task, at: _At, epsilon: float = 0.0) -> _At:
-    """Return the best pairs at a price, from others and any v, or pairs with (1 − ε) of what they gain beyond it."""
+    """Return the best pairs at a price, from other pairs and any v, or pairs with (1 − ε) of the gain beyond it."""
     n_units, n_columns = task.units, len(task.units[1])
     above = task.candidates.above(at.price)
     problem = above.to_problem(n_columns)

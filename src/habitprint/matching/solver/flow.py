@@ -1,4 +1,4 @@
-"""Who is paired with whom so far, compiled: units of flow on arcs between rows and columns."""
+"""The pairs given out so far, compiled: units of flow on arcs between rows and columns."""
 
 from habitprint.compiled import inner
 from habitprint.matching.solver.queue import NONE
@@ -103,7 +103,7 @@ def augment(s: State, row: int, column: int) -> int:
 
 @inner
 def release(s: State, row: int) -> int:
-    """Let the root of a tree have what units of `row` the path between them allows; return the root."""
+    """Move units of `row` to the root of its tree, as many as the path between them allows; return the root."""
     rows, arcs = s.rows, s.arcs
     root, flow = _room(s, row)
     rows[row].n_free += flow

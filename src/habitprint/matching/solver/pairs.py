@@ -1,4 +1,4 @@
-"""Pairs of nodes: what a state has given out, and what another one may start with."""
+"""Pairs of nodes: those that a state has given out, from which another state may start."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ TIGHT = 1e-12  # pairs with no more slack than this, relative to the largest pot
 
 
 class Pairs(NamedTuple):
-    """So many units of rows and columns are paired."""
+    """The numbers of units of rows and columns that are paired."""
 
     rows: Indices
     columns: Indices

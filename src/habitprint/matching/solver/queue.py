@@ -1,4 +1,4 @@
-"""What happens next, compiled: a queue with at most one entry per node, ordered by time.
+"""The queue of events, compiled: at most one entry per node, ordered by time.
 
 Nodes are rows, and after them columns. A four-way heap, with the place of each node noted so that it can be moved.
 """

@@ -30,13 +30,13 @@ FIRST_WAITERS = 1 << 14  # the same for waiters
 
 @dataclass(frozen=True)
 class Solution:
-    """Hold an optimal matching of the nodes of two sides, and the potentials that prove it.
+    """An optimal matching of the nodes of two sides, and the potentials that prove it.
 
     Parameters
     ----------
     rows, columns, flows
-        So many pairs between the users of two nodes. There may be fewer than were asked for, where no more users
-        share a place.
+        The numbers of pairs between the users of two nodes. There are fewer than requested if no more users share a
+        place.
     row_potential, column_potential, price
         The proof: they cover every pair of nodes.
     step_prices, step_flows
@@ -83,7 +83,7 @@ def solve(
     released, known
         The nodes of both sides.
     evidence
-        What shared places are worth, seen from the released side.
+        The evidence of shared places, seen from the released side.
     size
         The number of pairs wanted, 1 ≤ size ≤ min(N, N′).
     epsilon
@@ -195,7 +195,7 @@ def empty_state(
 ) -> st.State:
     """Return the empty matching of nodes with so many users, where no list is filled: each is when it is needed.
 
-    `n_reserve` is how many pairs of each row are kept in reserve; None for as many as do well.
+    `n_reserve` is the number of pairs of each row that are kept in reserve; None for a good number.
 
     Examples
     --------
@@ -285,7 +285,7 @@ def memory_of(*arrays: object) -> int:
 
 
 def _length_of_reserve(n_rows: int, n_columns: int) -> int:
-    """Return how many pairs of each row are kept in reserve.
+    """Return the number of pairs of each row that are kept in reserve.
 
     Where matchings are equally good, it decides among them when lists are made anew. So it depends on the problem
     alone: were it as long as the memory allows, the memory would decide who is paired with whom.

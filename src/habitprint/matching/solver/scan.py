@@ -1,7 +1,7 @@
 """The next pair of a row that matters, compiled: lists are read lazily and refilled when they run out.
 
 A list is sorted by offers (gain − v) as they were when noted. As v never falls, an old offer is an upper bound of the
-true one, so only the first pair of a list must be brought up to date before it is used. What is in no list is bounded
+true one, so only the first pair of a list must be brought up to date before it is used. Offers in no list are bounded
 by the cut: when all better offers are used up, the list is made anew, from the row's reserve or from all of its pairs.
 The reserve is kept in blocks, each with a bound of the same kind, so that mostly its first blocks are read.
 """

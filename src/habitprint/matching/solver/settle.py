@@ -1,7 +1,7 @@
 """From potentials that are nearly right to a matching that reaches them: nodes without a partner come down to zero.
 
-Any potentials v ≥ 0 of columns become a bound with U = max(0, g − v). What they may lack is a matching that reaches it:
-pairs that are not tight are given up, and a node without a partner whose potential is above zero is *active*. ::
+Any potentials v ≥ 0 of columns become a bound with U = max(0, g − v). They may lack a matching that reaches it: pairs
+that are not tight are given up, and a node without a partner whose potential is above zero is *active*. ::
 
     let the price fall from the largest potential of an active row to zero      # the kernel
         plant a tree at an active row when the price has come down to its potential
@@ -44,7 +44,7 @@ class Settled(NamedTuple):
     column_potential: Floats
 
     def missing(self, n_units: tuple[Indices, Indices]) -> float:
-        """Return what nodes without a partner still have, as a share of the bound."""
+        """Return the potential of nodes without a partner, as a share of the bound."""
         potentials = np.maximum(self.row_potential, 0.0), np.maximum(self.column_potential, 0.0)
         left = sum(float(self.pairs.n_left(n_units[side], side) @ potentials[side]) for side in (0, 1))
         gain = float(self.pairs.flows @ (potentials[0][self.pairs.rows] + potentials[1][self.pairs.columns]))

@@ -19,12 +19,12 @@ from habitprint.weighing.kernel import pair_gains
 
 @dataclass(frozen=True)
 class Start:
-    """Hold what a matching may start from: some pairs, and potentials of columns.
+    """A start for a matching: some pairs, and potentials of columns.
 
     Parameters
     ----------
     rows, columns, flows
-        So many pairs between the users of two nodes, of each node no more than it has; there may be none.
+        The numbers of pairs between the users of two nodes, never more than a node has users; there may be none.
     column_potential
         v ≥ 0 of each node of the known side: those of a solution of nearly the same problem, say.
     """
@@ -36,7 +36,7 @@ class Start:
 
     @classmethod
     def at(cls, column_potential: Floats) -> "Start":
-        """Return a start without pairs: tight ones are found again in no time.
+        """Return a start without pairs: tight ones are found again quickly.
 
         Examples
         --------
@@ -64,11 +64,11 @@ def solve_all(
     released, known
         The nodes of both sides.
     evidence
-        What shared places are worth, seen from the released side and from the known one.
+        The evidence of shared places, seen from the released side and from the known one.
     epsilon
         Stop as soon as the gain still missing is at most this share of the bound; 0 for the optimum.
     start
-        What to start from; None for the potentials of an auction.
+        The start; None for the potentials of an auction.
     max_memory
         Bytes that the solver may use.
 

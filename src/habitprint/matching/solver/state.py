@@ -1,4 +1,4 @@
-"""What the joint matching knows at a moment: plain arrays, so that compiled code can pause and go on.
+"""The state of joint matching at a moment: plain arrays, so that compiled code can pause and go on.
 
 Rows are classes of released users with equal shares, columns classes of known users; a class is one node with as many
 units as it has users. Trees are named by their root, a row with free units.
@@ -68,7 +68,7 @@ CLOCK, HIGHEST, TOTAL_GAIN, EPSILON = range(4)  # places in `clock`
 
 
 class Problem(NamedTuple):
-    """The two sides: shares of the row classes, index of the column classes, and what shared places are worth."""
+    """The two sides: shares of the row classes, index of the column classes, and the evidence of shared places."""
 
     released: Rows
     known: Index
@@ -161,6 +161,6 @@ def with_more_waiters(state: State) -> State:
 
 
 def with_longer_lists(state: State) -> State:
-    """Return the state with a pool of long lists that has room for what is wanted."""
+    """Return the state with a pool of long lists that has enough room."""
     n_more = max(len(state.long), 2 * int(state.counters[LONG_WANTED]))
     return state._replace(long=np.concatenate([state.long, np.zeros(n_more, OFFER)]))

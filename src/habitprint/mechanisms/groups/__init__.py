@@ -1,1 +1,1 @@
-"""Groups of like users: micro-aggregation, how groups are found, and the compiled search for neighbours."""
+"""Groups of similar users: micro-aggregation, the search for groups, and the compiled search for neighbours."""

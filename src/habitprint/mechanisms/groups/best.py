@@ -20,10 +20,10 @@ FEW = 500  # users up to whom a second start takes no time
 def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent, *, n_groups: int | None = None) -> Indices:
     """Group the users of a table for a small loss.
 
-    As many tight groups as there are, one after the other; who is left over fills groups with others of the same place,
-    and fewer than k join the group with the nearest mean. Then neighbouring groups exchange members, and groups whose
-    members are better off elsewhere are dissolved, while that lowers the loss. For few users, the groups of successive
-    group selection are improved in the same way, and the better ones are taken.
+    Tight groups are taken one after the other. Users left over form groups with others of the same place, and the last
+    ones, fewer than k, join the group with the nearest mean. Then neighbouring groups exchange members, and groups
+    whose members lose less in other groups are dissolved, while that lowers the loss. For few users, the groups of
+    successive group selection are improved in the same way, and the better ones are taken.
 
     Parameters
     ----------
@@ -32,7 +32,8 @@ def best_groups(neighbours: Neighbours, k: int, progress: Progress = silent, *, 
     k
         The least number of users in a group.
     n_groups
-        At most so many groups: those that cost least are merged, and then members exchanged again. None for any number.
+        The largest number of groups: the cheapest merges are made, and then members exchanged again. None for any
+        number.
 
     Returns
     -------

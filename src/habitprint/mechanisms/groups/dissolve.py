@@ -1,7 +1,7 @@
-"""Groups whose members are better off elsewhere: dissolved, the worst first.
+"""The dissolution of groups whose members lose less in other groups, the worst first.
 
-Exchanges leave the number of groups as it is. Where a few users too many live for groups of k, they end in a group of
-people who have nothing in common; in the groups of their neighbours, somewhat larger then, they lose less.
+Exchanges do not change the number of groups. Where a few users are too many for groups of k, they end in a group of
+people with nothing in common. In the groups of their neighbours, which become somewhat larger, they lose less.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ N_TRIED = 4  # groups that a member may join: those of the nearest users
 
 
 class Joining(NamedTuple):
-    """What changes while groups are dissolved, and room for it."""
+    """The state that changes while groups are dissolved, with scratch arrays."""
 
     groups: Groups
     labels: Indices

@@ -1,4 +1,4 @@
-"""How far sparse rows are from a centre and which are the nearest, compiled: one pass over their entries."""
+"""The distances of sparse rows from a centre, and the nearest rows, compiled: one pass over their entries."""
 
 from typing import Literal, NamedTuple
 

@@ -1,9 +1,9 @@
 """Moves and swaps between neighbouring groups, as long as they lower the loss.
 
-Two groups are looked at together. A swap changes the means at the places of the two who are swapped and nowhere else;
-a place where only one member of both groups was costs the same whoever is where, as long as the sizes stay. All who
-could change sides are ranked by what that would cost to first order, and the first few of both sides are tried exactly.
-Pairs that have no group in common are looked at by several threads at once, which changes nothing.
+Two groups are looked at together. A swap changes the means at the places of the two who are swapped and nowhere else; a
+place where only one member of both groups was costs the same for every swap, as long as the sizes stay. All members are
+ranked by the cost of changing sides to first order, and the first few of both sides are tried exactly. Pairs that have
+no group in common are looked at by several threads at once, which changes nothing.
 """
 
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from habitprint.mechanisms.groups.table import (
 from habitprint.progress import Progress, silent
 
 N_NEAR = 8  # groups that a group exchanges members with
-N_TURNS = 32  # at most so many pairs of a sweep have a group in common
+N_TURNS = 32  # the most pairs of a sweep that have a group in common
 N_TRIED = 3  # members of each side that are tried exactly: more of them lower the loss by a thousandth
 LEAST_GAIN = 1e-9  # part of a user's size: less is rounding
 ENOUGH = 1e-3  # part of the loss: when a sweep lowers it by less, no more follow
@@ -106,7 +106,7 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
 
 
 def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Floats:
-    """Move and swap members within pairs of groups of which none is in two, in place; return what each pair gains.
+    """Move and swap members within disjoint pairs of groups, in place; return the gain of each pair.
 
     Examples
     --------
@@ -237,7 +237,7 @@ def _load(first: int, second: int, common: Common, groups: Groups, both: Both) -
 
 @inner
 def _lost_at(place: int, loss: int, both: Both) -> float:
-    """Return the loss of both sides at a place; for l2, less the squares, which are the same whoever is where."""
+    """Return the loss of both sides at a place; for l2, less the squares, which no swap changes."""
     mean, other = both.sums[0, place] / both.n[0], both.sums[1, place] / both.n[1]
     if loss == L2:
         squares: float = both.sums[0, place] * mean + both.sums[1, place] * other
@@ -275,10 +275,10 @@ def _renew(place: int, loss: int, both: Both) -> None:
 
 @inner
 def _cost_of(value: float, mean: float, slope: float, loss: int) -> float:
-    """Return what a value costs in a group, more than a zero, to first order."""
+    """Return the cost of a value in a group beyond that of a zero, to first order."""
     if loss == L2:
         return -2.0 * value * mean
-    # Where nobody was so far, the slope says nothing: the mean moves away from all of them.
+    # Where no member was so far, the slope says nothing: the mean moves away from all of them.
     return abs(value - mean) - abs(mean) + slope * value if mean != 0.0 else 2.0 * abs(value)
 
 
@@ -385,7 +385,7 @@ def _best_move(k: int, least: float, loss: int, both: Both) -> tuple[float, int]
 
 @inner
 def _improve(k: int, least: float, loss: int, both: Both) -> float:
-    """Do the best move or swap of those tried; return what it gains, zero when nothing was done."""
+    """Do the best move or swap of those tried; return its gain, zero when nothing was done."""
     _rank(loss, both)
     gain: float
     gain, i, j = _best_swap(least, loss, both)

@@ -1,10 +1,10 @@
 """Groups taken one after the other, the tightest first: a fast relative of successive group selection.
 
-A user's group is the user and the k − 1 nearest who remain. Its cost is its loss less what its members would lose as
-part of all the others, for which their distance from the mean of all stands: so outliers are cared for early, as by
-successive group selection. Costs are corrected when they are looked at: the group of the least cost is taken if it is
-still whole, and else made anew. Who cannot fill a group with users of common places is left over; these are put side by
-side by the place where most of each is.
+A user's group is the user and the k − 1 nearest who remain. Its cost is its loss less the loss of its members among all
+the others, for which their distance from the mean of all stands. So outliers are grouped early, as by successive group
+selection. Costs are corrected when they are looked at: the group of the least cost is taken if it is still whole, and
+else made anew. Users who cannot fill a group with users of common places are left over; they are sorted by the place of
+their largest share.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,7 @@ LOOKS = 20_000  # groups looked at between two reports of progress: some hundred
 
 
 class Taking(NamedTuple):
-    """How far the taking of groups has come."""
+    """The state of taking groups."""
 
     labels: Indices  # −1 for those without a group
     counts: Indices  # how many groups there are; how many users wait in the heap

@@ -1,6 +1,6 @@
-"""Which users form a group in micro-aggregation, for sparse rows and many users.
+"""The grouping algorithms of micro-aggregation, for sparse rows and many users.
 
-Records that are equally near or far are taken in their order; what differs by less than rounding counts as equal.
+Records that are equally near or far are taken in their order; differences below rounding count as equal.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ def mdav(rows: SparseMatrix, k: int, loss: Loss, progress: Progress = silent) ->
         nonlocal remaining, n_groups, sums
         measured = distances(remaining, records, _dense(rows, record))
         keys = tie_keys(measured)
-        keys[np.searchsorted(remaining, record)] = -1  # before anybody who is equal
+        keys[np.searchsorted(remaining, record)] = -1  # before any equal record
         chosen = first_smallest(keys, k)
         labels[remaining[chosen]] = n_groups
         n_groups += 1

@@ -1,7 +1,7 @@
-"""Fewer groups where that costs least: groups of like people grow, those of people without their like stay small.
+"""Merges of groups where they cost least: groups of similar people grow, groups of outliers stay small.
 
-With n groups of N users, n / N is the largest share of them that anybody is expected to point out, whatever the sizes
-of the groups are. So once each group has the k members that every person is promised, it is open which ones grow.
+With n groups of N users, n / N is the average risk: the largest share of users whose rows an attacker expects to point
+at. It does not depend on the sizes of the groups. So once each group has k members, any of them may grow.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def merge_groups(common: Common, labels: Indices, n_groups: int) -> Indices:
         to = np.arange(n)
         if len(pairs):
             to[pairs[:, 1]] = pairs[:, 0]
-        else:  # nobody has anything in common with another group: the smallest become one
+        else:  # no group has anything in common with another: the smallest are merged
             smallest = np.argsort(groups.sizes, kind="stable")[: n - n_groups + 1]
             to[smallest] = smallest.min()
         labels = np.unique(to[labels], return_inverse=True)[1]

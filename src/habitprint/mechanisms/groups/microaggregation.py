@@ -33,8 +33,8 @@ ROUNDING = 1e-9  # of the number of groups: a thousand users in groups of 1 / 0.
 class Microaggregate(Mechanism, frozen=True):
     """Replace each user's shares by the mean of a group of at least k similar users (the paper's k-anonymisation).
 
-    What is released are shares: every total is one. Shares times each user's own total would tell users apart again.
-    An attacker can copy nothing of it: they do not know the groups.
+    The release contains shares: every total is one. Shares times each user's own total would make rows unique again. An
+    attacker cannot copy this step, because they do not know the groups.
 
     An exact mean can be taken apart: times the size of the group it is a sum, a value that only one member contributed
     is c/T of that person, and equal denominators T mark the values of one person. So by default every member first
@@ -45,24 +45,24 @@ class Microaggregate(Mechanism, frozen=True):
     k
         The least number of users in a group; 1 changes nothing but counts into shares.
     loss
-        What grouping keeps small: ``"l1"`` (the paper's) or ``"l2"`` (squared, as usual elsewhere).
+        The loss that grouping minimises: ``"l1"`` (the paper's) or ``"l2"`` (squared, as usual in the literature).
     method
         ``"best"``, which loses least and takes least time for many users; or, to compare with others' results,
         ``"successive"`` group selection (Panagiotakis & Tziritas 2013, the paper's choice) or ``"mdav"``
         (Domingo-Ferrer & Torra 2005).
     mean_k
-        How many users a group has on average, at least: groups of like people grow, others stay at k or little more.
-        Then nobody is expected to point at the right row of more than 1 / `mean_k` of the people, at a lower loss than
-        if all groups had as many. None where only k matters. For ``"best"``.
+        The least mean number of users in a group: groups of similar people grow, others stay at k or little more. Then
+        an attacker expects to point at the right row of at most 1 / `mean_k` of the people, at a lower loss than if all
+        groups had this size. None where only k matters. For ``"best"``.
     units
-        How many units each person contributes: fewer hide more, and make rare places and totals less accurate. None for
-        the paper's exact means, which can be taken apart: for comparisons, not for publication.
+        The number of units that each person contributes: fewer hide more, and make rare places and totals less
+        accurate. None for the paper's exact means, which can be taken apart: for comparisons, not for publication.
     least_members
-        How many members of a group must have been at a place for the group to publish it; others are left out, and the
+        The least number of members who were at a place for the group to publish it. Other places are left out, and the
         rest adds up to one. With 2 or more no published value is that of one person, at a high cost on sparse data.
         Members of groups that share no place are discarded.
     seed
-        For trials that are never published, to be repeated exactly. None draws from a secure source.
+        The seed of trials that are never published. None draws from a secure source.
 
     Examples
     --------
@@ -105,14 +105,14 @@ class Microaggregate(Mechanism, frozen=True):
 
     @property
     def words(self) -> str:
-        """Return what it does."""
+        """Return a sentence about the mechanism."""
         return (
             f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
             f"{self._on_average}, for a small {self.loss} loss; {self._published_as}"
         )
 
     def apply(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Outcome:
-        """Find the groups, of neighbours that were found before if they are given, and take their means."""
+        """Find the groups, from given neighbours if there are any, and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
             if k > n_users:
@@ -129,7 +129,7 @@ class Microaggregate(Mechanism, frozen=True):
             means, n_discarded = self._keep_users(rows, histograms)
         else:
             means = Histograms(rows, histograms.users, histograms.places)
-        guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one hide nobody
+        guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
         return Outcome(
@@ -143,7 +143,7 @@ class Microaggregate(Mechanism, frozen=True):
     def among(
         self, neighbours: Neighbours, source: Histograms | Release | AnyTable, *, progress: Progress = silent
     ) -> Release:
-        """Return the release, for ``"best"`` and users whose neighbours were found before, once for several k."""
+        """Return the release for ``"best"`` from neighbours that were found before, once for several k."""
         before = as_release(source)
         before = replace(before, histograms=before.histograms.in_order())
         return add_step(before, self, self.apply(before, progress, neighbours))
@@ -162,7 +162,7 @@ class Microaggregate(Mechanism, frozen=True):
         return best_groups(neighbours, self.k, progress, n_groups=n_groups)
 
     def _keep_users(self, rows: SparseMatrix, histograms: Histograms) -> tuple[Histograms, int]:
-        """Return what is left where places of few members are left out, and how many users have nothing."""
+        """Return the counts without places of few members, and the number of users without any count left."""
         return keep_users(
             rows,
             histograms,
@@ -171,7 +171,7 @@ class Microaggregate(Mechanism, frozen=True):
         )
 
     def _publish(self, shares: SparseMatrix, labels: Indices) -> SparseMatrix:
-        """Return the row that is published for each user: the mean of what the members of a group contribute."""
+        """Return the published row of each user: the mean of the contributions of the members of a group."""
         n_groups = int(labels.max()) + 1
         given = shares
         if self.units is not None:

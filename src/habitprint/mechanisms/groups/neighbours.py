@@ -1,7 +1,7 @@
-"""Who is near whom, found through the places that users share: without a distance for each of the N² pairs.
+"""The nearest neighbours of users, found through shared places, without a distance for each of the N² pairs.
 
-|x| + |y| − |x − y| is zero wherever x or y is, and so is x² + y² − (x − y)². So two users are apart by the sizes of
-both less what their common places give back, and an index of places finds all that is given back.
+|x| + |y| − |x − y| is zero wherever x or y is, and so is x² + y² − (x − y)². So the distance of two users is the sum of
+their sizes less a term for each common place, and an index of places finds all these terms.
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Found(NamedTuple):
 class Search(NamedTuple):
     """Room for the search of one user's neighbours: zero, False or anything before and after it."""
 
-    common: Floats  # what the common places give back, by user
+    common: Floats  # the sum of the terms of common places, by user
     is_met: Booleans
     met: SmallIndices
     keys: Floats
@@ -40,24 +40,24 @@ class Search(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Neighbours:
-    """Hold a table arranged for grouping, with the nearest of each user: made once, for as many k as wanted.
+    """A table arranged for grouping, with the nearest neighbours of each user. It is made once and serves every k.
 
-    Users are in an order that follows from their rows alone, so that no result depends on the order of the table.
+    The order of users follows from their rows alone, so that no result depends on the order of the table.
 
     Parameters
     ----------
     rows
-        What it was made from, shape (N, K).
+        The original rows, shape (N, K).
     loss
-        How users are compared: ``"l1"`` or ``"l2"``.
+        The distance: ``"l1"`` or ``"l2"``.
     order
-        Which row each user here is.
+        The original row of each user.
     common, visitors
         The rows in that order, by user and by place, without places of one user.
     found
-        Who is nearest to each. It matters for speed alone how many are listed.
+        The nearest users of each. The length of the lists matters only for speed.
     from_mean
-        How far each is from the mean of all.
+        The distance of each from the mean of all.
     """
 
     rows: SparseMatrix
@@ -201,7 +201,7 @@ def list_met(i: int, n_met: int, sizes: Floats, search: Search, found: Found) ->
 
 @kernel
 def make_search(n_users: int, most: int) -> Search:
-    """Return room to look for the `most` nearest of so many users."""
+    """Return scratch arrays to find the `most` nearest of a number of users."""
     return Search(
         np.zeros(n_users),
         np.zeros(n_users, np.bool_),

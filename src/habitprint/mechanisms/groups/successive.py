@@ -1,8 +1,8 @@
-"""Successive group selection, compiled: see `grouping.successive_groups` for what it computes.
+"""Successive group selection, compiled: see `grouping.successive_groups` for its definition.
 
-The loss of "all the others" is never added up over the others: for each place, the
-values that remain are kept sorted with their running sums, so that Σ|x − c| is a matter of looking up c. And a group
-moves the mean of the others only at its own places, so only these are looked up.
+The loss of "all the others" is never added up over the others: for each place, the values that remain are kept sorted
+with their running sums, so that Σ|x − c| follows from one look-up of c. And a group moves the mean of the others only
+at its own places, so only these are looked up.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ COST_GRID = 2.0**-35  # costs that differ by less than this part of the whole ar
 
 
 class Selection(NamedTuple):
-    """How far successive group selection has come."""
+    """The state of successive group selection."""
 
     remaining: Indices  # records without a group, ascending, in the first counts[0] entries
     counts: Indices  # how many remain; how many groups there are
@@ -117,7 +117,7 @@ def _look_up(place: int, c: float, n_remaining: int, state: Selection) -> tuple[
 def _loss_of_others(
     i: int, records: Records, state: Selection, base: Floats, sums: Floats, touched: SmallIndices, seen: Booleans
 ) -> float:
-    """Return the loss of all but record i's group, less what it is if no group is taken out of the mean."""
+    """Return the loss of all but record i's group, less the loss if no group is taken out of the mean."""
     m, k = state.counts[0], records.k
     n_touched = _add_up(i, records, state, sums, touched, seen)
     change = 0.0
@@ -132,7 +132,7 @@ def _loss_of_others(
         norm += size_of(records.loss, after) - size_of(records.loss, before)
         sums[place] = after
     if records.loss == L1:
-        # What was looked up includes the members themselves.
+        # The look-up includes the members themselves.
         change -= _members_loss(i, records, state, sums, norm)
     else:
         for n in range(-1, k - 1):
@@ -236,7 +236,7 @@ def select_groups(n_rounds: int, records: Records, state: Selection) -> int:
     Returns
     -------
     int
-        How many records need a longer list first: those with a loss below zero. Zero when there are none.
+        The number of records that need a longer list first: those with a loss below zero.
     """
     base = np.zeros(records.n_places + 1)
     scratch = np.zeros(records.n_places)

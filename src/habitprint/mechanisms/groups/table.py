@@ -1,6 +1,6 @@
-"""A table arranged for grouping: what users have at places that others visit too, by user and by place.
+"""A table arranged for grouping: the shares of users at places that others visit too, by user and by place.
 
-A place where only one user was brings nobody nearer to anybody: all such places are one number for each user.
+A place of only one user brings no two users nearer: all such places are one number for each user.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Common(NamedTuple):
     places: SmallIndices  # ascending, for each user
     values: Floats
     sizes: Floats  # of the whole rows
-    alone: Floats  # the part of the size that is at places of nobody else
+    alone: Floats  # the part of the size at places without other visitors
     n_places: int
     loss: int
 
@@ -33,14 +33,14 @@ class Visitors(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """Who is in which group: the first ``sizes[g]`` entries of row g, in no order that means anything."""
+    """The members of groups: the first ``sizes[g]`` entries of row g, in arbitrary order."""
 
     members: SmallIndices  # shape (groups, room)
     sizes: Indices
 
 
 def arrange(by_user: SparseMatrix, loss: int, alone: Floats) -> Common:
-    """Arrange rows for the kernels; `alone` is what each has at places that are not among them.
+    """Arrange rows for the kernels; `alone` is the size of each user at places that are not among them.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def sizes_of(values: Floats, loss: int) -> Floats:
 
 @inner
 def alone_loss(loss: int, alone: float, n: int) -> float:
-    """Return what a group of n loses at places where only one of its members was, with a size of `alone`."""
+    """Return the loss of a group of n at places where only one of its members was, with a size of `alone`."""
     # The mean of x and n − 1 zeros is x/n: (1 − 1/n)·x away from one and x/n from the others.
     return alone * (n - 1) / n * (2.0 if loss == L1 else 1.0)
 
