@@ -72,7 +72,7 @@ def test_a_notebook_runs(name: str) -> None:
     assert done.returncode == 0 or "shows something else" in done.stderr, done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_whoever_checks_types_strictly_can_write_the_same(tmp_path: Path) -> None:
     if importlib.util.find_spec("mypy") is None:
         pytest.skip("mypy is not installed (dependency group lint)")

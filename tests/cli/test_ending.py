@@ -154,7 +154,7 @@ def test_ctrl_c_before_the_command_begins_stops_too(monkeypatch: pytest.MonkeyPa
 MATCH_THAT_SAYS_WHEN_IT_BEGINS = """
 import sys
 from habitprint.cli import main
-tables = sys.modules["habitprint.cli.options"]
+tables = sys.modules["habitprint.cli.table_options"]
 read = tables.read_histograms
 tables.read_histograms = lambda *args, **options: [print("ready", flush=True), read(*args, **options)][1]
 main()

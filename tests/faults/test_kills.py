@@ -91,6 +91,7 @@ def test_at_no_moment_does_an_old_table_stand_beside_a_new_key_and_the_next_run_
     assert drafts_in(tmp_path) == []
 
 
+@pytest.mark.nightly
 def test_a_reproduction_that_was_killed_goes_on_to_the_same_result(tmp_path: Path) -> None:
     results = []
     for name in ("undisturbed", "killed"):

@@ -569,6 +569,8 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     source, grid, told = _opened(subject.source), subject.grid, subject.preparation
     _refuse_misplaced(source, subject)
     is_events = isinstance(source, Events)
+    if options.name is not None:
+        options = msgspec.structs.replace(options, name=_as_text(options.name))
     run = Run(
         source=_as_text(options.name or told.source or _name_of(subject.source)),
         kind="events" if is_events else "histograms",
