@@ -11,7 +11,6 @@ import polars as pl
 
 import habitprint as hp
 from habitprint.attacks import Scenario, run_screening, run_suite, strongest_of
-from habitprint.auditing.search import prove
 from habitprint.plots import save_chart
 
 TARGET = Path(__file__).parent.parent / "docs" / "frontier.svg"
@@ -43,7 +42,7 @@ def points() -> Iterator[dict[str, object]]:
             for k in SIZES:
                 release, protected = both.protected_by(groups(k))
                 risks = {
-                    "proven": prove(protected).mean,
+                    "proven": hp.ProvenShare.of(protected.anonymity_sets).mean,
                     "measured": strongest_of(run_screening(protected, ways).outcomes).rate.value,
                 }
                 loss = hp.measure_losses(both.released, release).information_loss

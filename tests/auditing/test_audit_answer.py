@@ -12,7 +12,7 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, SuiteResult, run_suite
-from habitprint.auditing import people, search
+from habitprint.auditing import people, runner
 from habitprint.auditing.candidates import (
     AS_IT_IS,
     Candidate,
@@ -21,7 +21,9 @@ from habitprint.auditing.candidates import (
     suppression,
     top_places,
 )
-from habitprint.auditing.search import Goal, Protections, Trial, find_protection, run_trial
+from habitprint.auditing.goal import PASS, Goal, judge
+from habitprint.auditing.runner import find_protection, run_trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import Verdict, reach_verdict, users_needed
 from habitprint.losses import ALIKE
 from habitprint.words import percent
@@ -57,7 +59,7 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
     assert chosen.loss is not None
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
-        assert trial.passes == trial.is_proven_within(0.1)
+        assert trial.passes == (judge(Goal(0.1), trial.evidence(), "proven") is PASS)
         assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
     assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in found.verdict.answer
@@ -119,7 +121,7 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
     said = found.verdict.about_protections
     assert f"Measured on it: {percent(chosen.risk.value)} of people are identified" in said
     assert said in found.verdict.details
-    n_proven, n_measured = len(found.protections.proven_within(0.1)), len(found.protections.measured_within(0.1))
+    n_proven, n_measured = (len(found.protections.within(0.1, by)) for by in ("proven", "measured"))
     assert n_measured >= n_proven > 0  # what is guaranteed to meet the target meets it
     assert f"{n_proven} are guaranteed to be within 10%, and {n_measured - n_proven} more" in said
     page = hp.render_report(found)
@@ -230,7 +232,7 @@ def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: 
     def candidates(*_: object, **__: object) -> list[Candidate]:
         return [AS_IT_IS, suppression(10**6), micro_aggregation(3)]
 
-    monkeypatch.setattr(search, "list_candidates", candidates)
+    monkeypatch.setattr(runner, "list_candidates", candidates)
     whole = attacked(*hp.datasets.town(20, 5))
     protections = find_protection(whole, whole, [], Goal(0.05), noise=False).protections
     assert protections.not_tried[0].label == "no count below 1,000,000"
@@ -311,7 +313,7 @@ def test_a_target_on_the_surest_claims_asks_for_more() -> None:
 
 def test_what_was_not_measured_is_called_not_measured() -> None:
     found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.05, noise=False)
-    within = found.protections.proven_within(0.2)
+    within = found.protections.within(0.2, "proven")
     n_measured = sum(trial.surest is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None

@@ -11,12 +11,15 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, full_suite, run_suite
-from habitprint.auditing import search
-from habitprint.auditing.candidates import Candidate, group_needed, list_candidates, micro_aggregation
+from habitprint.auditing import runner
+from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
+from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.people import look_closer
+from habitprint.auditing.planner import Deepen, Step, Tried, next_step, size_between
 from habitprint.auditing.remedies import Remedy, find_remedies
-from habitprint.auditing.search import BELOW_LINE, Decide, Goal, Protections, find_protection, run_trial, size_between
+from habitprint.auditing.runner import find_protection, run_trial
+from habitprint.auditing.trials import BELOW_LINE, Protections
 from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.losses import ALIKE, SCALES, Purpose, cost_words, find_cheapest
 from habitprint.report.record import build_record
@@ -56,7 +59,7 @@ def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_tar
     chosen = found.advised
     assert chosen is not None
     ways: tuple[Decide, ...] = ("proven",) if decide == "proven" else DECIDE
-    enough = [trial for trial in found.trials[1:] if any(goal.is_met_by(trial, by) for by in ways)]
+    enough = [trial for trial in found.trials[1:] if any(judge(goal, trial.evidence(), by) is PASS for by in ways)]
     assert chosen in enough
     costs = [cost for trial in enough if (cost := trial.cost(keep)) is not None]
     assert chosen.cost(keep) == costs[find_cheapest(costs)]
@@ -130,13 +133,14 @@ def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
 @pytest.mark.slow
 def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatch: pytest.MonkeyPatch) -> None:
     further = []
-    attack_further = search._Search._attack_further  # noqa: SLF001  (what is asked is what it is called for)
 
-    def note(self: search._Search, candidate: Candidate) -> None:
-        further.append(self.trials[candidate])
-        attack_further(self, candidate)
+    def note(tried: Tried) -> Step:
+        step = next_step(tried)
+        if isinstance(step, Deepen) and step.further == "full suite":
+            further.append(tried.trials[step.candidate])
+        return step
 
-    monkeypatch.setattr(search._Search, "_attack_further", note)  # noqa: SLF001
+    monkeypatch.setattr(runner, "next_step", note)
     goal = Goal(0.18, "measured")
     whole = run_suite(TABLES)
     found = find_protection(whole, whole, [], goal, noise=False)
@@ -144,7 +148,7 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
     halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.protections.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
-        assert trial.proven.is_within(goal.target) or trial.may_be_within(goal.target)
+        assert trial.proven.is_within(goal.target) or judge(goal, trial.evidence(), "measured") is not FAIL
 
 
 @pytest.mark.slow
@@ -153,7 +157,7 @@ def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
     assert [best.keep for best in found.best] == list(SCALES)
     for best in found.best:
         for by, number in (("proven", best.proven), ("measured", best.measured)):
-            enough = [trial for trial in found.trials[1:] if goal.is_met_by(trial, by)]  # type: ignore[arg-type]
+            enough = [trial for trial in found.trials[1:] if judge(goal, trial.evidence(), by) is PASS]  # type: ignore[arg-type]
             costs = [cost for trial in enough if (cost := trial.cost(best.keep)) is not None]
             assert (number is None) == (not costs)
             assert number is None or found.trials[number].cost(best.keep) == costs[find_cheapest(costs)]

@@ -10,7 +10,7 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Scenario, run_attack
 from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
-from habitprint.auditing.search import Goal
+from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
 from habitprint.calibration import Reliability
 from habitprint.mechanisms import ProvenShare
 from habitprint.words import percent
@@ -86,9 +86,12 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
     made = find_confidence(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
     assert made is not None
     assert made.confidence.surest.high <= 0.2
-    assert goal.is_safe_for_each(ProvenShare(0.1, 0.2), None, goal.decide)
-    assert not goal.is_safe_for_each(ProvenShare(0.1, 0.21), None, goal.decide)
-    assert goal.is_safe_for_each(ProvenShare(0.1, 0.21), made.confidence, goal.decide) is (decide == "measured")
+    cases = (0.2, None), (0.21, None), (0.21, made.confidence)
+    evidence = [Evidence(ProvenShare(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
+    judged = [judge(goal, each, criteria=("person",)) for each in evidence]
+    assert judged == [PASS, FAIL, PASS if decide == "measured" else FAIL]
+    not_looked = judge(goal, replace(evidence[1], is_looked_at=False))
+    assert not_looked is (OPEN if decide == "measured" else FAIL)
 
 
 @pytest.mark.slow

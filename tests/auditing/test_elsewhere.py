@@ -11,7 +11,7 @@ from habitprint.attacks import Attack, Outcome, Scenario, run_attack
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import Background, Whole, prepare_tables
 from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
-from habitprint.auditing.search import Goal
+from habitprint.auditing.goal import Goal
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress

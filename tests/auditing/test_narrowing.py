@@ -8,10 +8,13 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import Scenario, run_suite
-from habitprint.auditing import search
+from habitprint.auditing import runner
 from habitprint.auditing.candidates import Candidate, micro_aggregation, top_places
+from habitprint.auditing.goal import Goal
 from habitprint.auditing.people import CloserLook
-from habitprint.auditing.search import Goal, Protections, Screening, Trial, find_protection, run_trial
+from habitprint.auditing.planner import Screening
+from habitprint.auditing.runner import find_protection, run_trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
 
@@ -70,14 +73,14 @@ def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch
     first = tried_on(120, tables, goal)
     assert first.measured is not None
     label = first.trials[first.measured].label
-    make_trial = search._trial  # noqa: SLF001 - what is made of a release that was attacked
+    make_trial = runner.make_trial
 
     def find_everybody(original: Scenario, candidate: Candidate, *made: Any) -> Trial:
         trial = make_trial(original, candidate, *made)
         everybody = Rate.of(trial.risk.n, trial.risk.n, trial.risk.by_chance)
         return replace(trial, hold_out_rate=everybody) if candidate.label == label else trial
 
-    monkeypatch.setattr(search, "_trial", find_everybody)
+    monkeypatch.setattr(runner, "make_trial", find_everybody)
     second = tried_on(120, tables, goal)
     assert second.measured is not None
     chosen = second.trials[second.measured]

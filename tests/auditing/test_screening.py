@@ -16,9 +16,11 @@ from habitprint.attacks import (
     run_suite,
 )
 from habitprint.attacks import attack as attack_module
-from habitprint.auditing import search
+from habitprint.auditing import runner
 from habitprint.auditing.candidates import list_candidates, micro_aggregation, top_places
-from habitprint.auditing.search import Decide, Goal, Protections, Trial, find_protection, run_trial
+from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
+from habitprint.auditing.runner import find_protection, run_trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import SCALES, find_cheapest
 
 DECIDE: tuple[Decide, ...] = get_args(Decide)
@@ -64,7 +66,7 @@ def test_the_same_is_advised_as_if_everything_were_tried_by_the_full_suite(
         return run_suite(tables, whole.suite_for_protected)
 
     fast = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
-    monkeypatch.setattr(search, "run_screening", attack_all)
+    monkeypatch.setattr(runner, "run_screening", attack_all)
     slow = find_protection(whole, whole, [], Goal(target, decide), noise=False).protections
     assert all(trial.is_full_suite for trial in slow.trials)
     assert sum(not trial.is_full_suite for trial in fast.trials) > len(fast.trials) / 2
@@ -96,7 +98,8 @@ def test_what_is_shown_as_an_answer_met_the_full_suite_and_what_did_not_is_out(d
     n_full = len(run_suite(TABLES.protected_by(hp.Microaggregate(5))[1], full_suite(joint=ALL_WEIGHTS[:2])).outcomes)
     for trial in found.trials:
         assert trial.is_full_suite == (trial.n_attacks >= n_full)
-        if trial.is_full_suite or not trial.may_be_within(goal.target):
+        judged = judge(Goal(goal.target), trial.evidence(), "measured")
+        if trial.is_full_suite or judged is FAIL:
             continue
         # Not refuted: then something that met the full suite, or is proven, is cheaper for every purpose.
         for best in found.best:
@@ -105,7 +108,7 @@ def test_what_is_shown_as_an_answer_met_the_full_suite_and_what_did_not_is_out(d
             assert cost is not None
             assert chosen is not None
             assert find_cheapest([chosen, cost]) == 0 or cost.loss < chosen.loss
-        assert trial.is_measured_within(goal.target) == trial.proven.is_within(goal.target)
+        assert (judged is PASS) == trial.proven.is_within(goal.target)
         assert decide == "proven" or trial.proven.is_within(goal.target) or trial.passes is None
 
 
@@ -147,7 +150,7 @@ def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_
     uneven = [each for each in listed if "--mean-k" in hp.to_flags(each.recipe)]
     assert {each.recipe[-1].k for each in uneven} == sizes  # type: ignore[union-attr]
     for each in uneven:
-        proven = search.prove(TABLES.protected_by(each.mechanism)[1])
+        proven = hp.ProvenShare.of(TABLES.protected_by(each.mechanism)[1].anonymity_sets)
         assert proven.is_within(target)
         assert person_target is not None
         assert proven.is_within_for_each(person_target)
@@ -160,7 +163,7 @@ def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_ta
     assert found.advised is not None
     assert found.advised.proven.largest <= 0.2
     assert found.advised.name.endswith("uneven groups")
-    even = [trial for trial in found.proven_within(0.1) if trial.name.endswith("micro-aggregation")]
+    even = [trial for trial in found.within(0.1, "proven") if trial.name.endswith("micro-aggregation")]
     assert all((found.advised.loss or 0) <= (trial.loss or 0) for trial in even)
     strict = found_on(tables, Goal(0.1, person_target=0.1))
     assert strict.advised is not None

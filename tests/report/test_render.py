@@ -12,7 +12,8 @@ import habitprint as hp
 from audits import audit_of_town
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import EventsFacts, Unused
-from habitprint.auditing.search import Goal, Promise, Protections, Trial
+from habitprint.auditing.goal import Goal
+from habitprint.auditing.trials import Promise, Protections, Trial
 from habitprint.auditing.verdict import reach_verdict
 from habitprint.losses import SCALES
 from habitprint.report.compare import build_comparison

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from habitprint.auditing.candidates import Candidate
 from habitprint.auditing.data import Scope
-from habitprint.auditing.search import Decide, Goal, Trial
+from habitprint.auditing.goal import Decide, Goal
+from habitprint.auditing.trials import Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.inputs import read_text

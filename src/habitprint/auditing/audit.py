@@ -36,12 +36,14 @@ from habitprint.auditing.data import (
 )
 from habitprint.auditing.elsewhere import Elsewhere, words_on_all
 from habitprint.auditing.explanation import Case, Explanation
+from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
-from habitprint.auditing.search import Decide, Protections, find_protection
+from habitprint.auditing.runner import find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
+from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
 from habitprint.errors import InputError, require_option

@@ -12,7 +12,8 @@ import polars as pl
 from habitprint.attacks import Outcome
 from habitprint.auditing.audit import Audit, Run
 from habitprint.auditing.data import TWO_TABLES, Scope
-from habitprint.auditing.search import Decide, Trial
+from habitprint.auditing.goal import Decide
+from habitprint.auditing.trials import Trial
 from habitprint.auditing.verdict import SAMPLE_DOES
 from habitprint.errors import InputError
 from habitprint.events import EventSpec

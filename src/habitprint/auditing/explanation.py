@@ -11,7 +11,7 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import AS_IT_IS, Candidate
-from habitprint.auditing.search import Protections, Trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids

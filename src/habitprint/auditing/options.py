@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, get_args
 
-from habitprint.auditing.search import Decide, Goal
+from habitprint.auditing.goal import Decide, Goal
 from habitprint.checks import Code
 from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.flags import ADVERSARY, OUTPUT, PROTECTIONS, Record, flag

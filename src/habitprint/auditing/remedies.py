@@ -10,8 +10,9 @@ import numpy as np
 from habitprint.attacks import Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
+from habitprint.auditing.goal import Goal
 from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
-from habitprint.auditing.search import Goal, Protections
+from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import users_needed
 from habitprint.forecasting import PeopleNeeded
 from habitprint.rates import wilson_interval

@@ -1,12 +1,12 @@
 """The answer: does the table meet the target, and if not, what would help."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from habitprint.attacks import Outcome
+from habitprint.auditing.goal import OPEN, PASS, ROWS, Criterion, Evidence, Goal, judge
 from habitprint.auditing.people import People
-from habitprint.auditing.search import Goal, Protections, Trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import SCALES, Scale, cost_words, leaves_little
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate, wilson_interval
@@ -109,7 +109,7 @@ def reach_verdict(
     'The table misses the target of 10% as it is: 14 of 20 people are identifie'
     """
     # A table that is not protected is only ever measured.
-    rule = goal if is_protected else replace(goal, decide="measured")
+    rule = goal.of_original(is_protected=is_protected)
     case = _Case(goal, rule, strongest, protections, people, overlap, on_all)
     # What is proven of a sample is proven of nobody else: of all people, only what was measured counts.
     among_all = 0.0 if on_all is None else on_all.rate.high
@@ -126,7 +126,7 @@ def reach_verdict(
         is_protected=is_protected,
         can_pass_at_all=case.can_pass,
         n_users_needed=users_needed(goal.target),
-        surest_passes=None if goal.surest_target is None else goal.is_sure_enough(people.surest),
+        surest_passes=None if goal.surest_target is None else case.reaches(goal, ("surest",)),
         person_passes=None if goal.person_target is None else case.is_safe_for_each,
         fails_gate=None if gate is None else not case.reaches(gate) or among_all > gate.target,
         protection=None if helps is None else helps.label,
@@ -158,14 +158,16 @@ class _Case:
     def proven(self) -> ProvenShare:
         return self.protections.trials[0].proven
 
-    def reaches(self, goal: Goal) -> bool:
+    def reaches(self, goal: Goal, criteria: tuple[Criterion, ...] = ROWS) -> bool:
         """Return whether the table as it is reaches a goal."""
-        return goal.is_reached_by(self.proven, self.rate, self.protections.trials[0].taken)
+        taken, people = self.protections.trials[0].taken, self.people
+        evidence = Evidence(self.proven, self.rate.high, taken, surest=people.surest, confidence=people.confidence)
+        return judge(goal, evidence, criteria=criteria) is PASS
 
     @property
     def is_taken_apart(self) -> bool:
         """Return whether too many people's own rows can be reconstructed from the table as it is."""
-        return not self.protections.trials[0].keeps_rows_apart(self.rule.target)
+        return not self.reaches(self.rule, ("reconstruction",))
 
     @property
     def scale(self) -> Scale:
@@ -197,7 +199,7 @@ class _Case:
     @property
     def is_safe_for_each(self) -> bool:
         """Return whether nobody is found too surely in the table as it is."""
-        return self.goal.is_safe_for_each(self.proven, self.people.confidence, self.rule.decide)
+        return self.reaches(self.rule, ("person",))
 
     def loss_of(self, trial: Trial) -> float | None:
         """Return what a protection costs for the purpose that was asked for."""
@@ -389,9 +391,9 @@ def _about_protections(case: _Case) -> str:
         return "No protection could be tried."
     with_most = f", {found.n_on_all} of them on {found.n_users_in_all:,} people" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
-    n_proven, n_measured = (len(within(goal.target)) for within in (found.proven_within, found.measured_within))
+    n_proven, n_measured = len(found.within(goal.target, "proven")), len(found.within(goal.target, "measured"))
     # On protections that are dearer than the answer only screening attacks ran.
-    n_maybe = sum(trial.may_be_within(goal.target) for trial in found.trials[1:]) - n_measured
+    n_maybe = len(found.within(goal.target, "measured", OPEN)) - n_measured
     maybe = f", {n_maybe:,} more by screening attacks alone" if n_maybe else ""
     only = f"{n_measured - n_proven:,} more {'is' if n_measured - n_proven == 1 else 'are'}"
     said = f"{tried}, {_are(n_proven)} guaranteed to be within {case.target}, and {only} measured to be{maybe}."
@@ -427,15 +429,12 @@ def _about_measured(case: _Case) -> str:
     )
 
 
-def _is_safe(goal: Goal) -> Callable[[Trial], bool]:
-    return lambda trial: goal.is_safe_for_each(trial.proven, trial.confidence, goal.decide)
-
-
 def _why_none(case: _Case) -> str:
     """Say how near the protections come if none is enough."""
     found, goal = case.protections, case.goal
-    within = found.proven_within(goal.target) if goal.decide == "proven" else found.measured_within(goal.target)
-    if within and goal.person_target is not None and not any(map(_is_safe(goal), within)):
+    within = found.within(goal.target, goal.decide)
+    safe = [trial for trial in within if judge(goal, trial.evidence(), criteria=("person",)) is PASS]
+    if within and goal.person_target is not None and not safe:
         return f" In all of them somebody may be found with more than {percent(goal.person_target)}."
     if within and goal.surest_target is not None:
         ends = [trial.surest.high for trial in within if trial.surest is not None]

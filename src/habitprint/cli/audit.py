@@ -26,7 +26,7 @@ from habitprint.auditing.audit import (
 )
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.options import AuditOptions
-from habitprint.auditing.search import Protections
+from habitprint.auditing.trials import Protections
 from habitprint.checks import Finding
 from habitprint.checks.swapped import check_names
 from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark

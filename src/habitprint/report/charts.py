@@ -14,7 +14,7 @@ from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.place_map import PlaceMap, kilometres
-from habitprint.auditing.search import Protections
+from habitprint.auditing.trials import Protections
 from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
 from habitprint.losses import SCALES

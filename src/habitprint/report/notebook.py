@@ -18,7 +18,7 @@ from habitprint.auditing.compare import Comparison
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import People
-from habitprint.auditing.search import Protections
+from habitprint.auditing.trials import Protections
 from habitprint.calibration import LikelyPairs
 from habitprint.checks import EventsCheck
 from habitprint.errors import InputError

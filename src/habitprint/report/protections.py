@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.remedies import Remedy
-from habitprint.auditing.search import Protections, Trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import SCALES, Purpose, cost_words
 from habitprint.report.charts import frontier_picture
 from habitprint.report.page import (

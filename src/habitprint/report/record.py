@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.data import TWO_TABLES
-from habitprint.auditing.search import Trial
+from habitprint.auditing.trials import Trial
 from habitprint.auditing.verdict import SAMPLE_DOES, UNSEEN
 from habitprint.losses import SCALES, cost_words
 from habitprint.mechanisms import InputFile, ProvenShare

@@ -1,0 +1,145 @@
+"""What must be reached, and the one rule that says whether a table reaches it."""
+
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Literal, get_args
+
+from habitprint.auditing.confidence import Confidence
+from habitprint.auditing.unmixing import WHOLE, TakenApart
+from habitprint.losses import Purpose
+from habitprint.mechanisms import ProvenShare
+from habitprint.rates import Rate
+
+Decide = Literal["proven", "measured"]
+Criterion = Literal["pointing", "reconstruction", "person", "surest"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # what the target itself is about
+
+
+class Judgement(IntEnum):
+    """Whether something is reached: of several, the least decides. What is open, more measurements could tell."""
+
+    FAIL = 0
+    OPEN = 1
+    PASS = 2
+
+    @property
+    def passes(self) -> bool | None:
+        """Return the same as yes or no; None where it is open."""
+        return None if self is Judgement.OPEN else self is Judgement.PASS
+
+
+FAIL, OPEN, PASS = Judgement
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a protection must reach, and what decides whether it does.
+
+    Parameters
+    ----------
+    target
+        The share of people that may be identified.
+    decide
+        ``"proven"``: what anybody could reach must not be above it. ``"measured"``: it is enough that the upper end of
+        the interval of the strongest attack is not.
+    surest_target
+        How often the surest claims may be right; None if that does not matter.
+    keep
+        What the release is for: the protection that loses the least of it is the cheapest.
+    person_target
+        With which probability anybody's row may be pointed at: by proof the largest 1/m; where what is measured
+        decides, the upper end of how often the surest claims are right. None if only the mean matters. Rows that are
+        reconstructed count for `target` alone.
+    """
+
+    target: float
+    decide: Decide = "proven"
+    surest_target: float | None = None
+    seed: int = 0
+    keep: Purpose = "patterns"
+    person_target: float | None = None
+
+    def of_original(self, *, is_protected: bool) -> "Goal":
+        """Return the rule for a table as it is: one that was never protected is only ever measured."""
+        return self if is_protected else replace(self, decide="measured")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known about the risk of one table: all that a judgement rests on.
+
+    Parameters
+    ----------
+    proven
+        What anybody could reach.
+    high
+        The upper end of the strongest attack, among all people whom the judgement is about.
+    taken
+        Whether own rows can be reconstructed from groups.
+    is_full_suite
+        Whether the full suite was run; else more attacks could only raise `high`.
+    surest, confidence
+        How often the surest claims are right, and how surely people are found; None where that is not known.
+    is_looked_at
+        Whether somebody tried to find out how sure claims are; else what is not known of that is open.
+    """
+
+    proven: ProvenShare
+    high: float
+    taken: TakenApart = WHOLE
+    is_full_suite: bool = True
+    surest: Rate | None = None
+    confidence: Confidence | None = None
+    is_looked_at: bool = True
+
+
+def judge(
+    goal: Goal, evidence: Evidence, by: Decide | None = None, criteria: tuple[Criterion, ...] = CRITERIA
+) -> Judgement:
+    """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
+
+    Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either. What is
+    proven holds against every attack, made or not: then it is measured to be enough, too.
+
+    Parameters
+    ----------
+    by
+        What decides: only what is proven, or also what is measured. None for what decides by the goal.
+    criteria
+        What is asked.
+
+    Examples
+    --------
+    >>> some = Evidence(ProvenShare(1.0, 1.0), 0.04, is_full_suite=False)
+    >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
+    (['FAIL', 'OPEN'], 'FAIL')
+    """
+    rules = {"pointing": _pointing, "reconstruction": _reconstruction, "person": _person, "surest": _surest}
+    return min(rules[each](goal, evidence, by or goal.decide) for each in criteria)
+
+
+def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
+    if evidence.proven.is_within(goal.target):
+        return PASS
+    if by == "proven" or evidence.high > goal.target:
+        return FAIL
+    return PASS if evidence.is_full_suite else OPEN
+
+
+def _reconstruction(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
+    return PASS if evidence.taken.is_within(goal.target) else FAIL
+
+
+def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
+    if goal.person_target is None or evidence.proven.is_within_for_each(goal.person_target):
+        return PASS
+    if by == "measured" and evidence.confidence is not None:
+        return PASS if evidence.confidence.is_within(goal.person_target) else FAIL
+    return FAIL if by == "proven" or evidence.is_looked_at else OPEN
+
+
+def _surest(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
+    if goal.surest_target is None or (evidence.surest is not None and evidence.surest.high <= goal.surest_target):
+        return PASS
+    return FAIL if evidence.surest is not None or evidence.is_looked_at else OPEN

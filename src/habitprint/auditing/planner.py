@@ -1,0 +1,394 @@
+"""What to do next to find the cheapest protection that is enough: decisions only, from what was tried."""
+
+import math
+from collections.abc import Collection, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from habitprint.auditing.candidates import AS_IT_IS, Candidate
+from habitprint.auditing.goal import FAIL, OPEN, Decide, Goal, judge
+from habitprint.auditing.trials import NotTried, Trial
+from habitprint.losses import SCALES, Cost, Purpose, find_cheapest, may_be_cheaper
+
+MOST_CONFIRMED = 12
+ROUNDING = 1e-9  # of a size of groups
+FAR_ABOVE = 1.5  # times the target
+NEARLY = 0.15  # of one user: among 47,299, what the line says of the next smaller groups was off by a third of that
+TRIED_AT_ONCE = 2  # protections, on all users
+NOTHING_LOST = Cost(0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Try:
+    """Protect all users in some ways, and run the screening attacks: all of them can be done at the same time."""
+
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True)
+class Deepen:
+    """Measure more of one protection: run the full suite, or find out how sure claims are."""
+
+    candidate: Candidate
+    further: Literal["full suite", "closer look"]
+
+
+@dataclass(frozen=True)
+class Done:
+    """The answer: the cheapest protections that are proven, and measured, to be enough; None where none is.
+
+    Parameters
+    ----------
+    best
+        The same for each purpose. Empty where the release reaches the goal as it is.
+    """
+
+    proven: Candidate | None
+    measured: Candidate | None
+    best: Mapping[Purpose, tuple[Candidate | None, Candidate | None]] = field(default_factory=dict)
+
+
+Step = Try | Deepen | Done
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What was learned of protections on some of the users.
+
+    Among all users both risk and loss are others, mostly lower. So this says only in which order to try, and what a
+    protection costs at least; or, of totals and rankings, about.
+
+    Parameters
+    ----------
+    keep
+        What the release is for.
+    families
+        The protections that differ in strength only, from weak to strong; those that were enough at a low cost first.
+    floors
+        The least that each of them can cost among all users.
+    unproven
+        Groups of which no proof can be expected: with some of the users it was far above the target, and what is proven
+        follows from their sizes.
+    """
+
+    keep: Purpose
+    families: tuple[tuple[Candidate, ...], ...]
+    floors: Mapping[Candidate, Cost]
+    unproven: frozenset[Candidate]
+
+    @classmethod
+    def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
+        """Return the screening from trials with some of the users.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> from habitprint.auditing.candidates import micro_aggregation
+        >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
+        >>> part = run_suite(tables.sample(60, seed=0))
+        >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
+        >>> screening = Screening.of(tried, goal)
+        >>> [each.label for each in screening.next_few({}, [])]
+        ['groups of 5']
+        """
+        keep = goal.keep
+        costs = {each: cost for each, trial in screened.items() if (cost := trial.cost(keep)) is not None}
+
+        def floor(each: Candidate) -> Cost:
+            if not each.is_cheaper_among_more:
+                return costs.get(each, NOTHING_LOST)
+            return NOTHING_LOST if each.base is None else costs.get(each.base, NOTHING_LOST)
+
+        families = []
+        for family in dict.fromkeys(each.family for each in costs):
+            members = [each for each in costs if each.family == family]
+            # Who is stronger loses more of the patterns, whatever the purpose.
+            members.sort(key=lambda each: (costs[each][-1], each.label))
+            enough = [costs[each] for each in members if judge(goal, screened[each].evidence()) is not FAIL]
+            cost = min(enough, default=Cost(math.inf, math.inf, math.inf))
+            # The release as it is comes first: what every protection is compared with.
+            families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
+        families.sort(key=lambda family: family[0])
+        unproven = frozenset(
+            each
+            for each, trial in screened.items()
+            if each.is_cheaper_among_more and trial.proven.mean > FAR_ABOVE * goal.target
+        )
+        floors = {each: floor(each) for each in screened}
+        return cls(keep, tuple(members for _, members in families), floors, unproven)
+
+    def next_few(
+        self,
+        trials: Mapping[Candidate, Trial],
+        passing: Collection[Candidate],
+        refused: Collection[Candidate] = (),
+        *,
+        by: Decide = "measured",
+        most: int = TRIED_AT_ONCE,
+    ) -> list[Candidate]:
+        """Return what to try next on all users, after these trials with all of them; nothing if none can be cheaper.
+
+        Those of the first few families, one of each, so that they can be tried at the same time. How many does not
+        depend on the machine: it decides what is tried.
+
+        Parameters
+        ----------
+        trials
+            What was tried on all users.
+        passing
+            Which of them are enough.
+        refused
+            Protections that cannot be tried on all users.
+        by
+            Which are looked for: those that are proven to be enough, or also those that are measured to be.
+        most
+            How many at most. The more at once, the more of them are tried for nothing.
+        """
+        enough = [cost for each in passing if (cost := trials[each].cost(self.keep)) is not None]
+        too_dear = {each for each, floor in self.floors.items() if not may_be_cheaper(floor, enough)}
+        skipped = too_dear | set(refused)
+        failing = self.unproven if by == "proven" else frozenset[Candidate]()
+        found: list[Candidate] = []
+        for members in self.families:
+            if members[0].between is None:  # not a scale: one says nothing about the others
+                following = next((each for each in members if each not in trials and each not in skipped), None)
+            else:
+                following = _halve(members, trials, passing, skipped, failing)
+            if following is not None:
+                found.append(following)
+            if len(found) == most:
+                break
+        return found
+
+
+def _halve(
+    members: Sequence[Candidate],
+    trials: Collection[Candidate],
+    passing: Collection[Candidate],
+    skipped: Collection[Candidate],
+    failing: Collection[Candidate],
+) -> Candidate | None:
+    """Return the next step of the search for the weakest protection of a family that is enough.
+
+    What fails for sure is not tried, and what is skipped because it is too dear has weaker ones before it.
+    """
+    first, last = 0, len(members) - 1
+    while first <= last:
+        middle = (first + last) // 2
+        each = members[middle]
+        is_weak = each in failing and each not in trials
+        if not (is_weak or each in trials or each in skipped):
+            return each
+        if not is_weak and (each not in trials or each in passing):
+            last = middle - 1
+        else:
+            first = middle + 1
+    return None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """All that the next step follows from.
+
+    Parameters
+    ----------
+    goal
+        What must be reached.
+    listed
+        What is tried on all users at first; the table as it is among them.
+    screening
+        What was learned on some of the users; None where all that is listed is tried on all of them.
+    trials, refused
+        What came of the protections that were tried on all users, and of those that could not be.
+    looked_at
+        Those of which somebody tried to find out how sure claims are.
+    """
+
+    goal: Goal
+    listed: tuple[Candidate, ...] = (AS_IT_IS,)
+    screening: Screening | None = None
+    trials: Mapping[Candidate, Trial] = field(default_factory=dict)
+    refused: Mapping[Candidate, NotTried] = field(default_factory=dict)
+    looked_at: frozenset[Candidate] = frozenset()
+
+    def looks_enough(self, candidate: Candidate, by: Decide) -> bool:
+        """Return whether a protection may be enough by what is proven, or by the selection half of the people."""
+        trial = self.trials[candidate]
+        high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
+        evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
+        return candidate != AS_IT_IS and judge(self.goal, evidence, by) is not FAIL
+
+    def costs(self, candidates: Collection[Candidate], keep: Purpose) -> dict[Candidate, Cost]:
+        """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
+        safest = sorted(
+            (each for each in self.trials if each in candidates), key=lambda each: self.trials[each].risk.high
+        )
+        return {each: cost for each in safest if (cost := self.trials[each].cost(keep)) is not None}
+
+
+def next_step(tried: Tried) -> Step:
+    """Return what to do next; it follows from what was tried alone.
+
+    The answer is the same as if every protection had been tried, and met the full suite: one above the target is out,
+    because more attacks can only raise the risk; and one that must cost more than another that is enough.
+
+    Examples
+    --------
+    >>> next_step(Tried(Goal(0.05))).candidates[0].label
+    'as it is'
+    """
+    return next(_steps(tried))
+
+
+def _steps(tried: Tried) -> Generator[Step]:
+    """Yield what is to be done, of which only the first counts: whatever it finds may change the rest."""
+    if not tried.trials:
+        yield Try(tried.listed)
+    passes, is_looked_at = tried.trials[AS_IT_IS].passes, AS_IT_IS in tried.looked_at
+    if passes is not False and not is_looked_at:
+        yield Deepen(AS_IT_IS, "closer look")
+    if passes:
+        yield Done(AS_IT_IS, None)
+    proven = yield from _choose(tried, "proven")
+    measured = yield from _choose(tried, "measured")
+    if not is_looked_at:  # the answer does not depend on it, but it is shown
+        yield Deepen(AS_IT_IS, "closer look")
+    best = {}
+    for keep in SCALES:
+        best[keep] = (yield from _best(tried, "proven", keep)), (yield from _best(tried, "measured", keep))
+    yield Done(proven, measured, best)
+
+
+def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]:
+    """Return the cheapest protection that is enough, selected on one half of the people and confirmed on the other.
+
+    What is not confirmed is rejected, and the next in cost looked for. Strengths between those that are enough and
+    those that are not are tried too, where they may be cheaper; and from a screening, whatever else may be.
+    """
+    passing = [each for each in tried.trials if tried.looks_enough(each, by)]
+    for _ in range(MOST_CONFIRMED):
+        if tried.screening and (few := tried.screening.next_few(tried.trials, passing, tried.refused, by=by)):
+            yield Try(tuple(few))
+        costs = tried.costs(passing, tried.goal.keep)
+        if between := _between(tried, passing, list(costs.values()), by):
+            yield Try(between)
+        refuted = None
+        for each in _deciding(costs):
+            evidence = tried.trials[each].evidence(is_looked_at=each in tried.looked_at)
+            if (judged := judge(tried.goal, evidence, by)) is FAIL:
+                refuted = each
+                break
+            is_answer = each == _cheapest(costs)
+            yield from _attack_further(tried, each, is_answer=is_answer)
+            if each not in tried.looked_at and (is_answer or judged is OPEN):
+                yield Deepen(each, "closer look")
+        if refuted is None:
+            return _cheapest(costs)
+        passing.remove(refuted)
+    return (yield from _best(tried, by, tried.goal.keep))
+
+
+def _best(tried: Tried, by: Decide, keep: Purpose) -> Generator[Step, None, Candidate | None]:
+    """Return the cheapest for a purpose, by the full suite, among all that were tried."""
+    met = [each for each in tried.trials if judge(tried.goal, tried.trials[each].evidence(), by) is not FAIL]
+    costs = tried.costs(set(met) - {AS_IT_IS}, keep)
+    for each in _deciding(costs):
+        yield from _attack_further(tried, each, is_answer=each == _cheapest(costs))
+    return _cheapest(costs)
+
+
+def _attack_further(tried: Tried, candidate: Candidate, *, is_answer: bool) -> Generator[Step]:
+    """Run the full suite on the answer; and on what the answer rests on, unless it is proven."""
+    trial = tried.trials[candidate]
+    if not trial.is_full_suite and (is_answer or not trial.proven.is_within(tried.goal.target)):
+        yield Deepen(candidate, "full suite")
+
+
+def _cheapest(costs: Mapping[Candidate, Cost]) -> Candidate | None:
+    return list(costs)[find_cheapest(list(costs.values()))] if costs else None
+
+
+def _deciding(costs: Mapping[Candidate, Cost]) -> list[Candidate]:
+    """Return the protections that the choice rests on: the cheapest, and the one that it must be alike to.
+
+    The latter only if something else would be chosen without it, and without all whose deciding loss is less than that
+    of the cheapest.
+    """
+    best = _cheapest(costs)
+    if best is None:
+        return []
+    dearer = {each: cost for each, cost in costs.items() if cost.loss >= costs[best].loss}
+    least = min(costs, key=lambda each: costs[each].loss)
+    return [best] if _cheapest(dearer) == best else [best, least]
+
+
+def _between(tried: Tried, passing: Collection[Candidate], enough: Sequence[Cost], by: Decide) -> tuple[Candidate, ...]:
+    """Return strengths, of a few families, between one that is enough and the next weaker, which would be better."""
+    found: dict[object, Candidate] = {}
+    for best in passing:
+        if best.between is None or best.strength is None or best.family in found or len(found) == TRIED_AT_ONCE:
+            continue
+        sign = -1 if best.is_falling else 1  # of a number of places, the larger protects less
+        weaker = {
+            sign * each.strength: each
+            for each in tried.trials
+            if each.family == best.family and each.strength and sign * each.strength < sign * best.strength
+        }
+        if not weaker or (nearest := weaker[max(weaker)]) in passing:
+            continue
+        weak, strong = tried.trials[nearest], tried.trials[best]
+        less = weak.cost(tried.goal.keep)
+        sizes = int(nearest.strength or 0), int(best.strength)
+        if less is None or abs(sizes[1] - sizes[0]) <= 1 or not may_be_cheaper(less, enough):
+            continue
+        is_group = best.is_cheaper_among_more
+        middle = size_between(weak, strong, sizes, tried.goal, by, enough) if is_group else sum(sizes) // 2
+        if middle is not None and (candidate := best.between(middle)) not in tried.refused:
+            found[best.family] = candidate
+    return tuple(found.values())
+
+
+def size_between(
+    weak: Trial, strong: Trial, sizes: tuple[int, int], goal: Goal, by: Decide, enough: Sequence[Cost] = ()
+) -> int | None:
+    """Return the least size of groups that should be enough, between one that is not and one that is.
+
+    What is left of a risk is about one over the size of groups, so one over the risk is followed as a line. What is
+    proven is the number of groups, and n users make at most n // k: few users need no line.
+
+    Parameters
+    ----------
+    weak, strong, sizes
+        What was tried, and the sizes of its groups.
+    enough
+        What protections cost that are enough: a size is of use only if it could be preferred to them.
+
+    Returns
+    -------
+    int or None
+        None where that size must cost more, and no smaller one should be enough; or where all between are too small.
+        The latter is said only of what is proven, which follows from the number of groups: what is measured is tried.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.auditing.candidates import micro_aggregation
+    >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
+    >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
+    >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
+    [10, 19, None]
+    """
+    fails, holds = sizes
+    risks = [trial.proven.mean if by == "proven" else trial.selection_rate.high for trial in (weak, strong)]
+    if not risks[0] > risks[1] > 0.0:
+        return (fails + holds) // 2
+    low, high = (1 / risk for risk in risks)
+    wanted = fails + (1 / goal.target - low) / (high - low) * (holds - fails)
+    if by == "proven":
+        n = strong.losses.n_users_kept
+        wanted = min(wanted, n // (math.floor(goal.target * n + ROUNDING) + 1) + 1)
+        if wanted > holds - 1 + NEARLY:
+            return None
+    size = min(max(math.ceil(wanted - ROUNDING), fails + 1), holds - 1)
+    least = weak.least_cost(goal.keep, strong, (size - fails) / (holds - fails))
+    return None if least is not None and not may_be_cheaper(least, enough) else size

@@ -1,0 +1,326 @@
+"""What came of the protections that were tried."""
+
+import math
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from habitprint.attacks import Outcome, strongest_of
+from habitprint.auditing.attribution import Attribution
+from habitprint.auditing.confidence import Confidence
+from habitprint.auditing.goal import PASS, Decide, Evidence, Goal, Judgement, judge
+from habitprint.auditing.people import CloserLook
+from habitprint.auditing.risks import Risks
+from habitprint.auditing.unmixing import WHOLE, Reconstruction, TakenApart
+from habitprint.losses import SCALES, Cost, Purpose, cost_of
+from habitprint.mechanisms import Guarantee, ProvenShare
+from habitprint.mechanisms.owner import Losses
+from habitprint.rates import Rate, rates_frame
+from habitprint.showing import Drawn
+
+BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a guarantee says: in words, whether it is about people, and whether it hides them in groups."""
+
+    words: str
+    protects_people: bool
+    hides_in_groups: bool
+
+    @classmethod
+    def of(cls, guarantee: Guarantee) -> "Promise":
+        """Return what a guarantee says."""
+        return cls(guarantee.words, guarantee.protects_people, guarantee.hides_in_groups)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one protection does: its risk, and its cost on one scale for all. What is measured further makes a new one.
+
+    Parameters
+    ----------
+    name, strength, label
+        The protection (``"micro-aggregation"``), its number (k), and both in a few words (``"groups of 10"``).
+    words, promises
+        What was done, step by step, and what holds for sure then.
+    options
+        Options of ``habitprint protect`` that do the same; MAPPING is a file of coarser places.
+    proven
+        What anybody could reach.
+    attacks, n_attacks
+        The strongest attack of each method and weight, of so many that were made.
+    is_full_suite
+        Whether the full suite was run. Else, after screening, it was above the target already, or too dear to be the
+        answer: then every measured share is the least that it can be.
+    selection_rate, hold_out_rate
+        The highest rates of all attacks among the selection half of the people, on whom protections are selected, and
+        among the hold-out half, on whom the selection is confirmed.
+    losses
+        What is lost against the table as it is.
+    surest
+        Precision of the surest claims by margin; None if it was not measured.
+    confidence
+        How surely people are found, one by one; None if it was not measured, or too few people teach it.
+    taken, attribution
+        Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
+        often places are attributed to people, None where it was not asked.
+    passes
+        Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
+        were not made.
+    """
+
+    name: str
+    strength: float | None
+    label: str
+    words: tuple[str, ...]
+    promises: tuple[Promise, ...]
+    options: str
+    proven: ProvenShare
+    attacks: tuple[Outcome, ...]
+    n_attacks: int
+    is_full_suite: bool
+    selection_rate: Rate
+    hold_out_rate: Rate
+    losses: Losses
+    surest: Rate | None
+    confidence: Confidence | None
+    passes: bool | None
+    taken: TakenApart = WHOLE
+    attribution: Attribution | None = None
+
+    def __repr__(self) -> str:
+        verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
+
+    @property
+    def strongest(self) -> Outcome:
+        """Return the strongest attack that was made on it."""
+        return strongest_of(self.attacks)
+
+    @property
+    def risk(self) -> Rate:
+        """Return what the strongest attack achieves: the one measured risk that decides, and that is shown."""
+        return self.strongest.rate
+
+    @property
+    def loss(self) -> float | None:
+        """Return the loss in patterns, the paper's L; None where it is not defined."""
+        return self.loss_for("patterns")
+
+    @property
+    def n_dropped(self) -> int:
+        """Return how many people the protection leaves out."""
+        return self.losses.n_users - self.losses.n_users_kept
+
+    def loss_for(self, keep: Purpose) -> float | None:
+        """Return what is lost for a purpose; None where that is not defined."""
+        return SCALES[keep].of(self.losses)
+
+    def cost(self, keep: Purpose) -> Cost | None:
+        """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown."""
+        return cost_of(keep, self.loss_for)
+
+    def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
+        """Return what it costs at least to go this part of the way from here to another size of groups.
+
+        The larger groups are, the less is lost by one more in each: between two sizes, patterns lose more than the line
+        says. That was measured, and is no law; totals and people are kept by groups of any size.
+        """
+
+        def on_line(each: Purpose) -> float | None:
+            one, two = self.loss_for(each), other.loss_for(each)
+            return None if one is None or two is None else (1.0 - BELOW_LINE) * (one + part * (two - one))
+
+        return cost_of(keep, on_line)
+
+    def evidence(self, high: float | None = None, *, is_looked_at: bool = True) -> Evidence:
+        """Return what a judgement rests on.
+
+        Parameters
+        ----------
+        high
+            The upper end that decides; None for the highest among all people and among each half of them.
+        is_looked_at
+            Whether somebody tried to find out how sure claims are.
+        """
+        if high is None:
+            high = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
+        return Evidence(
+            self.proven,
+            high,
+            self.taken,
+            self.is_full_suite,
+            self.surest,
+            self.confidence,
+            is_looked_at=is_looked_at,
+        )
+
+    def looked_at(self, look: CloserLook | None, rule: Goal) -> "Trial":
+        """Return the trial with how sure claims are, by the rule for its table; None where that took too long."""
+        looked = self if look is None else replace(self, surest=look.surest, confidence=look.confidence)
+        return replace(looked, passes=judge(rule, looked.evidence(self.risk.high)).passes)
+
+    @property
+    def risks(self) -> Risks:
+        """Return the three lines about it."""
+        return Risks(self.proven, self.taken.is_grouped, self.reconstruction, self.attribution)
+
+    @property
+    def reconstruction(self) -> Reconstruction | None:
+        """Return how many people's own rows can be pieced together; None without groups, or where it is not known."""
+        return self.taken.found
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """A protection that was not tried, and why."""
+
+    label: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Best:
+    """The best protections for one purpose: their numbers among the trials, None where none is enough."""
+
+    keep: Purpose
+    proven: int | None
+    measured: int | None
+
+
+@dataclass(frozen=True)
+class Protections(Drawn):
+    """The protections that were tried, and which of them are advised.
+
+    Parameters
+    ----------
+    keep
+        What the release is for: which loss decides what is the cheapest.
+    trials
+        Those that were tried on all users; the first is the release as it is.
+    screened
+        With many users: every protection, tried with only `n_users` of the `n_users_in_all`. Else empty.
+    chosen
+        The number of the cheapest that reaches the goal, in `trials`; None if none does.
+    measured
+        The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
+        the people, confirmed with the other. None if there is none.
+    best
+        For each purpose, the best among `trials`: by what is proven, and by what is measured, with each half of the
+        people. Empty where the release reaches the goal as it is.
+    not_tried
+        What could not be tried, and why.
+    n_tried
+        How many protections that are, each counted once.
+    """
+
+    keep: Purpose
+    trials: tuple[Trial, ...]
+    screened: tuple[Trial, ...]
+    chosen: int | None
+    measured: int | None
+    best: tuple[Best, ...]
+    not_tried: tuple[NotTried, ...]
+    n_tried: int
+    n_users: int
+    n_users_in_all: int
+
+    def __repr__(self) -> str:
+        advised = "none" if self.advised is None else f"“{self.advised.label}”"
+        return f"Protections({self.n_tried} tried on {self.n_users:,} people to keep {self.keep}; advised: {advised})"
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return the protections that were tried on all users as a frame, one row each; the first is none at all.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.to_frame()["protection"][0]
+        'as it is'
+        """
+        trials = self.trials
+        names: dict[str, list[object]] = {
+            "protection": [trial.label for trial in trials],
+            "name": [trial.name for trial in trials],
+            "strength": [trial.strength for trial in trials],
+            "passes": [trial.passes for trial in trials],
+            "is_advised": [trial is self.advised for trial in trials],
+            "proven": [trial.proven.mean for trial in trials],
+            **{f"loss_{keep}": [trial.loss_for(keep) for trial in trials] for keep in SCALES},
+            "n_dropped": [trial.n_dropped for trial in trials],
+        }
+        return rates_frame(names, [trial.risk for trial in trials])
+
+    @property
+    def n_on_all(self) -> int:
+        """Return how many protections were tried on all users."""
+        return len(self.trials) - 1
+
+    @property
+    def advised(self) -> Trial | None:
+        """Return the cheapest protection that reaches the goal; None where none does, or the release does as it is."""
+        return None if not self.chosen else self.trials[self.chosen]
+
+    @property
+    def only_measured(self) -> Trial | None:
+        """Return the cheapest protection that is only measured to be enough, if it is cheaper than what is advised."""
+        if not self.measured or self.measured == self.chosen:
+            return None
+        only = self.trials[self.measured]
+        return None if only.passes else only
+
+    @property
+    def words(self) -> str:
+        """Return on whom protections were tried, as sentences."""
+        n_part, n = self.n_users, self.n_users_in_all
+        if n_part == n:
+            return f"Protections were tried on {n:,} people."
+        return (
+            f"To save time, {len(self.screened) - 1} protections were first tried on a random {n_part:,} of {n:,} "
+            "people. Among fewer each is easier to tell apart, and groups of like people are harder to find, so "
+            "risk and loss are too high there. Those that might be the cheapest were then tried on "
+            f"{n:,}."
+        )
+
+    def within(self, target: float, by: Decide, at_least: Judgement = PASS) -> list[Trial]:
+        """Return the protections, tried on all users, that are not above a target by what is proven or measured.
+
+        Parameters
+        ----------
+        at_least
+            Open is also asked for those that only attacks which were not made could tell.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections
+        >>> len(found.within(0.2, "proven")) <= len(found.within(0.2, "measured"))
+        True
+        """
+        return [trial for trial in self.trials[1:] if judge(Goal(target), trial.evidence(), by) >= at_least]
+
+    @property
+    def frontier(self) -> tuple[int, ...]:
+        """Return the numbers of the trials that no other beats in both loss and risk, in order of their loss.
+
+        The loss is the one that decides.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.frontier[0]
+        0
+        """
+        measured = [
+            (loss, trial.risk.high, at)
+            for at, trial in enumerate(self.trials)
+            if (loss := trial.loss_for(self.keep)) is not None
+        ]
+        front, lowest = [], math.inf
+        for _, high, at in sorted(measured):
+            if high < lowest:
+                front.append(at)
+                lowest = high
+        return tuple(front)
