@@ -70,8 +70,8 @@ def prove(tables: Scenario) -> ProvenShare:
     --------
     >>> import habitprint as hp
     >>> habits = hp.Histograms.from_strings({1: "ab", 2: "ab", 3: "abb"})
-    >>> prove(Scenario(habits, habits, "same-id")).in_short
-    'at most 66.7% of people on average, and nobody with a chance above 100%'
+    >>> prove(Scenario(habits, habits, "same-id")).largest
+    1.0
     """
     return ProvenShare.of(tables.anonymity_sets)
 
@@ -230,7 +230,7 @@ class Trial:
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
-        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.mean:.4g})"
 
     @property
     def strongest(self) -> Outcome:
@@ -561,8 +561,8 @@ def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Pro
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
-    >>> trial.proven.in_short
-    'at most 20% of people on average, and nobody with a chance above 20%'
+    >>> trial.proven.mean
+    0.2
     """
     release, tables = base.scenario.protected_by(candidate.mechanism, progress)
     attacked = base
