@@ -342,7 +342,7 @@ class Audit(Shown):
         return facts
 
     def to_text(self) -> str:
-        """Return the same as the text of ``report.json``."""
+        """Return the same as text; ``report.json`` has sentences beside it."""
         facts = {name: getattr(self, name) for name in IN_JSON}
         return printable_json(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode())
 
@@ -598,7 +598,9 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
         prepared = _prepare_pair(source, subject, options)
     # Codes that were accepted in vain are not told.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
-    options = msgspec.structs.replace(options, accept=tuple(code for code in options.accept if code in found))
+    accepted = tuple(code for code in options.accept if code in found)
+    name = None if options.name is None else _as_text(options.name)
+    options = msgspec.structs.replace(options, accept=accepted, name=name)
     return _audit(prepared, replace(subject, source=source), options, run, progress)
 
 

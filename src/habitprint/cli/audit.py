@@ -65,6 +65,7 @@ from habitprint.truth import SAME_ID
 from habitprint.wording.attacks import about_training, among_more, on_all_people
 from habitprint.wording.curves import about_remedy
 from habitprint.wording.data import about_scope
+from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.verdict import about_gate, details, headline
 from habitprint.words import percent
@@ -239,7 +240,7 @@ def audit(
 
         made = write_audit(found, beside.out, overwrite=beside.force)
     if beside.as_json:
-        print_json_text(found.to_text())
+        print_json_text(report_json(found))
     else:
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
         whole = WHOLE, [] if is_events else given(spec)

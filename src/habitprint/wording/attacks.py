@@ -41,8 +41,8 @@ def about_gap(gap: float | None) -> str:
 
     Examples
     --------
-    >>> about_gap(0.0), about_gap(0.001), about_gap(None)
-    ('optimal', 'at least 99.9% of the best gain', 'none')
+    >>> about_gap(0.0), about_gap(0.1), about_gap(None)
+    ('optimal', 'at least 89% of the best gain', 'none')
     """
     if gap is None:
         return "none"
@@ -152,15 +152,15 @@ def name_adversary(audit: Audit) -> str:
     >>> name_adversary(audit)
     ''
     >>> other = Outcome("joint", "l1", Rate.of(12, 12, 0.1), 0.0, 0)
-    >>> name_adversary(replace(audit, other_time=other))[-73:]
-    'the file identifies more, 100% of 12 people (95% interval 75.7% to 100%).'
+    >>> name_adversary(replace(audit, other_time=other))[-46:]
+    'all other time in the file identifies no more.'
     """
     if audit.other_time is None:
         return ""
     rate, other = audit.strongest.rate, audit.other_time.rate
     said = (
-        f"The share of {percent(rate.value)} is that of an adversary who knows {audit.data.scope.known.words}; one who "
-        "knows all other time in the file identifies"
+        f"The share of {percent(rate.value)} is that of an adversary who knows "
+        f"{audit.data.scope.known.words or 'the known table'}; one who knows all other time in the file identifies"
     )
     if other.high <= rate.high:
         return f"{said} no more."

@@ -51,7 +51,7 @@ def differences(found: Comparison) -> tuple[str, ...]:
     >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
     >>> differences(hp.compare([strict, lenient], ["a", "b"]))[0][:62]
-    '“b” against “a”: 75.0% of 12 people are identified instead of 7'
+    '“b” against “a”: 100% of 12 people are identified instead of 1'
     """
 
     def stands(other: Against) -> str:

@@ -1,5 +1,6 @@
 """On what the risk depends, whether repeated releases can be linked, and what would be enough, in sentences."""
 
+import math
 from collections.abc import Sequence
 from datetime import date
 
@@ -64,7 +65,7 @@ def about_curve(curve: Curve, on_all: Rate | None = None) -> str:
     'Only the first days of both periods were kept, of the same people. From 2 days to 7 days, the share identified
     rises from 9% to 55%: more days tell more about habits.'
     """
-    audited = max((point.x for point in curve.points if point.is_as_released), default=0.0)
+    audited = max((point.x for point in curve.points if point.is_as_released), default=math.inf)
     days = 0 if curve.released is None or curve.released.one_range is None else _n_days(curve.released.one_range)
     said = [
         HOW[curve.how].format(

@@ -22,9 +22,11 @@ def about_scope(scope: Scope) -> str:
 
     Examples
     --------
+    >>> from habitprint.periods import Span
     >>> week, next_week = Span("the first week"), Span("the second week")
     >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:82]
     '397 of the 7,115 people in the file are in the release and known to the adversary.'
+    >>> from habitprint.auditing.data import Whole
     >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:75]
     'This is a sample of 500 of the 9,000 people in the two tables, drawn at ran'
     """
@@ -55,6 +57,8 @@ def of_sample(scope: Scope) -> str:
 
     Examples
     --------
+    >>> from habitprint.auditing.data import Whole
+    >>> from habitprint.periods import Span
     >>> of_sample(Scope(9, 9, 9, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
     ' in the sample'
     """
@@ -66,6 +70,8 @@ def adversary_of_sample(scope: Scope) -> str:
 
     Examples
     --------
+    >>> from habitprint.auditing.data import Whole
+    >>> from habitprint.periods import Span
     >>> adversary_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))[-35:]
     'sample: 9 people released, 8 known.'
     """

@@ -61,7 +61,7 @@ def tell_forecast(found: Forecast) -> tuple[str, ...]:
 
 
 def about_needed(needed: PeopleNeeded) -> str:
-    r"""Say how many people a release must have.
+    """Say how many people a release must have.
 
     Examples
     --------

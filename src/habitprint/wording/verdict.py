@@ -22,7 +22,7 @@ def headline(audit: Audit) -> str:
     --------
     >>> import habitprint as hp
     >>> headline(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[:74]
-    'The table misses the target of 5% as it is: 9 of 12 people are identified '
+    'The table misses the target of 5% as it is: 12 of 12 people are identified'
     """
     return f"{answer(audit)} {name_adversary(audit)}".strip()
 
@@ -204,7 +204,7 @@ def about_protections(audit: Audit) -> str:
     --------
     >>> import habitprint as hp
     >>> about_protections(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[:90]
-    'Of 13 protections that were tried, 0 are guaranteed to be within 5%, and 0 more are measur'
+    'Of 22 protections that were tried, 0 are guaranteed to be within 5%, and 0 more are measur'
     """
     found, target = audit.protections, audit.verdict.target
     if found.trials[0].passes:
