@@ -599,8 +599,7 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     # Codes that were accepted in vain are not told.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
     accepted = tuple(code for code in options.accept if code in found)
-    name = None if options.name is None else _as_text(options.name)
-    options = msgspec.structs.replace(options, accept=accepted, name=name)
+    options = msgspec.structs.replace(options, accept=accepted)
     return _audit(prepared, replace(subject, source=source), options, run, progress)
 
 
