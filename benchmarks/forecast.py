@@ -23,6 +23,7 @@ from habitprint.auditing.curves import users_curve
 from habitprint.forecasting import MOST_SIZES
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.rates import IntervalMethod
+from habitprint.wording.forecast import about_forecast
 
 FEWEST = 10  # people in a part
 SMALLEST = 3  # a sample is at least an eighth of the people: 2 to the power -3
@@ -180,7 +181,8 @@ def reach() -> None:
     for n in (2_000, 5_000):
         some = np.sort(np.random.default_rng(0).permutation(tables.common.n)[:n])
         part = tables.part(tables.common.released[some], tables.common.known[some])
-        print(hp.forecast(users_curve(run_attack(part)).points, tables.n_people).words, flush=True)
+        found = hp.forecast(users_curve(run_attack(part)).points, tables.n_people)
+        print(about_forecast(found), flush=True)
 
 
 def print_table(judged: pl.DataFrame, by: list[str]) -> None:

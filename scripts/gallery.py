@@ -54,7 +54,7 @@ def main() -> None:
         with ProgressBar(Console(stderr=True, highlight=False)) as progress:
             found = hp.audit(case.events, period=case.period, coarser=[case.coarser], seed=0, progress=progress)
             report, *_ = hp.write_audit(found, folder / name, overwrite=True)
-        print(f"{report}: {found.verdict.answer}")
+        print(f"{report}: {found.verdict.reason}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import pytest
 import habitprint as hp
 from habitprint.training import train_weight
 from habitprint.weighing.definitions import Term
+from habitprint.wording.attacks import about_evidence
 from instances import shuffled
 
 
@@ -137,7 +138,7 @@ def test_evidence_is_shared_out_among_the_terms_of_the_learned_weight() -> None:
     trained = train_weight(*hp.datasets.town(60, 20))
     assert len(trained.evidence) == len(trained.weight.terms)
     assert sum(trained.evidence) == pytest.approx(1)
-    assert "of the evidence for a true pair" in trained.words
+    assert "of the evidence for a true pair" in about_evidence(trained.by_kind)
 
 
 def test_too_few_people_to_learn_from_are_refused_with_advice() -> None:

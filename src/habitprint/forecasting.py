@@ -37,8 +37,7 @@ from habitprint.errors import InputError, is_whole, require_number, require_whol
 from habitprint.evaluation import Evaluation
 from habitprint.matching.impostors import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
-from habitprint.showing import Shown
-from habitprint.words import at_most, percent
+from habitprint.showing import Shown, abbreviated
 
 MOST_PEOPLE = 10**10  # in any population that there is
 MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country
@@ -105,8 +104,6 @@ class Law:
     >>> law = Law(a=0.5, b=20.0, always=0.1)
     >>> law.share(1), round(law.share(1000), 3)
     (1.0, 0.225)
-    >>> print(law.words)
-    10% are found among any number of people, and of the others, from about 20 people on, each doubling leaves 70.7%
     """
 
     a: float
@@ -118,19 +115,6 @@ class Law:
         return float(
             self.always + (1 - self.always) * math.exp(betaln(self.a, self.b + n - 1) - betaln(self.a, self.b))
         )
-
-    @property
-    def words(self) -> str:
-        """Say what the numbers mean."""
-        start = max(round(self.b), 1)
-        falls = f"from about {start:,} people on, each doubling leaves {percent(2**-self.a)}"
-        if self.a > STEEP:
-            falls = f"about every {max(round(math.log(2) * self.b / self.a), 1):,} more people halve the share"
-        if self.always >= 0.9995:  # noqa: PLR2004  (which would be shown as all)
-            return "all are found among any number of people"
-        if self.always < 0.0005:  # noqa: PLR2004  (which would be shown as nothing)
-            return f"nobody is found among any number of people, and {falls}{'' if self.a > STEEP else ' of the share'}"
-        return f"{percent(self.always)} are found among any number of people, and of the others, {falls}"
 
 
 @dataclass(frozen=True)
@@ -160,9 +144,8 @@ class PeopleNeeded:
 
     Examples
     --------
-    >>> print(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000).words)
-    For the share identified to be within 5% without protection, a release must have about 120,000 people (at least \
-40,000; it may be that no population is large enough).
+    >>> PeopleNeeded(0.05, 120_000, 40_000, None, 5_000).high is None
+    True
     """
 
     target: float
@@ -170,21 +153,6 @@ class PeopleNeeded:
     low: int | None
     high: int | None
     n_measured: int
-
-    @property
-    def words(self) -> str:
-        """Say it in a sentence."""
-        start = f"For the share identified to be within {percent(self.target)} without protection"
-        if self.low is None:
-            return f"{start}, no plausible population is large enough: never."
-        sure = (
-            "it may be that no population is large enough" if self.high is None else f"{_people(self.high)} to be sure"
-        )
-        if self.n is None:
-            return f"{start}, probably no population is large enough; at least {_people(self.low)} are needed."
-        if self.high is not None and self.high <= self.n_measured:
-            return f"{start}, {_people(self.high)} are enough."
-        return f"{start}, a release must have about {_people(self.n)} people (at least {_people(self.low)}; {sure})."
 
 
 @dataclass(frozen=True)
@@ -237,7 +205,7 @@ class Forecast(Shown):
     level: float = LEVEL
 
     def __repr__(self) -> str:
-        return f"Forecast({self.words})"
+        return abbreviated(self)
 
     def to_frame(self) -> pl.DataFrame:
         """Return what is expected among some numbers of people as a frame ``n, share, low, high``.
@@ -251,54 +219,9 @@ class Forecast(Shown):
         return pl.DataFrame(self.fan)
 
     @property
-    def interval_words(self) -> str:
-        """Return both ends of the interval for people; the upper one is rounded up."""
-        return f"{percent(self.low)} to {at_most(self.high)}"
-
-    @property
-    def words(self) -> str:
-        """Say what is to be expected, in a sentence."""
-        interval = f"{percent(self.level)} interval {self.interval_words}; by chance {percent(self.by_chance)}"
-        if self.n <= self.n_measured:
-            return f"Among {_people(self.n)} of these people, {percent(self.share)} would be identified ({interval})."
-        return (
-            f"Among {_people(self.n)} people, {percent(self.share)} would be identified ({interval}), if they are like "
-            f"the {_people(self.n_measured)} tested, of whom {percent(self.measured.value)} were: a forecast, and not "
-            f"measured.{' So far ahead, that says little: test more people.' if self.is_vague else ''}"
-        )
-
-    @property
     def is_vague(self) -> bool:
         """Return whether the interval is so wide that it says little."""
         return self.high - self.low > VAGUE
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """Return all that there is to say: what is to be expected, how many people it would take, and by which law."""
-        return (self.words, *(() if self.needed is None else (self.needed.words,)), self.law_words)
-
-    @property
-    def law_words(self) -> str:
-        """Say which law fits best, and how far it is trusted."""
-        steeper = math.exp(float(ndtri(0.5 + self.level / 2)) * self.discrepancy)
-        return (
-            f"By the one law that fits best it would be {percent(self.law.share(self.n))}: {self.law.words}. "
-            f"Others fit nearly as well, {percent(self.share)} is in their middle, and the interval holds them all; "
-            f"beyond what was measured, the fall is taken to be up to {steeper:.2g} times as steep, or as flat, as a "
-            "law says."
-        )
-
-
-def _people(n: int) -> str:
-    """Return a number of people to three figures; a small one as it is."""
-    if n < 10_000:  # noqa: PLR2004
-        return f"{n:,}"
-    digits = len(str(n)) - 3
-    rounded = round(n / 10**digits) * 10**digits
-    for unit, word in ((10**9, "billion"), (10**6, "million")):
-        if rounded >= unit:
-            return f"{rounded / unit:.3g} {word}"
-    return f"{rounded:,}"
 
 
 def forecast(

@@ -16,6 +16,7 @@ from habitprint.files import Output, check_target, write_all
 from habitprint.forecasting import Forecast, SizedRate
 from habitprint.matching import MatchingPath
 from habitprint.rates import Rate
+from habitprint.wording.forecast import about_forecast, about_needed
 
 FORMATS: Mapping[str, Literal["svg", "png", "html", "json"]] = {
     ".svg": "svg", ".png": "png", ".html": "html", ".json": "json",
@@ -112,8 +113,8 @@ def plot_forecast(forecast: Forecast, sizes: Iterable[SizedRate] = ()) -> alt.La
     low, share = (alt.Y(f"{name}:Q", scale=scale, axis=axis) for name in ("low", "share"))
     ahead = alt.Chart(fan.filter(pl.col("people") >= forecast.n_measured)).encode(x=x)
     measured = alt.Chart(seen).encode(x=x)
-    needed = "" if forecast.needed is None else forecast.needed.words
-    subtitle = [*textwrap.wrap(forecast.words, 90), *textwrap.wrap(needed, 90)]
+    needed = "" if forecast.needed is None else about_needed(forecast.needed)
+    subtitle = [*textwrap.wrap(about_forecast(forecast), 90), *textwrap.wrap(needed, 90)]
     return alt.LayerChart(
         layer=[
             ahead.mark_area(opacity=0.18).encode(y=low, y2="high:Q"),

@@ -26,9 +26,8 @@ from habitprint.rates import rates_frame
 from habitprint.showing import Shown
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, pair_terms
-from habitprint.weighing.definitions import KINDS
+from habitprint.weighing.definitions import KindName
 from habitprint.weighing.learned import fit_on_other_half, fit_weight
-from habitprint.words import percent
 
 STAGE = "training"
 MOST_PEOPLE = 5_000  # on whom attacks are tried
@@ -48,6 +47,15 @@ FIXED_WEIGHTS: tuple[Weight, ...] = (
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """One kind of evidence for a true pair and its share of all; `is_rarer`: the more the rarer the place."""
+
+    kind: KindName
+    share: float
+    is_rarer: bool = False
+
+
+@dataclass(frozen=True)
 class TrainedWeight:
     """A weight that was trained on pairs whose truth is known, and the evidence that it counts.
 
@@ -62,10 +70,9 @@ class TrainedWeight:
 
     Examples
     --------
-    >>> weight = Weight("mine", (Term("logarithm"), Term("fourth-root", rarity=1.0)))
-    >>> TrainedWeight(weight, (0.25, 0.75), 80).words
-    'Having been there at all, the more the rarer the place, is 75% of the evidence for a true pair; how alike shares \
-are 25%.'
+    >>> weight = Weight("mine", (Term("logarithm"), Term("fourth-root", rarity=1.0), Term("logarithm")))
+    >>> TrainedWeight(weight, (0.25, 0.5, 0.25), 80).by_kind[0].share
+    0.5
     """
 
     weight: Weight
@@ -73,15 +80,13 @@ are 25%.'
     n_people: int
 
     @property
-    def words(self) -> str:
-        """Return which evidence counts, as a sentence."""
-        shares: dict[str, float] = {}
+    def by_kind(self) -> tuple[Evidence, ...]:
+        """Return the evidence by what counts: terms of one kind are one."""
+        shares: dict[tuple[KindName, bool], float] = {}
         for term, share in zip(self.weight.terms, self.evidence, strict=True):
-            words = KINDS[term.kind].words + ("" if term.rarity == 0 else ", the more the rarer the place,")
-            shares[words] = shares.get(words, 0.0) + share
-        (first, most), *rest = sorted(shares.items(), key=lambda pair: -pair[1])
-        others = "".join(f"; {words} {percent(share)}" for words, share in rest)
-        return f"{first[0].upper()}{first[1:]} is {percent(most)} of the evidence for a true pair{others}."
+            what = term.kind, term.rarity != 0
+            shares[what] = shares.get(what, 0.0) + share
+        return tuple(Evidence(kind, share, is_rarer=is_rarer) for (kind, is_rarer), share in shares.items())
 
 
 @dataclass(frozen=True)
@@ -270,24 +275,6 @@ class Training(Shown):
     def paper(self) -> AttackResult:
         """Return the result of the paper's attack."""
         return self.attacks[0]
-
-    @property
-    def words(self) -> str:
-        """Return which attack was chosen, and why, as a sentence.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> hp.train(*hp.datasets.town(80, 30)).words[:62]
-        'Trained on 80 people: no attack identified more than the paper'
-        """
-        paper = f"the paper's ({self.paper.outcome.name}: {percent(self.paper.rate.value)})"
-        found = (
-            "no attack identified more"
-            if self.best is self.paper
-            else f"{self.best.outcome.name}, identified {percent(self.best.rate.value)}, more"
-        )
-        return f"Trained on {self.trained.n_people:,} people: {found} than {paper} by more than noise."
 
 
 def train(

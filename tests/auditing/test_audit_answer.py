@@ -24,8 +24,10 @@ from habitprint.auditing.candidates import (
 from habitprint.auditing.goal import PASS, Goal, judge
 from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import Protections, Trial
-from habitprint.auditing.verdict import Verdict, reach_verdict, users_needed
+from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.losses import ALIKE
+from habitprint.wording.forecast import about_forecast
+from habitprint.wording.verdict import about_protections, answer, details
 from habitprint.words import percent
 
 pytestmark = pytest.mark.slow
@@ -40,11 +42,11 @@ def attacked(released: hp.Histograms, known: hp.Histograms) -> SuiteResult:
     return run_suite(Scenario(released, known, "same-id"))
 
 
-def answered(found: hp.Audit, **changes: Protections | people.People) -> Verdict:
-    """Return the verdict on the same audit, with other protections or people."""
-    goal = found.options.goal
-    parts = {"protections": found.protections, "people": found.people} | changes
-    return reach_verdict(goal, found.strongest, **parts)  # type: ignore[arg-type]
+def answered(found: hp.Audit, **changes: Protections | people.People) -> hp.Audit:
+    """Return the same audit with other protections or people, and the verdict on it."""
+    changed = replace(found, **changes)  # type: ignore[arg-type]
+    verdict = reach_verdict(found.options.goal, found.strongest, changed.protections, changed.people)
+    return replace(changed, verdict=verdict)
 
 
 def advised(found: hp.Audit) -> Trial:
@@ -62,7 +64,8 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
         assert trial.passes == (judge(Goal(0.1), trial.evidence(), "proven") is PASS)
         assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
-    assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in found.verdict.answer
+    assert found.verdict.reason == "above target"
+    assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in answer(found)
 
 
 def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other() -> None:
@@ -85,13 +88,13 @@ def test_answer_first_row_and_choice_say_the_same(decide: Literal["proven", "mea
         passes = found.verdict.passes
         assert passes == found.protections.trials[0].passes
         assert passes == (found.protections.chosen == 0)
-        assert passes == ("as it is" in found.verdict.about_protections)
+        assert passes == (found.verdict.reason in {"guaranteed", "measured"})
         assert not (passes and found.verdict.protection)
 
 
 def test_where_nothing_is_needed_nothing_is_recommended() -> None:
     found = audit_of_town(40, 10, target=1.0)
-    assert found.verdict.answer.startswith("As far as was measured, the table meets the target of 100% as it is")
+    assert found.verdict.reason == "measured"
     assert found.protections.chosen == 0
     assert found.protections.trials[0].n_attacks == len(found.attacks) - 1  # but blind chance
     assert found.verdict.protection is None
@@ -118,9 +121,9 @@ def test_no_protection_on_the_frontier_is_beaten_and_every_other_is(found: hp.Au
 
 def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Audit) -> None:
     chosen = advised(found)
-    said = found.verdict.about_protections
+    said = about_protections(found)
     assert f"Measured on it: {percent(chosen.risk.value)} of people are identified" in said
-    assert said in found.verdict.details
+    assert said in details(found)
     n_proven, n_measured = (len(found.protections.within(0.1, by)) for by in ("proven", "measured"))
     assert n_measured >= n_proven > 0  # what is guaranteed to meet the target meets it
     assert f"{n_proven} are guaranteed to be within 10%, and {n_measured - n_proven} more" in said
@@ -183,7 +186,7 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "options", "run",
-        "versions", "data", "weight", "attacks", "curves", "other_time", "learned", "linkage",
+        "versions", "data", "weight", "attacks", "curves", "other_time", "training", "linkage",
         "protections", "remedies", "people", "verdict", "forecast", "place_map", "on_all",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
@@ -195,7 +198,7 @@ def test_the_curve_of_the_number_of_people_is_followed_to_ten_times_as_many(foun
     assert forecast is not None
     assert forecast.n == 10 * forecast.n_measured == 10 * found.strongest.rate.n
     assert forecast == hp.forecast(found.curves[0].points, forecast.n, target=found.verdict.target)
-    assert forecast.words in hp.render_report(found).replace("&#39;", "'")
+    assert about_forecast(forecast) in hp.render_report(found).replace("&#39;", "'")
     assert f"{forecast.n:,} people: forecast" in hp.render_report(found)
 
 
@@ -244,8 +247,7 @@ def test_when_nothing_reaches_the_target_it_is_said() -> None:
     found = hp.audit(hp.datasets.town(60, 12), target=0.012, noise=False)
     assert found.protections.chosen is None
     assert found.verdict.protection is None
-    assert found.verdict.answer.endswith("No protection that was tried is enough.")
-    assert "The lowest bound at an information loss of at most 1" in found.verdict.about_protections
+    assert "The lowest bound at an information loss of at most 1" in about_protections(found)
 
 
 @pytest.mark.parametrize("n_users", [2, 3, 4])
@@ -253,7 +255,7 @@ def test_with_few_users_no_measured_result_can_pass_and_it_is_said(n_users: int)
     found = hp.audit(hp.datasets.town(n_users, 6), noise=False)
     assert not found.verdict.can_pass_at_all
     assert not found.verdict.passes
-    assert any("fewer than 73 people no measured result can be within 5%" in said for said in found.verdict.details)
+    assert found.verdict.n_users_needed == 73
 
 
 def test_users_needed_is_the_least_number() -> None:
@@ -264,7 +266,7 @@ def test_users_needed_is_the_least_number() -> None:
 def test_few_users_do_not_hide_a_plain_no_nor_a_proof() -> None:
     found = hp.audit(hp.datasets.town(60, 12), noise=False)
     assert found.strongest.rate.low > 0.05
-    assert found.verdict.answer.startswith("The table misses the target of 5% as it is: ")
+    assert found.verdict.reason == "above target"
     assert advised(found).proven.mean <= 0.05
 
 
@@ -272,10 +274,8 @@ def test_people_who_are_all_alike_are_proven_safe() -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(range(100), "ab"))
     found = hp.audit((habits, habits), noise=False)
     assert found.strongest.rate.n_correct == pytest.approx(1)
-    assert found.verdict.answer.startswith(
-        "The table meets the target of 5%. Guaranteed: an attacker who points at rows is right for at most 1% of "
-        "people on average, and nobody with a chance above 1%."
-    )
+    assert found.verdict.reason == "guaranteed"
+    assert found.verdict.proven.mean == pytest.approx(0.01)
 
 
 def test_at_one_place_only_totals_tell() -> None:
@@ -317,7 +317,7 @@ def test_what_was_not_measured_is_called_not_measured() -> None:
     n_measured = sum(trial.surest is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None
-    assert f"wherever that was measured: for {n_measured} of them" in found.verdict.about_protections
+    assert f"wherever that was measured: for {n_measured} of them" in about_protections(found)
     page = hp.render_report(found)
     assert page.count("<td>not measured</td>") == len(within) - n_measured
 
@@ -333,7 +333,7 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
         )
         for at, trial in enumerate(found.protections.trials)
     ]
-    said = answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)).about_protections
+    said = about_protections(answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)))
     assert "The lowest bound at an information loss of at most 1" in said
     assert f"“{worse[5].label}”" not in said
 
@@ -341,8 +341,9 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
 def test_few_claims_are_not_called_sure(found: hp.Audit) -> None:
     def said(n: int) -> bool:
         sure = replace(found.people, sure=(people.SureClaims(0.95, n),))
-        details = answered(found, people=sure).details
-        return any(f"of the {n} surest, at least 95% are right" in detail for detail in details)
+        return any(
+            f"of the {n} surest, at least 95% are right" in each for each in details(answered(found, people=sure))
+        )
 
     assert said(10)
     assert not said(9)

@@ -79,10 +79,11 @@ def test_an_adversary_who_trains_is_one_more_attacker_and_the_audit_says_how() -
     released, known = hp.datasets.town(60, 12, seed=1)
     found = hp.audit((released, known), training=hp.datasets.town(60, 12, seed=2), noise=False)
     assert "trained" in {fact.weight for fact in found.attacks}
-    assert found.learned.startswith("The attacker trained on two tables of people whom they know (60 people)")
+    assert (found.training.on, found.training.missing, found.training.n_people) == ("given tables", None, 60)
+    assert sum(each.share for each in found.training.evidence) == pytest.approx(1)
     alone = hp.audit((released, known), noise=False)
     assert "trained" not in {fact.weight for fact in alone.attacks}
-    assert alone.learned.startswith("The attacker could not train")
+    assert alone.training.missing == "times"
 
 
 def test_a_protected_table_is_attacked_with_and_without_what_can_be_copied(tables: Scenario) -> None:
@@ -146,7 +147,7 @@ def test_the_risk_rises_when_there_are_fewer_people(whole: AttackResult) -> None
 def test_too_few_people_make_no_groups() -> None:
     curve = users_curve(run_attack(Scenario(*hp.datasets.town(12, 6), truth="same-id")))
     assert len(curve.points) == 1
-    assert "too few people" in curve.words
+    assert curve.how == "too few people"
 
 
 @pytest.mark.parametrize("period", [hp.ConsecutiveWeeks("2012-04-09"), hp.HalvesOfActiveWeeks()])
@@ -185,7 +186,7 @@ def test_shares_have_no_counts_to_draw_from() -> None:
     found = hp.audit((shares, known), noise=False)
     curve = found.curves[1]
     assert curve.points == ()
-    assert "shares or fractions" in curve.words
+    assert curve.how == "no whole counts"
 
 
 def test_larger_squares_are_those_of_the_coarser_grid() -> None:
@@ -219,7 +220,7 @@ def test_with_many_users_coarser_places_are_tried_on_a_part_and_it_is_said(
     curve = hp.audit((whole.scenario.released, whole.scenario.known), target=1.0, noise=False).curves[2]
     assert {point.rate.n for point in curve.points} == {60}
     assert curve.points[-1].rate.value > whole.rate.value
-    assert "a random 60 of 120 people" in curve.words
+    assert (curve.n_sampled, curve.n_in_all) == (60, 120)
 
 
 habits = st.dictionaries(st.integers(0, 9), st.text("abcd", min_size=1, max_size=3), min_size=1)

@@ -10,11 +10,13 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import AttackResult, Scenario, full_suite, run_attack, run_suite, strongest_of
-from habitprint.auditing.curves import LESSONS, Curve, Dimension, Point, Trend, shown_by, trend_of
+from habitprint.auditing.curves import Curve, Dimension, Point, Trend, trend_of
 from habitprint.auditing.data import Prepared, prepare_events
-from habitprint.auditing.times import NO_TIMES, Times, duration_curve, measure_times, other_time_words
+from habitprint.auditing.times import Times, duration_curve, measure_times
 from habitprint.periods import Period
 from habitprint.rates import Rate
+from habitprint.wording.attacks import with_other_time
+from habitprint.wording.curves import LESSONS, TOO_SHORT, about_curve, about_linkage
 
 pytestmark = pytest.mark.slow
 
@@ -107,8 +109,7 @@ def test_the_sentence_under_a_curve_follows_from_the_curve(
     dimension: Dimension, rights: list[int], trend: Trend
 ) -> None:
     points = made_up(*rights)
-    words = shown_by(dimension, points)
-    assert Curve.of(dimension, "days", "How.", points).words == f"How. {words}"
+    words = about_curve(Curve(dimension, "people", "random groups", tuple(points)))
     assert trend_of(points) == trend
     assert (" rises " in words, " falls " in words) == (trend == "rises", trend == "falls")
     assert ("does not clearly change" in words) == (trend == "no clear change")
@@ -118,21 +119,25 @@ def test_the_sentence_under_a_curve_follows_from_the_curve(
 
 @pytest.mark.parametrize("dimension", ["users", "pairs"])
 def test_a_single_point_shows_nothing(dimension: Dimension) -> None:
-    assert shown_by(dimension, made_up(50)) == shown_by(dimension, []) == ""
-    assert Curve.of(dimension, "", "Why not.", ()).words == "Why not."
+    for points in ((), tuple(made_up(50))):
+        assert about_curve(Curve(dimension, "people", "too short", points)) == TOO_SHORT
+
+
+def shown_by_pairs(points: list[Point]) -> str:
+    return about_curve(Curve("pairs", "pair of periods", "pairs of periods", tuple(points)))
 
 
 def test_of_pairs_the_lowest_and_the_highest_are_compared_whatever_their_order() -> None:
-    words = shown_by("pairs", made_up(60, 150, 20, 61))
+    words = shown_by_pairs(made_up(60, 150, 20, 61))
     assert "least with 3 days, 10% " in words
     assert "most with 2 days, 75% " in words
     assert "the difference is clear" in words
-    assert "the difference is not clear" in shown_by("pairs", made_up(60, 65, 62))
+    assert "the difference is not clear" in shown_by_pairs(made_up(60, 65, 62))
 
 
 def test_a_difference_that_is_clear_of_two_pairs_is_not_of_the_two_furthest_of_many() -> None:
-    assert "the difference is clear" in shown_by("pairs", made_up(50, 80))
-    assert "the difference is not clear" in shown_by("pairs", made_up(50, *[65] * 20, 80))
+    assert "the difference is clear" in shown_by_pairs(made_up(50, 80))
+    assert "the difference is not clear" in shown_by_pairs(made_up(50, *[65] * 20, 80))
 
 
 def test_there_are_five_pairs_of_equal_length_where_the_file_has_them() -> None:
@@ -159,9 +164,8 @@ def test_each_pair_is_attacked_as_if_it_had_been_counted_by_hand(steady: Times) 
 
 def test_habits_that_change_fade_with_the_distance_and_others_do_not(steady: Times, drifting: Times) -> None:
     assert drifting.distance.trend == "falls"
-    assert "falls from" in drifting.distance.words
     assert steady.distance.trend == "no clear change"
-    assert "does not clearly fade" in steady.distance.words
+    assert "does not clearly fade" in about_curve(steady.distance)
 
 
 def test_the_distance_is_in_days_between_the_two_periods(drifting: Times) -> None:
@@ -189,7 +193,7 @@ def test_who_knows_all_other_time_is_counted_by_hand_and_finds_more(steady: Time
     assert other.rate == expected
     known = run_attack(by_hand(rows, week(0), week(1)))
     assert other.rate.value > known.rate.value
-    words = other_time_words(other, [known.outcome])
+    words = with_other_time(other.rate, known.rate)
     assert f"{other.rate.interval_words}); one who knows the known period alone" in words
     assert known.rate.interval_words in words
 
@@ -232,12 +236,12 @@ def test_what_cannot_be_repeated_is_not_and_it_is_said_why() -> None:
     rows = diary(4, changes=False)
     halves = times_of(rows, None).linkage
     assert (halves.n_periods, halves.consecutive, halves.first_to_last) == (2, None, None)
-    assert "does not hold three periods as long as the release (14 days)" in halves.words
+    assert (halves.missing, halves.n_days) == ("fewer than three periods", 14)
     own = times_of(rows, hp.HalvesOfActiveWeeks()).linkage
     assert (own.n_periods, own.consecutive) == (None, None)
-    assert "not one run of days" in own.words
+    assert own.missing == "several runs of days"
     tables = hp.audit(hp.datasets.town(30, 8), noise=False)
-    assert tables.linkage.words == NO_TIMES
+    assert tables.linkage.missing == "no times"
     assert tables.other_time is None
     assert [curve.points for curve in tables.curves[3:]] == [(), ()]
 
@@ -257,7 +261,7 @@ def test_longer_periods_are_tried_too_and_the_same_people_count() -> None:
     assert curve.points[-1].rate.n_correct == pytest.approx(right)
     backwards = prepared_with(rows, hp.DateRanges(week(6), week(5)))
     assert [point.x for point in duration_curve(*backwards).points] == [point.x for point in curve.points]
-    assert "more days tell more" in curve.words
+    assert "more days tell more" in about_curve(curve)
 
 
 def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
@@ -265,7 +269,7 @@ def test_of_many_people_some_are_attacked_and_it_is_said() -> None:
     rates = [point.rate for curve in (times.pairs, times.distance) for point in curve.points]
     assert max(rate.n for rate in rates) <= 30
     assert not any(point.is_as_released for point in times.pairs.points)
-    assert "a random 30 people were taken at most" in times.pairs.words
+    assert times.pairs.n_sampled == 30
     assert times.other_time is not None
     assert times.other_time.rate.n == N_PEOPLE  # to be compared with the answer
 
@@ -284,7 +288,7 @@ def test_a_file_whose_rows_are_mostly_of_its_last_day_has_no_distances() -> None
     last = rows[-1][1] + timedelta(days=1)
     times = times_of((*rows, *((person, last, 1) for person in range(N_PEOPLE) for _ in range(300))), first_week)
     assert times.distance.points == ()
-    assert "No two periods" in times.distance.words
+    assert times.distance.how == "too short"
     assert len(times.pairs.points) == 7
 
 
@@ -303,5 +307,5 @@ def test_an_audit_of_events_holds_all_of_it_and_its_report_shows_it() -> None:
     assert hp.Audit.from_json(found.to_json()).to_json() == found.to_json()
     assert found.other_time is not None
     page = hp.render_report(found)
-    for words in (found.linkage.words, other_time_words(found.other_time, found.attacks)):
+    for words in (about_linkage(found.linkage), with_other_time(found.other_time.rate, found.strongest.rate)):
         assert words in page

@@ -6,6 +6,7 @@ from functools import cache
 from itertools import combinations
 from typing import get_args
 
+import msgspec
 import pytest
 
 import habitprint as hp
@@ -20,9 +21,11 @@ from habitprint.auditing.planner import Deepen, Step, Tried, next_step, size_bet
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import BELOW_LINE, Protections
-from habitprint.auditing.verdict import reach_verdict, users_needed
+from habitprint.auditing.verdict import users_needed
 from habitprint.losses import ALIKE, SCALES, Purpose, cost_words, find_cheapest
 from habitprint.report.record import build_record
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.verdict import about_protections, answer
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
@@ -45,7 +48,7 @@ def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
         Point(size, f"{size:,} people", hp.Rate.of(share * n, n, 1 / size), size)
         for size, share in zip(sizes, shares, strict=True)
     ]
-    return Curve.of("users", "people", "", points)
+    return Curve("users", "people", "random groups", tuple(points))
 
 
 @pytest.mark.slow
@@ -206,10 +209,9 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
     assert losses.totals_error < 0.5
     assert losses.predictive_value is not None
     assert losses.predictive_value < 0.1
-    assert "little is left of the patterns of each person" in found.verdict.answer
-    goal = Goal(0.034, keep="totals")
-    verdict = reach_verdict(goal, found.strongest, replace(found.protections, keep="totals"), found.people)
-    assert "little is left" not in verdict.answer
+    assert "little is left of the patterns of each person" in answer(found)
+    options = msgspec.structs.replace(found.options, keep="totals")
+    assert "little is left" not in answer(replace(found, options=options))
 
 
 def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> None:
@@ -218,8 +220,8 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
     cost = cost_words(found.advice.losses)
     for keep in PURPOSES[:-1]:
         assert SCALES[keep].said(SCALES[keep].of(found.advice.losses)) in cost
-    assert cost in found.verdict.answer
-    assert cost in found.verdict.about_protections
+    assert cost in answer(found)
+    assert cost in about_protections(found)
     assert cost in str(build_record(found))
 
 
@@ -230,7 +232,7 @@ def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
     assert found.options.keep == found.protections.keep == keep
     assert found.advice is not None
     assert found.advice.keep == keep
-    assert cost_words(found.advice.losses) in found.verdict.answer
+    assert cost_words(found.advice.losses) in answer(found)
     facts = found.to_json()
     assert hp.Audit.from_json(facts).to_json() == facts
 
@@ -252,7 +254,7 @@ def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_
     }
     more = next(remedy for remedy in few.remedies if remedy.kind == "more people")
     assert more.number == 25
-    assert "at least 25 people in the table, 1 more than there are" in more.words
+    assert "at least 25 people in the table, 1 more than there are" in about_remedy(more, few)
     enough = hp.audit(hp.datasets.town(25, 6), target=0.04, noise=False)
     assert enough.protections.advised is not None
     assert enough.remedies == ()
@@ -273,27 +275,22 @@ def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | N
 def test_what_the_curves_measured_is_told_with_its_number() -> None:
     rates = [hp.Rate.of(n_right, 1000, 0.001) for n_right in (10, 30, 300)]
     labels = ["1 day", "3 days", "9 days"]
-    duration = Curve.of(
-        "duration",
-        "days",
-        "",
-        [Point(3.0**at, labels[at], rate, 1000, is_as_released=at == 2) for at, rate in enumerate(rates)],
-    )
-    resolution = Curve.of(
-        "resolution", "places", "", [Point(at + 1.0, f"{at} places", rates[2], 1000) for at in (1, 2)]
-    )
+    days = (Point(3.0**at, labels[at], rate, 1000, is_as_released=at == 2) for at, rate in enumerate(rates))
+    duration = Curve("duration", "days in each period", "first days", tuple(days))
+    places = tuple(Point(at + 1.0, f"{at} places", rates[2], 1000) for at in (1, 2))
+    resolution = Curve("resolution", "places", "rare places merged", places)
     found = unprotected([resolution, duration, curve_of([0.5])], Goal(0.05))
     assert found["shorter span"].number == 3  # the longest that is within the target
-    assert "With 3 days" in found["shorter span"].words
+    assert found["shorter span"].point == duration.points[1]
     assert found["fewer places"].number is None
-    assert "Not enough alone" in found["fewer places"].words
+    assert found["fewer places"].point == resolution.points[0]
     visitors = (TABLES.released.counts.toarray() > 0).sum(axis=0)
     assert found["aggregates only"].number == (visitors >= group_needed(0.05)).sum()
 
 
 def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
     dimensions: tuple[Dimension, ...] = ("resolution", "duration", "users")
-    nothing = [Curve(dimension, "", "Too few.", ()) for dimension in dimensions]
+    nothing = [Curve(dimension, "people", "too few people", ()) for dimension in dimensions]
     found = unprotected(nothing, Goal(0.2, surest_target=0.05))
     assert found["larger groups"].number == 20  # none is right with a chance above one in twenty, however few claims
     assert found["more people"].number == 1460 == users_needed(0.05) / 0.05
@@ -302,17 +299,15 @@ def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
     assert 1 / (k - 1) > 0.15 >= 1 / k
     grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
     assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint).surest.high <= 0.15
-    assert found["fewer places"].words == "That cannot be told. Too few."
+    assert found["fewer places"].point is None
 
 
 @pytest.mark.parametrize(("high", "n"), [(2600, 2600), (None, None)])
 def test_more_people_are_told_as_they_are_forecast_by_the_upper_end(high: int | None, n: int | None) -> None:
     dimensions: tuple[Dimension, ...] = ("resolution", "duration", "users")
-    nothing = [Curve(dimension, "", "Too few.", ()) for dimension in dimensions]
+    nothing = [Curve(dimension, "people", "too few people", ()) for dimension in dimensions]
     needed = hp.PeopleNeeded(0.05, 2000, 1500, high, 150)
     found = unprotected(nothing, Goal(0.05), needed)["more people"]
     assert found.number == n
-    assert needed.words in found.words
     without = unprotected(nothing, Goal(0.05))["more people"]
     assert without.number is None
-    assert "cannot be told" in without.words

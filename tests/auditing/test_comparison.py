@@ -17,6 +17,9 @@ from habitprint.periods import Span
 from habitprint.rates import Difference
 from habitprint.report.compare import build_comparison
 from habitprint.report.render import render_page
+from habitprint.wording.compare import about_unlike, differences, how_to_read, warnings
+from habitprint.wording.data import about_scope
+from habitprint.wording.verdict import headline
 from outline import Outline
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -78,13 +81,13 @@ def test_the_difference_is_that_of_the_strongest_attacks_and_each_is_against_the
     first = audits[0].strongest.rate
     for audit, other in zip(audits[1:], compared.others, strict=True):
         assert other.difference == Difference.of(audit.strongest.rate, first)
-    assert "3% of 100 people are identified instead of 81% of 100 people, 78 points lower" in compared.differences[1]
+    assert "3% of 100 people are identified instead of 81% of 100 people, 78 points lower" in differences(compared)[1]
 
 
 def test_a_difference_that_may_be_chance_is_said_to_be(found: hp.Audit) -> None:
     compared = hp.compare([with_share(found, 50), with_share(found, 45), with_share(found, 1)])
-    assert compared.differences[0].endswith("; that may be chance.")
-    assert "chance" not in compared.differences[1]
+    assert differences(compared)[0].endswith("; that may be chance.")
+    assert "chance" not in differences(compared)[1]
 
 
 @pytest.mark.parametrize("aspect", CHANGES)
@@ -92,8 +95,8 @@ def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect:
     before = SPANS(with_run(count="visits")(with_share(found, 12, 12)))
     (other,) = hp.compare([before, CHANGES[aspect](before)]).others
     assert [unlike.aspect for unlike in other.unlike] == [aspect]
-    (warning,) = hp.compare([before, CHANGES[aspect](before)]).warnings
-    assert other.unlike[0].words in warning
+    (warning,) = warnings(hp.compare([before, CHANGES[aspect](before)]))
+    assert about_unlike(other.unlike[0]) in warning
     # A target says what is enough, and changes nothing of what is found.
     is_goal = "target" in aspect or aspect in {"what decides", "what the release is for"}
     assert ("What was found does not depend on that" in warning) is is_goal
@@ -106,15 +109,15 @@ def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) 
         "known span",
         "people in the file",
     }
-    assert compared.warnings == ()
-    assert "release span, known span and people in the file is not told" in compared.unknown[0]
+    assert warnings(compared) == ()
+    assert "release span, known span and people in the file is not told" in how_to_read(compared)[0]
 
 
 def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found: hp.Audit) -> None:
     other = replace(found, attacks=(replace(found.attacks[0], weight="dot", rate=found.strongest.rate),))
     compared = hp.compare([found, other])
     assert [unlike.aspect for unlike in compared.others[0].unlike] == ["strongest attack"]
-    assert compared.warnings == ()
+    assert warnings(compared) == ()
 
 
 def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit) -> None:
@@ -122,8 +125,8 @@ def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit)
     before, after = (with_run(inputs=tuple(part))(found) for part in (files[:1], files))
     compared = hp.compare([before, after])
     assert compared.others[0].shared_inputs == ("known.csv",)
-    assert any("the same file known.csv" in words for words in compared.about_people)
-    assert "takes the people of two audits for different people" in compared.about_people[0]
+    assert any("the same file known.csv" in words for words in how_to_read(compared))
+    assert "takes the people of two audits for different people" in how_to_read(compared)[0]
 
 
 def test_what_cannot_be_compared_is_refused(found: hp.Audit) -> None:
@@ -156,8 +159,8 @@ def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more
     stronger = Outcome("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
     told = [replace(with_share(found, right), other_time=stronger) for right in (40, 99)]
     assert [audit.other_time for audit in hp.compare(told).audits] == [stronger, None]
-    assert "one who knows all other time in the file identifies more, 90% of 100 people" in told[0].headline
-    assert told[1].headline.endswith("one who knows all other time in the file identifies no more.")
+    assert "one who knows all other time in the file identifies more, 90% of 100 people" in headline(told[0])
+    assert headline(told[1]).endswith("one who knows all other time in the file identifies no more.")
 
 
 @pytest.mark.slow
@@ -165,7 +168,12 @@ def test_the_page_shows_all_of_it_and_no_name_becomes_markup(found: hp.Audit) ->
     compared = hp.compare([found, with_target(0.3)(with_share(found, 3))], ["before", HOSTILE])
     page = render_page(build_comparison(compared))
     text = Outline(page).text
-    for words in (*compared.differences, *compared.warnings, *compared.about_people, compared.first.scope.words):
+    for words in (
+        *differences(compared),
+        *warnings(compared),
+        *how_to_read(compared),
+        about_scope(compared.first.scope),
+    ):
         assert words in text
     assert "img" not in Outline(page).tags
     assert page.count("<h1") == 1

@@ -13,6 +13,8 @@ from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
 from habitprint.calibration import Reliability
 from habitprint.mechanisms import ProvenShare
+from habitprint.wording.people import found_how_surely
+from habitprint.wording.verdict import details
 from habitprint.words import percent
 
 TOWN = hp.datasets.town(120, 20, seed=3)
@@ -42,7 +44,7 @@ def test_as_advised_nobody_is_found_more_surely_than_is_proven(audit: hp.Audit) 
     assert advised is not None
     assert advised.confidence is not None
     assert advised.confidence.highest <= advised.proven.largest
-    assert f"as advised, {advised.confidence.words}" in " ".join(audit.verdict.details)
+    assert f"as advised, {found_how_surely(advised.confidence)}" in " ".join(details(audit))
 
 
 @pytest.mark.slow
@@ -103,7 +105,7 @@ def test_what_is_advised_for_a_person_target_is_proven_for_each() -> None:
     assert advised.proven.largest <= person_target + 1e-12
     assert advised.proven.mean <= 0.25
     assert found.verdict.person_passes is False
-    assert "for each person" in " ".join(found.verdict.details)
+    assert "for each person" in " ".join(details(found))
     assert found.options.person_target == person_target
     again = hp.Audit.from_json(found.to_json())
     assert again.to_json() == found.to_json()
@@ -113,7 +115,9 @@ def test_what_is_advised_for_a_person_target_is_proven_for_each() -> None:
 def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_each() -> None:
     found = hp.audit(TOWN, target=1.0, person_target=0.2, decide="measured", noise=False)
     assert found.verdict.passes is False
-    assert found.verdict.answer.startswith("The table misses its target for each person: of the 50 people")
+    assert found.verdict.reason == "person target"
+    assert found.people.confidence is not None
+    assert found.people.confidence.surest.n == 50
     advised = found.protections.advised
     assert advised is not None
     assert advised.confidence is not None
@@ -128,7 +132,7 @@ def test_a_person_target_is_said_to_be_about_pointing_at_rows_with_the_rate_of_r
     original = TOWN[0] if is_measured else None
     found = hp.audit((release, TOWN[1]), target=0.5, person_target=0.25, original=original, noise=False)
     assert found.verdict.person_passes
-    (said,) = [each for each in found.verdict.details if "the target for each person" in each]
+    (said,) = [each for each in details(found) if "the target for each person" in each]
     assert "about pointing at a row, not about reconstructing one" in said
     reconstruction = found.protections.trials[0].reconstruction
     if is_measured:

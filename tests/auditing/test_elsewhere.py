@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import pytest
 
 import habitprint as hp
@@ -12,13 +13,18 @@ from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import Background, Whole, prepare_tables
 from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
 from habitprint.auditing.goal import Goal
-from habitprint.auditing.verdict import Verdict, reach_verdict
+from habitprint.auditing.trials import Protections
+from habitprint.auditing.verdict import reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.record import build_record, to_markdown
 from habitprint.weighing import Weight
+from habitprint.wording.attacks import among_more, on_all_people
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
+from habitprint.wording.verdict import answer
 from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
@@ -47,18 +53,24 @@ def sampled() -> hp.Audit:
     return hp.audit(Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
 
 
-def verdict_with(found: hp.Audit, on_all: Rate, target: float) -> Verdict:
+def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
+    verdict = reach_verdict(Goal(target), found.strongest, protections, found.people, fail_above=target, on_all=on_all)
+    options = msgspec.structs.replace(found.options, target=target)
+    return replace(found, on_all=on_all, protections=protections, options=options, verdict=verdict)
+
+
+def audit_with(found: hp.Audit, on_all: Rate, target: float) -> hp.Audit:
     fact = Outcome("joint", "l1", on_all, 0.0, 0)
     trials = (
         replace(found.protections.trials[0], passes=found.strongest.rate.high <= target),
         *found.protections.trials[1:],
     )
     protections = replace(found.protections, trials=trials)
-    return reach_verdict(Goal(target), found.strongest, protections, found.people, fail_above=target, on_all=fact)
+    return judged(found, fact, protections, target)
 
 
 def test_the_scope_says_what_was_measured_on_whom(sampled: hp.Audit) -> None:
-    words = sampled.data.scope.words
+    words = about_scope(sampled.data.scope)
     assert words.startswith("This is a sample of 80 of the 160 people in the two tables, drawn at random.")
     assert "In the release and known to the adversary: 80 people in the sample, 160 in all." in words
     assert "One attack was made on all people. Everything else was done with the sample" in words
@@ -77,24 +89,24 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
     assert sampled.on_all is not None
     assert (sampled.forecast.n, sampled.forecast.n_measured) == (N, N_SAMPLE)
     assert max(point.n_users for point in sampled.curves[0].points) == N_SAMPLE  # what forecasts are made of
-    assert "From the sample alone" in sampled.about_all
-    assert sampled.about_more == ""  # as many were attacked
+    assert "From the sample alone" in on_all_people(sampled)
+    assert among_more(sampled) == ""  # as many were attacked
     is_within = sampled.forecast.low <= sampled.on_all.rate.value <= sampled.forecast.high
-    assert ("is within that" in sampled.about_all) == is_within
+    assert ("is within that" in on_all_people(sampled)) == is_within
     other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))
-    assert "what was measured is not within that, and counts" in other.about_all
+    assert "what was measured is not within that, and counts" in on_all_people(other)
     further = hp.audit(Nearby(20), population=7000, target=1.0, noise=False)
     assert further.forecast is not None
     assert further.forecast.n == 7000
-    assert "forecast" not in further.about_all
+    assert "forecast" not in on_all_people(further)
 
 
 def test_the_answer_is_about_the_sample_and_names_the_attack_on_all(sampled: hp.Audit) -> None:
-    answer = sampled.verdict.answer
-    assert answer.startswith("The sample misses the target of 10% as it is")
-    assert "the table" not in answer.replace("the whole table", "").lower()
-    assert f"One attack was made on all {N} people in both tables, all at once, {sampled.weight}" in answer
-    assert "What the protection makes of the whole table was not seen: check or audit that." in answer
+    said = answer(sampled)
+    assert said.startswith("The sample misses the target of 10% as it is")
+    assert "the table" not in said.replace("the whole table", "").lower()
+    assert f"One attack was made on all {N} people in both tables, all at once, {sampled.weight}" in said
+    assert "What the protection makes of the whole table was not seen: check or audit that." in said
 
 
 def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +117,7 @@ def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: py
     text = text_of(found)
     assert f"{found.protections.n_on_all} of them on 60 people" in text
     assert "tried on all" not in text
-    remedies = {remedy.kind: remedy.words for remedy in found.remedies}
+    remedies = {remedy.kind: about_remedy(remedy, found) for remedy in found.remedies}
     assert "needs groups of 100, and there are 160 people" in remedies["more people"]
     assert "the sample does not say which they are" in remedies["aggregates only"]
 
@@ -122,28 +134,27 @@ def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
     sampled: hp.Audit, n_correct: int, passes: bool, said: str
 ) -> None:
     on_all = Rate.of(n_correct, 10_000, by_chance=0.0001)
-    strict = verdict_with(sampled, on_all, 0.1)
-    assert not strict.passes
-    assert strict.fails_gate
-    assert strict.answer.startswith("The sample misses")
-    generous = verdict_with(sampled, on_all, 1.0)
-    assert generous.passes
+    strict = audit_with(sampled, on_all, 0.1)
+    assert not strict.verdict.passes
+    assert strict.verdict.fails_gate
+    assert answer(strict).startswith("The sample misses")
+    assert audit_with(sampled, on_all, 1.0).verdict.passes
     # A sample that meets the target says nothing about all.
     lucky = replace(sampled, attacks=(replace(sampled.strongest, rate=Rate.of(0, 4000, by_chance=0.0001)),))
-    found = verdict_with(lucky, on_all, 0.1)
-    assert (found.passes, found.fails_gate) == (passes, not passes)
-    assert found.answer.startswith("As far as was measured, the sample meets the target of 10%")
-    assert said in found.answer
+    found = audit_with(lucky, on_all, 0.1)
+    assert (found.verdict.passes, found.verdict.fails_gate) == (passes, not passes)
+    assert found.verdict.reason == "measured"
+    assert said in answer(found)
 
 
 def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
     proven = replace(sampled.protections.trials[0], proven=hp.ProvenShare(0.01, 0.01), passes=True)
     protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
     on_all = Outcome("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
-    found = reach_verdict(Goal(0.1), sampled.strongest, protections, sampled.people, on_all=on_all)
-    assert found.answer.startswith("The sample meets the target of 10%. Guaranteed")
-    assert "which is above the target." in found.answer
-    assert not found.passes
+    found = judged(sampled, on_all, protections, 0.1)
+    assert found.verdict.reason == "guaranteed"
+    assert "which is above the target." in answer(found)
+    assert not found.verdict.passes
 
 
 def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
@@ -167,7 +178,7 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
         "The attack on all",
     ):
         assert words in page
-    assert sampled.about_all in page
+    assert on_all_people(sampled) in page
     assert "The last point is all 160 people, attacked all at once where they are." in page
     assert "160 people: forecast" in page
     assert "**Result, measured in the sample.**" in record
@@ -231,4 +242,4 @@ def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: di
 
 def test_two_earlier_tables_to_train_on_are_heard() -> None:
     found = hp.audit(Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
-    assert found.learned.startswith("The attacker trained on two tables of people whom they know")
+    assert (found.training.on, found.training.missing) == ("given tables", None)

@@ -182,7 +182,7 @@ def test_positions_become_squares_and_larger_squares_are_tried(
     words = ("--lat", "lat", "--lon", "lon", "--side", "2000", "--weeks", "2012-04-09", "--no-noise", "--json")
     assert run(monkeypatch, "audit", tmp_path / "calls.parquet", *words, "--out", tmp_path / "audit") == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["data"]["periods_how"] == "The periods were given."
+    assert facts["data"]["periods_how"] == "given"
     resolution = facts["curves"][2]
     assert [point["x"] for point in resolution["points"]][:3] == [2000, 4000, 8000]
     assert "larger squares" in {trial["name"] for trial in facts["protections"]["trials"]}

@@ -14,6 +14,7 @@ from audits import audit_of_town
 from command_line import run
 from habitprint.auditing.data import Scope
 from habitprint.periods import Span
+from habitprint.wording.data import about_losses
 
 WEEKS = date(2012, 4, 9), date(2012, 4, 15), date(2012, 4, 16), date(2012, 4, 22)
 SCOPE = Scope(60, 57, 57, 55, Span.between(*WEEKS[:2]), Span.between(*WEEKS[2:]), 1.0)
@@ -186,4 +187,4 @@ def test_the_printed_commands_run_as_they_are_and_lead_to_the_promised_verdict(
     record = hp.read_owner_record("my audit-safer.parquet")
     assert again.data.losses == record.losses
     assert record.losses is not None
-    assert f"information loss {record.losses.information_loss:.2f}" in again.lost
+    assert f"information loss {record.losses.information_loss:.2f}" in about_losses(again.data.losses)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.mechanisms.guarantees import AnyGuarantee
+from habitprint.wording.risks import bound_in_short
 from instances import tables
 
 NOISE = {
@@ -317,8 +318,8 @@ def test_no_attack_exceeds_the_proven_share(method: str, released: hp.Histograms
 
 
 def test_what_is_proven_is_rounded_up() -> None:
-    assert "more than 33.4% of people" in hp.ProvenShare(1 / 3, 1 / 2).words
-    assert "more than 5.1% of people" in hp.ProvenShare(0.05001, 0.1).words
+    assert "at most 33.4% of people" in bound_in_short(hp.ProvenShare(1 / 3, 1 / 2))
+    assert "at most 5.1% of people" in bound_in_short(hp.ProvenShare(0.05001, 0.1))
 
 
 def test_a_promise_that_was_broken_in_between_is_told_if_the_release_keeps_it() -> None:

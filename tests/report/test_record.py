@@ -11,7 +11,11 @@ from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_record
+from habitprint.wording.attacks import name_adversary
+from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
+from habitprint.wording.risks import tell_risks
+from habitprint.wording.verdict import answer, headline
 from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
@@ -32,10 +36,10 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
     for text in records(found):
         for words in (
             found.run.source,
-            found.verdict.answer,
-            found.data.scope.words,
+            answer(found),
+            about_scope(found.data.scope),
             found.strongest.rate.words,
-            f"“{advised.label}”. Guaranteed: an attacker who points at rows is right for {advised.proven.in_short}",
+            f"“{advised.label}”. {tell_risks(advised.risks)}",
             "Linkability is measured",
             "Inference is measured for groups only",
             f"habitprint {found.versions['habitprint']}, seed {found.options.seed}",
@@ -45,7 +49,8 @@ def test_both_forms_say_what_was_asked_found_and_advised(found: hp.Audit) -> Non
 
 
 def test_where_the_sample_meets_the_target_and_all_people_may_not_no_protection_was_chosen(found: hp.Audit) -> None:
-    of_sample = replace(found, protections=replace(found.protections, chosen=0))
+    verdict = replace(found.verdict, reason="measured")
+    of_sample = replace(found, protections=replace(found.protections, chosen=0), verdict=verdict)
     assert not of_sample.verdict.passes
     for text in records(of_sample):
         assert "None was chosen: the sample meets the target as it is; of all people that is not shown." in text
@@ -100,7 +105,7 @@ def test_what_is_grave_stands_at_the_top_and_the_rest_in_notes(found: hp.Audit) 
     told = replace(found, data=replace(found.data, findings=(grave, note)))
     page = hp.render_report(told)
     top, rest = Outline(page[page.index("<header") : page.index("</header>")]).text, page[page.index("</header>") :]
-    assert found.data.scope.words in top
+    assert about_scope(found.data.scope) in top
     assert words_of(grave) in top
     assert words_of(note) not in top
     assert words_of(note) in Outline(rest).text
@@ -151,20 +156,21 @@ def test_the_record_names_the_other_releases_that_the_attacker_has(found: hp.Aud
 def test_headline_page_and_record_name_the_adversary_and_the_stronger_one_beside(found: hp.Audit, right: int) -> None:
     other = replace(found.attacks[0], rate=hp.Rate.of(right, 100, 0.01))
     told = replace(found, other_time=other)
-    assert f"an adversary who knows {found.data.scope.known.words}" in told.whose
-    assert (f"identifies more, {right}% of 100 people" in told.whose) == (right == 99)
-    assert told.headline == f"{found.verdict.answer} {told.whose}"
+    whose = name_adversary(told)
+    assert f"an adversary who knows {found.data.scope.known.words}" in whose
+    assert (f"identifies more, {right}% of 100 people" in whose) == (right == 99)
+    assert headline(told) == f"{answer(found)} {whose}"
     page = text_of(told)
     for text in (page, *records(told)):
-        assert told.whose in text
+        assert whose in text
     assert ("Measured, all other time known" in page) == (right == 99)
     assert "Measured, one period known" in page
-    assert found.headline == found.verdict.answer
+    assert headline(found) == answer(found)
     assert "one period known" not in text_of(found)
 
 
 def test_where_only_the_stronger_adversary_misses_the_target_the_headline_says_so(found: hp.Audit) -> None:
     other = replace(found.attacks[0], rate=hp.Rate.of(99, 100, 0.01))
     passing = replace(found, other_time=other, verdict=replace(found.verdict, passes=True))
-    assert passing.whose.endswith("which is not within the target.")
-    assert "not within" not in replace(found, other_time=other).whose
+    assert name_adversary(passing).endswith("which is not within the target.")
+    assert "not within" not in name_adversary(replace(found, other_time=other))

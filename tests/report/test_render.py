@@ -21,6 +21,8 @@ from habitprint.report.page import Table
 from habitprint.report.protections import protections_section
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_page, render_record
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.verdict import answer
 from outline import Outline, text_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -52,7 +54,7 @@ def test_the_answer_stands_before_everything_else(found: hp.Audit, harmless: str
     body = text[text.index("Re-identification audit of") :]  # after the contents
     words = (
         "Does this meet the target?",
-        found.verdict.answer,
+        answer(found),
         "95% interval",
         "What the adversary is assumed to know",
     )
@@ -249,8 +251,8 @@ def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     page, record = text_of(none), Outline(render_record(none)).text
     assert len(none.remedies) == 4
     for remedy in none.remedies:
-        assert remedy.words in page
-        assert remedy.words in record
+        assert about_remedy(remedy, none) in page
+        assert about_remedy(remedy, none) in record
     assert "The best for each purpose" not in page
 
 

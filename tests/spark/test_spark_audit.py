@@ -59,9 +59,6 @@ def test_the_rest_is_an_audit_of_the_sample_and_the_scope_says_so(spark: SparkSe
     assert (sampled.on_all.weight, sampled.on_all.rate.n) == (here.weight, N)
     scope = sampled.data.scope
     assert (scope.n_in_file, scope.whole) == (N_SAMPLE, sample.whole)
-    assert scope.words.startswith("This is a sample of 30 of the 60 people in the two tables, drawn at random.")
-    assert sampled.verdict.answer.startswith("The sample ")
-    assert "One attack was made on all 60 people in both tables" in sampled.verdict.answer
 
 
 def test_the_sample_depends_on_the_seed_and_neither_on_partitions_nor_on_the_order_of_rows(spark: SparkSession) -> None:

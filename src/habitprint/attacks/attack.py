@@ -29,17 +29,6 @@ TITLES: dict[AttackMethod, str] = {
     "one-by-one": "One by one",
     "random": "By chance",
 }
-IN_WORDS: dict[AttackMethod, str] = {
-    "joint": "All people are matched at once, by the smallest total weight there is, with a proof.",
-    "approximate": f"All people are matched at once, with at least {1 - EPSILON:.1%} of the best gain, with a proof.",
-    "one-by-one": "Each person takes the nearest of the other table, whoever else takes the same.",
-    "random": "Pairs are drawn blindly: what every other rate must be compared with.",
-}
-
-CROSS_FITTED = (
-    " The weight was trained on who really is whom in one half of the people, and used on the other half: more than an "
-    "attacker can do."
-)
 
 
 @dataclass(frozen=True)
@@ -124,13 +113,6 @@ class Outcome:
     def name(self) -> str:
         """Return which attack it is."""
         return self.title[:1].lower() + self.title[1:]
-
-    @property
-    def words(self) -> str:
-        """Return what the attack does, as sentences."""
-        copied = "" if self.transform is None else f" The attacker has changed their table too: {self.transform}."
-        trained = CROSS_FITTED if self.is_cross_fitted else ""
-        return IN_WORDS[self.method] + trained + copied
 
 
 @dataclass(frozen=True, eq=False)

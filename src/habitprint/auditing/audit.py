@@ -30,11 +30,10 @@ from habitprint.auditing.data import (
     DataFacts,
     Preparation,
     Prepared,
-    losses_words,
     prepare_events,
     prepare_tables,
 )
-from habitprint.auditing.elsewhere import Elsewhere, words_on_all
+from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.explanation import Case, Explanation
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
@@ -42,7 +41,7 @@ from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
 from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.runner import find_protection
-from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times, name_adversary
+from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
@@ -64,11 +63,11 @@ from habitprint.rates import rates_frame
 from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.side_by_side import Once, two_side_by_side
 from habitprint.sources import AnyTable, as_events, as_histograms, is_release, is_table
-from habitprint.training import train_weight
+from habitprint.training import Evidence, train_weight
 from habitprint.truth import SAME_ID
 from habitprint.versions import versions
 from habitprint.weighing import Weight
-from habitprint.words import counted, printable_json
+from habitprint.words import printable_json
 
 if TYPE_CHECKING:
     import altair as alt
@@ -83,6 +82,7 @@ TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
 Kind = Literal["events", "histograms"]
+TrainedOn = Literal["own data", "given tables"]
 Rows = Literal["attacks", "curves", "protections", "claims", "people"]
 Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claims", "reliability", "map"]
 
@@ -127,6 +127,26 @@ class Run:
         return abbreviated(self)
 
 
+@dataclass(frozen=True)
+class AttackerTraining:
+    """How the attacker of an audit trained.
+
+    Parameters
+    ----------
+    on
+        Their own data, cut in two in time, or two tables that were given.
+    missing
+        What they had not enough of: times or people; None if they could train.
+    n_people, evidence
+        On how many people, and which evidence counts.
+    """
+
+    on: TrainedOn
+    missing: Literal["times", "people"] | None
+    n_people: int = 0
+    evidence: tuple[Evidence, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Internal:
     """Hold what stays in the house: it names people and places, and is in no report.
@@ -162,8 +182,8 @@ class Audit(Shown):
     other_time
         The attack of an adversary who knows all other time in the file; None where the release is half of the file or
         more, all other time is known already, or there are no events.
-    learned
-        How the adversary learned which evidence counts; or why he could not, as sentences.
+    training
+        How the attacker trained.
     linkage
         Whether people could be followed through releases that are repeated.
     remedies
@@ -197,7 +217,7 @@ class Audit(Shown):
     attacks: tuple[Outcome, ...]
     curves: tuple[Curve, ...]
     other_time: Outcome | None
-    learned: str
+    training: AttackerTraining
     linkage: Linkage
     protections: Protections
     remedies: tuple[Remedy, ...]
@@ -209,7 +229,7 @@ class Audit(Shown):
     internal: Internal | None = None
 
     def __repr__(self) -> str:
-        return f"Audit({self.verdict.answer})"
+        return f"Audit(of {self.run.source!r}: {self.verdict.reason}; {self.strongest.rate.words})"
 
     def to_frame(self, rows: Rows = "attacks") -> pl.DataFrame:
         """Return some of what was found as a frame.
@@ -278,36 +298,6 @@ class Audit(Shown):
         other = self.other_time
         return other if other is not None and other.rate.high > self.strongest.rate.high else None
 
-    @property
-    def headline(self) -> str:
-        """Return the answer, and which adversary it is about where there are two."""
-        return f"{self.verdict.answer} {self.whose}".strip()
-
-    @property
-    def whose(self) -> str:
-        """Say which adversary the measured share is about, and what the other one reaches; empty if there is one."""
-        if self.other_time is None:
-            return ""
-        limit = self.verdict.target if self.verdict.passes else None
-        return name_adversary(self.data.scope.known, self.strongest.rate, self.other_time.rate, limit)
-
-    @property
-    def about_all(self) -> str:
-        """Say what the attack on all people of tables elsewhere found, beside the forecast; empty for tables here."""
-        return "" if self.on_all is None else words_on_all(self.on_all, self.forecast)
-
-    @property
-    def about_more(self) -> str:
-        """Say what is forecast for more people; empty where nothing is, or where `about_all` says it."""
-        if self.forecast is None or (self.on_all is not None and self.on_all.rate.n == self.forecast.n):
-            return ""
-        return self.forecast.words
-
-    @property
-    def lost(self) -> str:
-        """Say what a table that was protected before has lost against its original; empty if it never was."""
-        return losses_words(self.data.losses) if self.verdict.is_protected else ""
-
     def require_internal(self) -> Internal:
         """Return what stays in the house, or raise `InputError` for an audit that was read back."""
         if self.internal is None:
@@ -354,7 +344,7 @@ class Audit(Shown):
         return facts
 
     def to_text(self) -> str:
-        """Return the same as the text of ``report.json``."""
+        """Return the same as text; ``report.json`` has sentences beside it."""
         facts = {name: getattr(self, name) for name in IN_JSON}
         return printable_json(msgspec.json.format(msgspec.json.encode({"schema": SCHEMA} | facts), indent=1).decode())
 
@@ -610,13 +600,14 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
         prepared = _prepare_pair(source, subject, options)
     # Codes that were accepted in vain are not told.
     found = {each.code for each in prepared.facts.findings if each.gravity == "stops"}
-    options = msgspec.structs.replace(options, accept=tuple(code for code in options.accept if code in found))
+    accepted = tuple(code for code in options.accept if code in found)
+    options = msgspec.structs.replace(options, accept=accepted)
     return _audit(prepared, replace(subject, source=source), options, run, progress)
 
 
 def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run, progress: Progress) -> Audit:
     seed, everybody, grid = options.seed, prepared.facts.scope.whole, subject.grid
-    weights, learned = _learn(prepared, subject.training, seed, progress)
+    weights, training = _learn(prepared, subject.training, seed, progress)
     whole = run_suite(prepared.tables, full_suite(weights), seed=seed, progress=progress)
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
@@ -679,7 +670,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         attacks=(*whole.outcomes, draw_blindly(joint.rate)),
         curves=curves,
         other_time=times.other_time,
-        learned=learned,
+        training=training,
         linkage=times.linkage,
         protections=found.protections,
         remedies=find_remedies(
@@ -699,7 +690,6 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
             people,
             is_protected=is_protected,
             fail_above=options.fail_above,
-            overlap=options.overlap,
             on_all=None if everybody is None else on_all,
         ),
         forecast=forecast,
@@ -719,17 +709,16 @@ def _part_of(whole: SuiteResult, seed: int, progress: Progress) -> SuiteResult:
 
 def _learn(
     prepared: Prepared, training: tuple[Histograms, Histograms] | None, seed: int, progress: Progress
-) -> tuple[tuple[Weight, ...], str]:
+) -> tuple[tuple[Weight, ...], AttackerTraining]:
     """Return the weights that an attacker may use, with a trained one if they could train, and how."""
+    on: TrainedOn = "own data" if training is None else "given tables"
+    if training is None and prepared.source is None:
+        return ALL_WEIGHTS, AttackerTraining(on, "times")
     try:
-        halves = prepared.halves_of_known(progress) if training is None else training
-        trained = train_weight(*halves, seed=seed)
-    except InputError as error:
-        return ALL_WEIGHTS, f"The attacker could not train: {error.what}."
-    source = "their own data, cut in two in time" if training is None else "two tables of people whom they know"
-    return (*ALL_WEIGHTS, trained.weight), (
-        f"The attacker trained on {source} ({counted(trained.n_people, 'person', 'people')}). {trained.words}"
-    )
+        trained = train_weight(*(prepared.halves_of_known(progress) if training is None else training), seed=seed)
+    except InputError:
+        return ALL_WEIGHTS, AttackerTraining(on, "people")
+    return (*ALL_WEIGHTS, trained.weight), AttackerTraining(on, None, trained.n_people, trained.by_kind)
 
 
 def _name_of(source: object) -> str:
@@ -813,8 +802,7 @@ def _prepare_drawn(source: Elsewhere, options: AuditOptions, progress: Progress)
             fix="leave out of the known table whom the adversary is not to know",
         )
     drawn = source.draw(options.seed, progress)
-    how = "The events were counted in these two periods, where they are."
-    background = Background(drawn.periods, how, drawn.spans, whole=drawn.whole, found=drawn.told)
+    background = Background(drawn.periods, "counted remotely", drawn.spans, whole=drawn.whole, found=drawn.told)
     return prepare_tables(drawn.scenario, options, background)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Literal
 
@@ -11,21 +11,21 @@ import polars as pl
 
 from habitprint.attacks import Outcome
 from habitprint.auditing.audit import Audit, Run
-from habitprint.auditing.data import TWO_TABLES, Scope
+from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.trials import Trial
-from habitprint.auditing.verdict import SAMPLE_DOES
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
 from habitprint.rates import Difference, Rate, rates_frame
-from habitprint.showing import LONGEST_LINE, Drawn, abbreviated, cut
-from habitprint.words import at_most, counted, percent, printable_json, whole
+from habitprint.showing import Drawn, abbreviated
+from habitprint.words import counted, percent, printable_json
 
 SCHEMA = "habitprint-comparison/1"
 FEWEST = 2
 
+AdviceGiven = Literal["none is needed", "a protection", "sample meets the target", "none is enough"]
 Aspect = Literal[
     "release span",
     "known span",
@@ -48,12 +48,12 @@ GOALS: frozenset[Aspect] = frozenset({"target", "target for each person", "what 
 
 @dataclass(frozen=True)
 class Unlike:
-    """Hold in what an audit differs from the first one, and how both have it, in words; None where that is not told.
+    """In what an audit differs from the first one, and how both have it; None where that is not told.
 
     Examples
     --------
-    >>> Unlike("target", "5%", "10%").words, Unlike("release span", "9 April 2012 to 15 April 2012", None).words
-    ('target: 10%, not 5%', 'release span: not told of both')
+    >>> Unlike("target", "5%", "10%").is_told, Unlike("release span", "9 April 2012 to 15 April 2012", None).is_told
+    (True, False)
     """
 
     aspect: Aspect
@@ -75,11 +75,6 @@ class Unlike:
         """Return whether it says what is enough, which changes nothing of what attacks find."""
         return self.aspect in GOALS
 
-    @property
-    def words(self) -> str:
-        """Return the same as a clause."""
-        return f"{self.aspect}: {self.here}, not {self.first}" if self.is_told else f"{self.aspect}: not told of both"
-
 
 @dataclass(frozen=True)
 class Compared:
@@ -96,20 +91,18 @@ class Compared:
         he finds more, else None.
     proven
         What is guaranteed about pointing at rows.
-    target, decide, is_protected, passes, answer
-        The target, what decides about a protected table, whether this one was, whether it meets the target, in words.
+    target, decide, is_protected, passes
+        The target, what decides about a protected table, whether this one was, and whether it meets the target.
     losses
         What a table that was protected has lost against its original; None where it was not, or nobody knows.
-    advised
-        The cheapest protection that meets the target; None if none is needed, or none does.
-    advice
-        Which one that is, or why there is none.
+    advice, advised
+        Whether a protection is advised; and the cheapest that meets the target, None if none is needed, or none does.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town").verdict
-    'misses the target of 5%'
+    >>> Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town").advice
+    'none is enough'
     """
 
     name: str
@@ -122,10 +115,9 @@ class Compared:
     decide: Decide
     is_protected: bool
     passes: bool
-    answer: str
     losses: Losses | None
+    advice: AdviceGiven
     advised: Trial | None
-    advice: str
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -145,10 +137,9 @@ class Compared:
             decide=audit.options.decide,
             is_protected=verdict.is_protected,
             passes=verdict.passes,
-            answer=audit.headline,
             losses=audit.data.losses,
-            advised=None if verdict.passes else audit.protections.advised,
             advice=_advice(audit),
+            advised=None if verdict.passes else audit.protections.advised,
         )
 
     @property
@@ -156,47 +147,13 @@ class Compared:
         """Return what the strongest attack identifies."""
         return self.strongest.rate
 
-    @property
-    def people(self) -> str:
-        """Say how many people were attacked in all ways."""
-        return counted(self.rate.n, "person", "people") + self.scope.of_sample
 
-    @property
-    def verdict(self) -> str:
-        """Say whether the target is met, and by what."""
-        how = "guaranteed" if self.proven.is_within(self.target) else "measured"
-        target = f"the target of {percent(self.target)}"
-        if self.advice == SAMPLE_DOES:
-            return f"is not shown to meet {target}"
-        return f"meets {target}, {how}" if self.passes else f"misses {target}"
-
-    @property
-    def words(self) -> str:
-        """Say what was measured and what is guaranteed."""
-        bound = "nothing is guaranteed"
-        if self.proven.mean < 1:
-            bound = f"guaranteed: pointing at a row is right for at most {at_most(self.proven.mean)} of people"
-        found = f"{whole(self.rate.n_correct)} of {self.people} are identified ({self.rate.words}); {bound}."
-        return f"“{self.name}” {self.verdict}: {found}"
-
-    @property
-    def lost(self) -> str:
-        """Say what the table itself has lost."""
-        if not self.is_protected:
-            return "nothing: it is not protected"
-        if self.losses is None:
-            return "not known: the owner’s file was not there"
-        loss = self.losses.information_loss
-        return "not defined" if loss is None else f"{loss:.2f}"
-
-
-def _advice(audit: Audit) -> str:
-    """Say which protection is advised, or why none is."""
+def _advice(audit: Audit) -> AdviceGiven:
     if audit.verdict.passes:
         return "none is needed"
     if audit.protections.advised is not None:
-        return audit.protections.advised.label
-    return SAMPLE_DOES if audit.protections.chosen == 0 else "none that was tried is enough"
+        return "a protection"
+    return "sample meets the target" if audit.protections.chosen == 0 else "none is enough"
 
 
 @dataclass(frozen=True)
@@ -234,6 +191,8 @@ class Comparison(Drawn):
         What the others are compared with.
     others
         Each with its difference.
+    sources
+        All that the audits found, in the same order.
 
     Examples
     --------
@@ -244,15 +203,16 @@ class Comparison(Drawn):
     >>> found = hp.compare([strict, lenient], names=["strict", "lenient"])
     >>> found.others[0].difference.words
     'no difference (95% interval 24.2 points lower to 24.2 points higher)'
-    >>> found.others[0].unlike[0].words
-    'target: 20%, not 5%'
+    >>> found.others[0].unlike[0].aspect
+    'target'
     """
 
     first: Compared
     others: tuple[Against, ...]
+    sources: tuple[Audit, ...] = field(repr=False)
 
     def __repr__(self) -> str:
-        return cut(f"Comparison({self.answer} {' '.join(self.differences)})", LONGEST_LINE)
+        return abbreviated(self)
 
     def to_frame(self) -> pl.DataFrame:
         """Return the audits as a frame, one row each; differences are to the first.
@@ -279,86 +239,10 @@ class Comparison(Drawn):
         """Return all audits, in their order."""
         return (self.first, *(other.compared for other in self.others))
 
-    @property
-    def answer(self) -> str:
-        """Say which audits meet their targets."""
-        passing = [audit.name for audit in self.audits if audit.passes]
-        n = len(self.audits)
-        if not passing:
-            return f"None of the {n} tables meets its target."
-        if len(passing) == n:
-            return f"All {n} tables meet their targets."
-        named = _listed([f"“{name}”" for name in passing])
-        return f"Of {n} tables, {len(passing)} {'meets its target' if len(passing) == 1 else 'meet theirs'}: {named}."
-
-    @property
-    def differences(self) -> tuple[str, ...]:
-        """Say of each audit how its measured share stands to the first."""
-        return tuple(_stands(self.first, other) for other in self.others)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Say what else differs, so that nobody takes one thing for another."""
-        return tuple(
-            f"“{other.compared.name}” and “{self.first.name}” differ in {'; '.join(told)}. {consequence}"
-            for other in self.others
-            for is_goal, consequence in (
-                (False, "What was found may differ for any of these reasons."),
-                (True, "What was found does not depend on that; whether it is enough, and what is advised, does."),
-            )
-            if (
-                told := [
-                    unlike.words
-                    for unlike in other.unlike
-                    if unlike.is_told and not unlike.is_finding and unlike.is_goal is is_goal
-                ]
-            )
-        )
-
-    @property
-    def unknown(self) -> tuple[str, ...]:
-        """Say what cannot be compared, because an audit of two tables does not tell it."""
-        return tuple(
-            f"Whether “{other.compared.name}” and “{self.first.name}” are alike in {_listed(untold)} is not told."
-            for other in self.others
-            if (untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told])
-        )
-
-    @property
-    def about_people(self) -> tuple[str, ...]:
-        """Say what the intervals take for granted about people who are in two audits."""
-        shared = [other for other in self.others if other.shared_inputs]
-        known = tuple(
-            f"“{other.compared.name}” and “{self.first.name}” were made from the same "
-            f"{_files(other.shared_inputs)}, so people are in both."
-            for other in shared
-        )
-        return (INDEPENDENT, IN_BOTH, *known)
-
     def to_text(self) -> str:
-        """Return it as JSON."""
-        told = msgspec.json.encode(_Told(SCHEMA, self.answer, self))
-        return printable_json(msgspec.json.format(told, indent=1).decode())
-
-
-INDEPENDENT = (
-    "The interval of a difference is Newcombe’s hybrid score interval, made of the two intervals. It takes the "
-    "people of two audits for different people, because no report names anybody."
-)
-IN_BOTH = (
-    "Where the same people are in both, as before and after a protection, those who are easily found in one are mostly "
-    "those who are easily found in the other. Then the interval is wider than need be: a clear difference is clear all "
-    "the same. If it were the other way round, which nothing here can rule out, it would be too narrow."
-)
-
-
-@dataclass(frozen=True)
-class _Told:
-    """Hold what goes into the JSON of a comparison."""
-
-    schema: str
-    answer: str
-    comparison: Comparison
+        """Return it as JSON, without all that the audits found."""
+        facts = {"schema": SCHEMA, "comparison": {"first": self.first, "others": self.others}}
+        return printable_json(msgspec.json.format(msgspec.json.encode(facts), indent=1).decode())
 
 
 def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comparison:
@@ -379,8 +263,8 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     >>> before = hp.audit((released, known), target=0.2, noise=False)
     >>> after = hp.audit((before.advice.mechanism(released), known), target=0.2, noise=False)
     >>> found = hp.compare([before, after], ["before", "after"])
-    >>> found.answer, found.others[0].difference.is_clear
-    ('Of 2 tables, 1 meets its target: “after”.', True)
+    >>> [audit.passes for audit in found.audits], found.others[0].difference.is_clear
+    ([False, True], True)
     """
     given = tuple(audits)
     _require_comparable(given)
@@ -401,6 +285,7 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
             )
             for audit, other in zip(given[1:], others, strict=True)
         ),
+        given,
     )
 
 
@@ -444,8 +329,8 @@ def _unlike(first: Audit, other: Audit) -> Iterable[Unlike]:
 def _aspects(audit: Audit) -> list[tuple[Aspect, str | None]]:
     options, scope = audit.options, audit.data.scope
     return [
-        ("release span", None if scope.released in TWO_TABLES else scope.released.words),
-        ("known span", None if scope.known in TWO_TABLES else scope.known.words),
+        ("release span", scope.released.words or None),
+        ("known span", scope.known.words or None),
         ("people counted", f"{audit.strongest.rate.n:,}"),
         ("people known", f"{scope.n_known:,}"),
         ("people in the file", None if scope.share_of_rows is None else f"{scope.n_in_file:,}"),
@@ -479,24 +364,3 @@ def _counted_how(run: Run) -> str | None:
 def _shared(inputs: Sequence[InputFile], others: Sequence[InputFile]) -> tuple[str, ...]:
     hashes = {file.sha256 for file in inputs}
     return tuple(file.name for file in others if file.sha256 in hashes)
-
-
-def _stands(first: Compared, other: Against) -> str:
-    clear = "" if other.difference.is_clear else "; that may be chance"
-    return (
-        f"“{other.compared.name}” against “{first.name}”: {_share(other.compared.rate)} are identified instead of "
-        f"{_share(first.rate)}, {other.difference.words}{clear}."
-    )
-
-
-def _share(rate: Rate) -> str:
-    return f"{percent(rate.value)} of {counted(rate.n, 'person', 'people')}"
-
-
-def _listed(things: Sequence[str]) -> str:
-    *some, last = things
-    return f"{', '.join(some)} and {last}" if some else last
-
-
-def _files(names: Sequence[str]) -> str:
-    return f"{'file' if len(names) == 1 else 'files'} {_listed(names)}"

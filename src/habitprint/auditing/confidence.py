@@ -12,7 +12,6 @@ from habitprint.expectation import pair_chances
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate
 from habitprint.showing import abbreviated
-from habitprint.words import at_most, percent
 
 LEVELS = (0.5, 0.9, 0.99)
 FEWEST_SUREST = 50  # people in the surest bin: fewer settle nothing
@@ -60,14 +59,6 @@ class Confidence:
 
     def __repr__(self) -> str:
         return abbreviated(self)
-
-    @property
-    def words(self) -> str:
-        """Return how many people are found how surely."""
-        if self.above[0].n_people == 0:
-            return f"none of {self.n_people:,} who are named with a probability above {at_most(self.highest)}"
-        first, *more = (f"{each.n_people:,} with more than {percent(each.level)}" for each in self.above)
-        return f"of {self.n_people:,} who are named, {', '.join([first, *more[:-1]])} and {more[-1]}"
 
     def is_within(self, target: float) -> bool:
         """Return whether the surest people were measured to be found with no more than a target.

@@ -14,11 +14,11 @@ from habitprint.auditing.candidates import Coarser, CoarserKind
 from habitprint.forecasting import Forecast, forecast
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
+from habitprint.periods import Span
 from habitprint.progress import Progress, nested, silent
-from habitprint.rates import LEVEL, Rate, rates_frame
+from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
 from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
-from habitprint.words import headed, percent
 
 STAGE = "what the risk depends on"
 FEWEST_USERS = 10  # in a group
@@ -27,27 +27,32 @@ SHARES_OF_COUNTS = (1 / 16, 1 / 8, 1 / 4, 1 / 2)
 
 Dimension = Literal["users", "duration", "counts", "resolution", "pairs", "distance"]
 Trend = Literal["rises", "falls", "no clear change"]
-TITLES: dict[Dimension, str] = {
-    "users": "How many people there are",
-    "duration": "How long they are watched",
-    "counts": "How much is counted",
-    "resolution": "How finely places are told apart",
-    "pairs": "Which periods are taken",
-    "distance": "How far apart the two periods are",
-}
-COARSER: dict[CoarserKind, str] = {
-    "larger squares": "Squares were put together into larger ones, on both sides.",
-    "places put together": "Places were put together as the mapping says, on both sides.",
-    "rare places merged": "All but the most popular places were made one, on both sides.",
-}
-# What a curve teaches, said only where it goes that way.
-LESSONS: dict[tuple[Dimension, Trend], str] = {
-    ("users", "falls"): "among more people, each is harder to tell apart",
-    ("duration", "rises"): "more days tell more about habits",
-    ("counts", "rises"): "more counts tell more about habits",
-    ("distance", "falls"): "habits change, and what is known of another time tells less",
-    ("distance", "no clear change"): "the risk does not clearly fade in that time",
-}
+Axis = Literal[
+    "people",
+    "share of the counts",
+    "places",
+    "side of the squares in metres",
+    "days in each period",
+    "pair of periods",
+    "days between the two periods",
+]
+# How a curve was measured; the last five say why it was not.
+Measure = (
+    Literal[
+        "random groups",
+        "thinned counts",
+        "first days",
+        "first days of each",
+        "pairs of periods",
+        "distances",
+        "too few people",
+        "no whole counts",
+        "too few places",
+        "no times",
+        "too short",
+    ]
+    | CoarserKind
+)
 
 
 @dataclass(frozen=True)
@@ -64,21 +69,36 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve(Drawn):
-    """Hold how the risk depends on something; points in ascending order of `x`, none where `words` say why not.
+    """How the risk depends on something: points in ascending order of `x`, none where it was not measured.
+
+    Parameters
+    ----------
+    dimension, axis
+        On what the risk depends, and what `x` is.
+    how
+        How it was measured, or why not.
+    points
+        The risk at each value.
+    n_sampled, n_in_all
+        How many people were taken at most, to save time, and of how many; None where all were.
+    released
+        Of distances: the period that is released.
 
     Examples
     --------
     >>> few, more = Rate.of(9, 100, by_chance=0.01), Rate.of(55, 100, by_chance=0.01)
     >>> points = Point(2, "2 days", few, 100), Point(7, "7 days", more, 100)
-    >>> curve = Curve.of("duration", "days in each period", "Only the first days were kept.", points)
-    >>> curve.trend, curve.words[:90]
-    ('rises', 'Only the first days were kept. From 2 days to 7 days, the share identified rises from 9% t')
+    >>> Curve("duration", "days in each period", "first days", points).trend
+    'rises'
     """
 
     dimension: Dimension
-    axis: str
-    words: str
+    axis: Axis
+    how: Measure
     points: tuple[Point, ...]
+    n_sampled: int | None = None
+    n_in_all: int | None = None
+    released: Span | None = None
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -89,7 +109,7 @@ class Curve(Drawn):
         Examples
         --------
         >>> point = Point(2, "2 days", Rate.of(9, 100, by_chance=0.01), 100)
-        >>> Curve("duration", "days in each period", "", (point,)).to_frame()["share"].to_list()
+        >>> Curve("duration", "days in each period", "first days", (point,)).to_frame()["share"].to_list()
         [0.09]
         """
         names: dict[str, list[object]] = {
@@ -102,11 +122,6 @@ class Curve(Drawn):
         kinds = [pl.col(name).cast(kind) for name, kind in columns.items()]
         return rates_frame(names, [point.rate for point in self.points]).with_columns(kinds)
 
-    @classmethod
-    def of(cls, dimension: Dimension, axis: str, how: str, points: Sequence[Point]) -> "Curve":
-        """Return a curve whose words say how it was measured, and then what its points show."""
-        return cls(dimension, axis, " ".join(filter(None, [how, shown_by(dimension, points)])), tuple(points))
-
     def and_on_all(self, rate: Rate) -> "Curve":
         """Return the same curve with one more point: all people, where those before are a sample of them.
 
@@ -115,18 +130,12 @@ class Curve(Drawn):
         Examples
         --------
         >>> few = Point(100, "100 people", Rate.of(55, 100, by_chance=0.01), 100)
-        >>> curve = Curve("users", "people", "In groups.", (few,)).and_on_all(Rate.of(90, 1000, by_chance=0.001))
-        >>> curve.points[-1].label, curve.words
-        ('1,000 people', 'In groups. The last point is all 1,000 people, attacked all at once where they are.')
+        >>> curve = Curve("users", "people", "random groups", (few,)).and_on_all(Rate.of(90, 1000, by_chance=0.001))
+        >>> curve.points[-1].label
+        '1,000 people'
         """
         point = Point(float(rate.n), f"{rate.n:,} people", rate, rate.n)
-        words = f"{self.words} The last point is all {point.label}, attacked all at once where they are."
-        return replace(self, words=words, points=(*self.points, point))
-
-    @property
-    def title(self) -> str:
-        """Return what the risk depends on, to head a picture."""
-        return TITLES[self.dimension]
+        return replace(self, points=(*self.points, point))
 
     @property
     def trend(self) -> Trend | None:
@@ -147,56 +156,20 @@ def trend_of(points: Sequence[Point]) -> Trend | None:
     """
     if len(points) < 2:  # noqa: PLR2004
         return None
-    return _change(points[0].rate, points[-1].rate)
+    return change_of(points[0].rate, points[-1].rate)
 
 
-def _change(first: Rate, last: Rate) -> Trend:
-    if first.high < last.low:
-        return "rises"
-    return "falls" if last.high < first.low else "no clear change"
-
-
-def shown_by(dimension: Dimension, points: Sequence[Point]) -> str:
-    """Say in words what a curve shows; nothing for fewer than two points.
-
-    Of a curve, its first and its last point are compared; of pairs of periods, which are in no order, the one with the
-    least risk and the one with the most.
+def change_of(first: Rate, last: Rate) -> Trend:
+    """Tell whether one rate is clearly above another, or below: their intervals do not touch.
 
     Examples
     --------
-    >>> flat = [Point(days, f"{days} days", Rate.of(9 + days, 100, by_chance=0.01), 100) for days in (2, 7)]
-    >>> print(shown_by("duration", flat))
-    From 2 days to 7 days, the share identified does not clearly change: 11% (6.3% to 18.7%), then 16% (10.1% to 24.5%).
+    >>> change_of(Rate.of(60, 100, 0), Rate.of(10, 100, 0))
+    'falls'
     """
-    trend = trend_of(points)
-    if trend is None:
-        return ""
-    if dimension == "pairs":
-        return _differences(points)
-    first, last = points[0], points[-1]
-    between = f"From {first.label} to {last.label}, the share identified"
-    lesson = LESSONS.get((dimension, trend))
-    why = "" if lesson is None else f": {lesson}"
-    if trend == "no clear change":
-        shares = f"{_with_interval(first.rate)}, then {_with_interval(last.rate)}"
-        told = f" {headed(lesson)}." if lesson else ""
-        return f"{between} does not clearly change: {shares}.{told}"
-    return f"{between} {trend} from {percent(first.rate.value)} to {percent(last.rate.value)}{why}."
-
-
-def _differences(points: Sequence[Point]) -> str:
-    in_order = sorted(points, key=lambda point: point.rate.value)
-    least, most = in_order[0], in_order[-1]
-    ends = f"least with {least.label}, {_with_interval(least.rate)}, and most with {most.label}"
-    # The two were picked out of all, so the difference is clear only where intervals are apart that all hold at once.
-    level = 1 - (1 - LEVEL) / len(points)
-    is_clear = _change(least.rate.at(level), most.rate.at(level)) == "rises"
-    conclusion = f"the difference is {'clear' if is_clear else 'not clear'}"
-    return f"The share identified is {ends}, {_with_interval(most.rate)}: {conclusion}."
-
-
-def _with_interval(rate: Rate) -> str:
-    return f"{percent(rate.value)} ({rate.interval_words})"
+    if first.high < last.low:
+        return "rises"
+    return "falls" if last.high < first.low else "no clear change"
 
 
 def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
@@ -218,12 +191,7 @@ def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
         parts = tables.groups(number, whole.matching.seed)
         rates = side_by_side([partial(rate_again, whole, part) for part in parts], inner, n_threads=BESIDE_SEARCH)
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
-    how = (
-        "The people were cut at random into groups, and each group was attacked as if there were no others."
-        if n_groups
-        else f"There are too few people to make groups of at least {FEWEST_USERS}."
-    )
-    return Curve.of("users", "people", how, points[::-1])
+    return Curve("users", "people", "random groups" if n_groups else "too few people", tuple(points[::-1]))
 
 
 def forecast_people(curve: Curve, n: int, target: float) -> Forecast | None:
@@ -278,9 +246,9 @@ def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     >>> [point.label for point in curve.points]
     ['6.25% of the counts', '12.5% of the counts', '25% of the counts', '50% of the counts', 'all counts']
     """
-    tables, axis = whole.scenario, "share of the counts"
+    tables = whole.scenario
     if any(table.counts.data.dtype.kind != "i" for table in (tables.released, tables.known)):
-        return Curve("counts", axis, "The tables hold shares or fractions, of which no part can be drawn.", ())
+        return Curve("counts", "share of the counts", "no whole counts", ())
     random = np.random.default_rng(whole.matching.seed)
     points = []
     for done, share in enumerate(SHARES_OF_COUNTS):
@@ -290,11 +258,7 @@ def counts_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
         part = Scenario(released, known, tables.truth).counting(whole.rate.n)
         points.append(Point(share, label, attack_again(whole, part, inner).rate, part.common.n))
     points.append(Point(1.0, "all counts", whole.rate, whole.rate.n, is_as_released=True))
-    how = (
-        "Each count of both tables was kept with the same probability, as if people had been watched for a part of the "
-        "time only."
-    )
-    return Curve.of("counts", axis, how, points)
+    return Curve("counts", "share of the counts", "thinned counts", tuple(points))
 
 
 def _thinned(histograms: Histograms, share: float, random: np.random.Generator) -> Histograms:
@@ -349,10 +313,12 @@ def resolution_curve(
     points += side_by_side(
         [partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=BESIDE_SEARCH
     )
-    how = COARSER[steps[0].kind] if steps else "There are too few places to put any together."
-    if n_in_all is not None:
-        how += f" Done with a random {n:,} of {n_in_all:,} people, to save time: among fewer, risks are higher."
-    axis = "places" if side is None else "side of the squares in metres"
     as_it_is = points[0]  # with as many places as a step leaves, it is still the finest
-    in_order = sorted(points, key=lambda point: (point.x, point is as_it_is))
-    return Curve.of("resolution", axis, how, in_order)
+    return Curve(
+        "resolution",
+        "places" if side is None else "side of the squares in metres",
+        steps[0].kind if steps else "too few places",
+        tuple(sorted(points, key=lambda point: (point.x, point is as_it_is))),
+        n_sampled=None if n_in_all is None else n,
+        n_in_all=n_in_all,
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Literal
 
 import numpy as np
 
@@ -15,14 +16,12 @@ from habitprint.errors import InputError
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms, n_shared_places
-from habitprint.losses import cost_words
 from habitprint.mechanisms import InputFile, Losses
-from habitprint.mechanisms.exposure import totals_exposure
+from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
 from habitprint.mechanisms.release import holds_shares
 from habitprint.mechanisms.traces import looks_protected
 from habitprint.periods import (
     Calendar,
-    DateRanges,
     HalvesOfRows,
     KnownInHalves,
     OnDays,
@@ -31,23 +30,16 @@ from habitprint.periods import (
     Split,
     split,
 )
-from habitprint.periods.dates import in_words as day_in_words
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import refuse
-from habitprint.words import counted, percent
 
-GIVEN = "The periods were given."
-TWO_TABLES = (Span("the released table"), Span("the known table"))
-SAMPLED = (
-    "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "
-    "other attacks, what the risk depends on, the protections, and who is at risk. Among fewer people each is easier "
-    "to find, so what is measured in the sample is, as a rule, above what it would be among all. What is proven or "
-    "measured of a protection is about the sample under it: protect the whole table in the same way, and check or "
-    "audit what comes of it, before anything is published."
-)
+NOT_TOLD = Span("")  # of a table that does not tell which time it covers
+# How two periods came about: they were given; chosen here, at the day that halves the rows; those of two tables, which
+# do not tell; or counted where the events are.
+PeriodsChosen = Literal["given", "halves of rows", "not told", "counted remotely"]
 
 
 @dataclass(frozen=True)
@@ -174,10 +166,8 @@ class Scope:
     Examples
     --------
     >>> week, next_week = Span("the first week"), Span("the second week")
-    >>> Scope(7115, 412, 431, 397, week, next_week, 0.123).words[:82]
-    '397 of the 7,115 people in the file are in the release and known to the adversary.'
-    >>> Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)).words[:75]
-    'This is a sample of 500 of the 9,000 people in the two tables, drawn at ran'
+    >>> Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)).n_attacked_in_all
+    7200
     """
 
     n_in_file: int
@@ -190,11 +180,6 @@ class Scope:
     whole: Whole | None = None
 
     @property
-    def of_sample(self) -> str:
-        """Return what a number of people is to be followed by: that they are a sample, if they are."""
-        return "" if self.whole is None else " in the sample"
-
-    @property
     def n_known_in_all(self) -> int:
         """Return how many people the adversary knows, also of those who are not in the sample."""
         return self.n_known if self.whole is None else self.whole.n_known
@@ -203,43 +188,6 @@ class Scope:
     def n_attacked_in_all(self) -> int:
         """Return how many people are in the release and known, also of those who are not in the sample."""
         return self.n_attacked if self.whole is None else self.whole.n_attacked
-
-    @property
-    def adversary_of_sample(self) -> str:
-        """Say how little the adversary has wherever a sample is attacked; empty where everybody is audited."""
-        if self.whole is None:
-            return ""
-        return (
-            "So it is in the attack on all people; in all others, both tables are those of the sample: "
-            f"{self.n_released:,} people released, {self.n_known:,} known."
-        )
-
-    @property
-    def words(self) -> str:
-        """Return the scope in words."""
-        return self._of_all if self.whole is None else self._of_sample(self.whole)
-
-    def _of_sample(self, whole: Whole) -> str:
-        def people(n: int, n_all: int) -> str:
-            return f"{counted(n, 'person', 'people')} in the sample, {n_all:,} in all"
-
-        return (
-            f"This is a sample of {self.n_in_file:,} of the {whole.n_in_file:,} people in the two tables, drawn at "
-            f"random. In the release and known to the adversary: {people(self.n_attacked, whole.n_attacked)}. "
-            f"Released: {self.released.words}, {people(self.n_released, whole.n_released)}. "
-            f"Known: {self.known.words}, {people(self.n_known, whole.n_known)}. {SAMPLED}"
-        )
-
-    @property
-    def _of_all(self) -> str:
-        people = f"{self.n_in_file:,} people in the {'two tables' if self.share_of_rows is None else 'file'}"
-        who = f"All {people}" if self.n_attacked == self.n_in_file else f"{self.n_attacked:,} of the {people}"
-        rows = "" if self.share_of_rows is None else f" {percent(self.share_of_rows)} of the rows are used."
-        return (
-            f"{who} are in the release and known to the adversary. "
-            f"Released: {self.released.words}, {counted(self.n_released, 'person', 'people')}. "
-            f"Known: {self.known.words}, {counted(self.n_known, 'person', 'people')}.{rows}"
-        )
 
 
 @dataclass(frozen=True)
@@ -253,7 +201,7 @@ class DataFacts:
     events
         What only events tell; None for two tables of histograms.
     periods, periods_how
-        Which days are in which part, in words; and how they were chosen.
+        Which days are in which part, None where two tables do not tell; and how they were chosen.
     released, known
         The two tables that are matched.
     n_common, n_shared_places
@@ -261,7 +209,7 @@ class DataFacts:
     n_unique
         Released users whose shares nobody else has.
     totals
-        What totals alone would give away if counts are released, in words.
+        What totals alone would give away if counts are released.
     findings
         What may be wrong with the data, the graver first; without ids of users and places.
     losses
@@ -272,14 +220,14 @@ class DataFacts:
 
     scope: Scope
     events: EventsFacts | None
-    periods: str
-    periods_how: str
+    periods: str | None
+    periods_how: PeriodsChosen
     released: TableFacts
     known: TableFacts
     n_common: int
     n_shared_places: int
     n_unique: int
-    totals: str
+    totals: TotalsExposure
     findings: tuple[Finding, ...]
     losses: Losses | None = None
     has_shares: bool = False
@@ -351,8 +299,8 @@ class Background:
     """
 
     periods: str | None = None
-    how: str = GIVEN
-    spans: tuple[Span, Span] = TWO_TABLES
+    how: PeriodsChosen = "given"
+    spans: tuple[Span, Span] = (NOT_TOLD, NOT_TOLD)
     losses: Losses | None = None
     whole: Whole | None = None
     found: Sequence[Finding] = ()
@@ -384,12 +332,10 @@ def prepare_tables(
     refuse(sides, options.accept, "the two tables")
     seen = [*in_tables, *traces, *sides, *_check_totals(tables)]
     found = [*background.found, *(replace(each, in_sample=whole is not None) for each in seen)]
-    unknown = "Two tables were given; which periods they cover is not known here. They must not overlap."
-    how = unknown if background.periods is None else background.how
+    how: PeriodsChosen = "not told" if background.periods is None else background.how
     n_in_file = tables.released.n_users + tables.known.n_users - tables.common.n
     scope = _scope(tables, n_in_file, background.spans, share_of_rows=None, whole=whole)
-    periods = background.periods or "two tables of histograms"
-    return Prepared(tables, _facts(tables, scope, None, periods, how, found, background.losses), None)
+    return Prepared(tables, _facts(tables, scope, None, background.periods, how, found, background.losses), None)
 
 
 def prepare_events(
@@ -448,38 +394,15 @@ def _known_to_adversary(tables: Scenario, options: AuditOptions) -> Scenario:
     return some
 
 
-def choose_period(calendar: Calendar) -> tuple[DateRanges, str]:
-    """Choose the longest two periods that the days of a file allow, and say how.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> events = hp.events_from_frame({"user": [1, 1], "time": ["2012-04-09", "2012-04-11"], "place": [7, 7]})
-    >>> from habitprint.periods import count_days
-    >>> period, how = choose_period(count_days(events))
-    >>> period.words
-    '9 April 2012 to 10 April 2012 released, 11 April 2012 to 11 April 2012 known'
-    """
-    chosen = HalvesOfRows().cut(calendar)
-    cut = day_in_words(chosen.ranges[1][0])
-    return chosen, (
-        f"No periods were given, so the file was cut at the day that halves its rows, {cut}: the days before it are "
-        "released, those from it on are known. No other pair of periods is longer."
-    )
-
-
-def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, str, str | None]:
+def _settle(period: Period | None, calendar: Calendar) -> tuple[Period, PeriodsChosen, str | None]:
     """Return the periods with what the data decides about them; how they were chosen; and options that name them."""
-    if period is None:
-        chosen, how = choose_period(calendar)
-        return chosen, how, ranges_option(chosen)
-    if isinstance(period, HalvesOfRows):
-        chosen = period.cut(calendar)
-        return chosen, GIVEN, ranges_option(chosen)
+    if period is None or isinstance(period, HalvesOfRows):  # no other pair of periods is longer
+        chosen = HalvesOfRows().cut(calendar)
+        return chosen, "halves of rows" if period is None else "given", ranges_option(chosen)
     if isinstance(period, OnDays):
         of, how, command = _settle(period.of, calendar)
         return replace(period, of=of), how, command
-    return period, GIVEN, None
+    return period, "given", None
 
 
 def _events_facts(found: EventsCheck, parts: Split, command: str | None) -> EventsFacts:
@@ -523,8 +446,8 @@ def _facts(
     tables: Scenario,
     scope: Scope,
     events: EventsFacts | None,
-    periods: str,
-    periods_how: str,
+    periods: str | None,
+    periods_how: PeriodsChosen,
     found: Sequence[Finding],
     losses: Losses | None = None,
 ) -> DataFacts:
@@ -539,29 +462,10 @@ def _facts(
         n_common=tables.common.n,
         n_shared_places=n_shared_places(tables.released, tables.fully_transformed.transformed_known),
         n_unique=int(np.count_nonzero(np.bincount(classes) == 1)),
-        totals=totals_exposure(tables.released).words,
+        totals=totals_exposure(tables.released),
         findings=in_order(each.anonymous for each in found),
         losses=losses,
         has_shares=holds_shares(tables.released),
-    )
-
-
-def losses_words(losses: Losses | None) -> str:
-    """Say what a table that was protected has lost against its original, and what further losses are of.
-
-    Examples
-    --------
-    >>> losses_words(None)
-    'What the table has lost against its original is not known here. Losses of protections are of what was left.'
-    >>> losses_words(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10)).partition(";")[0][-47:]
-    'error 3.1%, ranking error 0%, 2 people left out'
-    """
-    left = "Losses of protections are of what was left."
-    if losses is None:
-        return f"What the table has lost against its original is not known here. {left}"
-    return (
-        f"What the table has lost against its original: {cost_words(losses)}; {losses.n_places_kept:,} of "
-        f"{counted(losses.n_places, 'place')} are kept. {left}"
     )
 
 

@@ -15,9 +15,9 @@ from habitprint.auditing.trials import Protections, Trial
 from habitprint.errors import InputError, require_option
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids
-from habitprint.showing import Drawn
+from habitprint.showing import Drawn, abbreviated
 from habitprint.weighing import Sides, pair_gains, place_gains
-from habitprint.words import counted, percent
+from habitprint.words import counted
 
 N_PLACES = 10  # that are told one by one
 N_RIVALS = 6  # the person included
@@ -81,13 +81,6 @@ class Shelter:
     n_alike: int | None
     is_advised: bool
 
-    @property
-    def words(self) -> str:
-        """Return what it does to the person."""
-        if self.n_alike is None:
-            return "left out of the release"
-        return f"{percent(self.chance)}; one of {counted(self.n_alike, 'identical row')}"
-
 
 @dataclass(frozen=True)
 class Explanation(Drawn):
@@ -145,25 +138,12 @@ class Explanation(Drawn):
     protections: tuple[Shelter, ...]
 
     def __repr__(self) -> str:
-        return f"Explanation({self.words})"
+        return abbreviated(self)
 
     @property
     def gain(self) -> float:
         """Return what speaks for the pair in all."""
         return math.fsum([*(place.gain for place in self.places), self.more_gain])
-
-    @property
-    def words(self) -> str:
-        """Say in short what happens to the person."""
-        if self.named is None:
-            taken = "is given no name"
-        elif self.is_right is None:
-            taken = f"is not known to the adversary, and taken for {self.named!r}"
-        else:
-            taken = "is found" if self.is_right else f"is taken for {self.named!r}"
-        sure = "" if self.probability is None else f" with a probability of {percent(self.probability)}"
-        alike = f"; {counted(self.n_others_alike, 'other')} with the same shares" if self.n_others_alike else ""
-        return f"{self.user!r} {taken}{sure}{alike}"
 
     def to_frame(self, rows: Part = "places") -> pl.DataFrame:
         """Return the places, the rivals or the protections as a frame.

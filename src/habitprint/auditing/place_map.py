@@ -73,17 +73,6 @@ class PlaceMap:
     def __repr__(self) -> str:
         return abbreviated(self)
 
-    @property
-    def words(self) -> str:
-        """Say what is drawn and what is not."""
-        left_out = [
-            f"{counted(self.n_few, 'place')} where fewer than {FEWEST_PEOPLE} people were" if self.n_few else "",
-            f"{counted(self.n_nowhere, 'place')} without a position" if self.n_nowhere else "",
-            f"{counted(self.n_left_out, 'place')} that give away less" if self.n_left_out else "",
-        ]
-        told = ", ".join(filter(None, left_out))
-        return f"{counted(len(self.places), 'place')} drawn{f'; not drawn: {told}' if told else ''}."
-
 
 def read_positions(source: Any) -> pl.DataFrame:
     """Read where places are: a file or a frame with the columns ``place, lat, lon``, in degrees.

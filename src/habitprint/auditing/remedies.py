@@ -15,15 +15,13 @@ from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import users_needed
 from habitprint.forecasting import PeopleNeeded
-from habitprint.rates import wilson_interval
-from habitprint.words import at_most, counted, percent
 
 RemedyKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
 
 
 @dataclass(frozen=True)
 class Remedy:
-    """Hold one thing that would be enough, or that would not.
+    """One thing that would be enough, or that would not.
 
     Parameters
     ----------
@@ -32,8 +30,9 @@ class Remedy:
     number
         How far, where that can be told: places (or metres of the side of squares), days (or a share of the counts),
         people in the table, people in each group, totals. None where it cannot be told, or would not be enough.
-    words
-        The same as sentences, and why.
+    point
+        Of fewer places and a shorter span: the first point of the curve that is enough, else the best; None where
+        there is no curve.
 
     Examples
     --------
@@ -45,7 +44,7 @@ class Remedy:
 
     kind: RemedyKind
     number: float | None
-    words: str
+    point: Point | None = None
 
 
 def find_remedies(
@@ -58,7 +57,7 @@ def find_remedies(
     side: float | None = None,
     n_released: int | None = None,
 ) -> tuple[Remedy, ...]:
-    """Say what would be enough where no protection is; nothing where one is, or none is needed.
+    """Return what would be enough where no protection is; nothing where one is, or none is needed.
 
     Parameters
     ----------
@@ -79,8 +78,8 @@ def find_remedies(
     --------
     >>> import habitprint as hp
     >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> print(found.remedies[2].words[:91])
-    The target of 5% needs groups of 20: at least 20 people in the table, 8 more than there are
+    >>> found.remedies[2].number
+    20.0
     >>> hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).remedies
     ()
     """
@@ -93,104 +92,58 @@ def find_remedies(
     coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
     as_it_is = max((point.x for point in duration.points if point.is_as_released), default=0.0)
     shorter = [point for point in duration.points if point.x < as_it_is][::-1]
+    n = n_released or tables.released.n_users
     return (
-        Remedy("fewer places", *_along(coarser, resolution, goal)),
-        Remedy("shorter span", *_along(shorter, duration, goal)),
-        Remedy("more people", *_more_people(goal, n_released or tables.released.n_users, needed, protections)),
-        *_larger_groups(goal, n_released or tables.released.n_users),
-        Remedy("aggregates only", *_totals_only(goal, tables, is_sample=n_released is not None)),
+        Remedy("fewer places", *_along(coarser, goal)),
+        Remedy("shorter span", *_along(shorter, goal)),
+        Remedy("more people", _more_people(goal, n, needed, protections)),
+        *([] if goal.surest_target is None else [Remedy("larger groups", _larger_groups(goal, goal.surest_target))]),
+        Remedy("aggregates only", None if n_released is not None else _totals_only(goal, tables)),
     )
 
 
-def _along(points: Sequence[Point], curve: Curve, goal: Goal) -> tuple[float | None, str]:
-    """Follow a curve to the first point within the target."""
-    target = percent(goal.target)
-    if not points:
-        return None, f"That cannot be told. {curve.words}"
+def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | None]:
+    """Follow a curve to the first point within the target; else return the best."""
     enough = next((point for point in points if point.rate.high <= goal.target), None)
     if enough is not None:
-        found = f"{percent(enough.rate.value)}, up to {at_most(enough.rate.high)}"
-        return enough.x, (
-            f"With {enough.label}, the attack that was repeated identifies {found}, within the target of {target}. "
-            "Other attacks were not made there: audit such a table to know."
-        )
-    best = min(points, key=lambda point: point.rate.high)
-    least = wilson_interval(0, best.rate.n)[1]
-    people = counted(best.rate.n, "person", "people")
-    why = f", and with {people} nothing below {at_most(least)} can be measured" if least > goal.target else ""
-    return None, (
-        f"Not enough alone, as far as was measured: at best, with {best.label}, {percent(best.rate.value)} are "
-        f"identified, up to {at_most(best.rate.high)}{why}."
-    )
+        return enough.x, enough
+    return None, min(points, key=lambda point: point.rate.high, default=None)
 
 
-def _more_people(
-    goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections
-) -> tuple[float | None, str]:
+def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
     as_it_is, k = protections.trials[0], group_needed(goal.target)
     needed = [k] if n < k else []
-    parts = [f"The target of {percent(goal.target)} needs groups of {k:,}{_more_than(k, n)}."]
     if goal.person_target is not None and goal.person_target < goal.target:
         alone = group_needed(goal.person_target)
         needed = [alone] if n < alone else needed
-        parts.append(
-            f"That nobody is found with more than {percent(goal.person_target)} needs groups of {alone:,}"
-            f"{_more_than(alone, n)}."
-        )
     if as_it_is.surest is not None and goal.surest_target is not None:
-        n_claims = users_needed(goal.surest_target)
-        among = n_claims if n_claims <= FEWEST_SUREST else math.ceil(n_claims / SUREST_SHARE)
-        needed += [among] if n_claims > as_it_is.surest.n else []
-        parts.append(
-            f"That {percent(goal.surest_target)} of the surest claims are right at most can only be measured with "
-            f"{counted(n_claims, 'claim')}{_more_than(among, n)}."
-        )
+        needed += [claims_among(goal.surest_target)] if users_needed(goal.surest_target) > as_it_is.surest.n else []
     if as_it_is.risk.high > goal.target:
         # The upper end must be within the target, as of everything that is measured.
         found = None if forecast is None else forecast.high
         needed = needed or ([] if found is None else [found])
-        parts.append("Without groups, that cannot be told." if forecast is None else forecast.words)
-    return max(needed, default=None), " ".join(parts)
+    return max(needed, default=None)
 
 
-def _more_than(needed: int, n: int) -> str:
-    if needed <= n:
-        return f", and there are {counted(n, 'person', 'people')}"
-    return f": at least {needed:,} people in the table, {needed - n:,} more than there are"
+def claims_among(surest_target: float) -> int:
+    """Return among how many people there are claims enough to measure that so few of the surest are right.
+
+    Examples
+    --------
+    >>> claims_among(0.05)
+    1460
+    """
+    n_claims = users_needed(surest_target)
+    return n_claims if n_claims <= FEWEST_SUREST else math.ceil(n_claims / SUREST_SHARE)
 
 
-def _larger_groups(goal: Goal, n: int) -> list[Remedy]:
+def _larger_groups(goal: Goal, allowed: float) -> int:
     """Return the groups in which even the surest claims are not right too often: in groups of k, one in k at most."""
-    allowed = goal.surest_target
-    if allowed is None:
-        return []
-    k = group_needed(min(goal.target, allowed))
-    people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person', 'people')}"
-    words = (
-        f"In groups of {k:,}, no claim is right with a chance above one in {k:,}: at most {percent(allowed)} of the "
-        f"surest are. That {people}."
-    )
-    return [Remedy("larger groups", k, words)]
+    return group_needed(min(goal.target, allowed))
 
 
-def _totals_only(goal: Goal, tables: Scenario, *, is_sample: bool) -> tuple[float | None, str]:
-    released, k = tables.released, group_needed(goal.target)
+def _totals_only(goal: Goal, tables: Scenario) -> int:
+    """Return how many places are of as many people as a group needs."""
+    released = tables.released
     visitors = np.bincount(released.counts.indices, minlength=released.n_places)
-    n_few = int(np.count_nonzero(visitors < k))
-    places = counted(released.n_places, "place")
-    if is_sample:
-        return None, (
-            "Totals of places over all people hold no row of anybody, so that there is no row to be found. Leave out "
-            f"places of fewer than {k:,} people, which tell about these; the sample does not say which they are. What "
-            "totals tell was not measured."
-        )
-    if n_few == released.n_places:
-        care = f"All of them are of fewer than {k:,} people and tell about these: too few even for totals"
-    elif n_few:
-        care = f"{n_few:,} of them are of fewer than {k:,} people and tell about these: leave them out"
-    else:
-        care = f"All of them are of {k:,} people or more"
-    return released.n_places - n_few, (
-        f"Totals of {places} over all people hold no row of anybody, so that there is no row to be found. {care}. What "
-        "totals tell was not measured."
-    )
+    return int(np.count_nonzero(visitors >= group_needed(goal.target)))

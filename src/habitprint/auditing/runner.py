@@ -148,8 +148,8 @@ def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Pro
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
-    >>> trial.proven.in_short
-    'at most 20% of people on average, and nobody with a chance above 20%'
+    >>> trial.proven.mean
+    0.2
     """
     release, tables = base.scenario.protected_by(candidate.mechanism, progress)
     attacked = base

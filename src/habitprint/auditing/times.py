@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import polars as pl
@@ -15,8 +15,10 @@ from habitprint.auditing.curves import (
     FEWEST_USERS,
     MOST_POINTS,
     STAGE,
+    Axis,
     Curve,
     Dimension,
+    Measure,
     Point,
     attack_again,
     counts_curve,
@@ -42,7 +44,7 @@ from habitprint.rates import Rate
 from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
 from habitprint.tables import collect
 from habitprint.weighing import Weight
-from habitprint.words import counted, percent
+from habitprint.words import counted
 
 WEEK = 7
 DAY = timedelta(days=1)
@@ -53,12 +55,10 @@ MOST_LINKS = 3  # pairs of consecutive releases
 FEWEST_PERIODS = 3  # from here on releases are repeated
 LENGTHS = (1, 2, 3, 5, 7, 10, 14, 21, 28, 42, 60, 90, 120, 180, 270, 365, 545, 730, 1095)  # days
 GAPS = (0, 1, 2, 3, 5, 7, 14, 28, 56, 91, 182, 273, 364, 546, 728, 1092)  # days; whole weeks between whole weeks
-NO_TIMES = "Two tables were given, without times: other periods can be tried with events only."
-TOO_SHORT = f"No two periods could be taken in which at least {FEWEST_USERS} people are in both."
 
 AUDITED = "the periods of this audit"
-PAIRS: tuple[Dimension, str] = ("pairs", "pair of periods")
-DISTANCE: tuple[Dimension, str] = ("distance", "days between the two periods")
+PAIRS: tuple[Dimension, Axis] = ("pairs", "pair of periods")
+DISTANCE: tuple[Dimension, Axis] = ("distance", "days between the two periods")
 
 DayRange = tuple[date, date]
 Anything = TypeVar("Anything")
@@ -106,10 +106,8 @@ def duration_curve(
 
     jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
     points = side_by_side(jobs, progress, n_threads=BESIDE_SEARCH)
-    which = "days on which each user was seen" if _is_own_days(source.period) else "days"
-    longer_too = ", or both were made longer" if longer else ""
-    how = f"Only the first {which} of both periods were kept{longer_too}, of the same people."
-    return Curve.of("duration", "days in each period", how, points)
+    how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
+    return Curve("duration", "days in each period", how, tuple(points))
 
 
 def _spread(things: Sequence[Anything], most: int) -> list[Anything]:
@@ -200,7 +198,7 @@ def _first_days(days: pl.DataFrame, length: int, whole: Scenario) -> Scenario:
 
 @dataclass(frozen=True)
 class Linkage:
-    """Hold whether the people of a release that is repeated under new pseudonyms can be followed.
+    """Whether the people of a release that is repeated under new pseudonyms can be followed.
 
     Parameters
     ----------
@@ -209,19 +207,22 @@ class Linkage:
     consecutive, first_to_last
         The share of the people in two releases who are linked by the same attack: in a release and the next one, on
         average; and in the first and the last. None where it could not be measured.
-    words
-        The same in words, or why it was not measured.
+    n_days
+        How long the release is; None where it is not one run of days.
+    missing
+        Why nothing was measured; None where something was.
 
     Examples
     --------
-    >>> Linkage(None, None, None, "Two tables were given, without times.").consecutive is None
+    >>> Linkage(None, None, None, None, "no times").consecutive is None
     True
     """
 
     n_periods: int | None
     consecutive: Rate | None
     first_to_last: Rate | None
-    words: str
+    n_days: int | None
+    missing: Literal["no times", "too short", "several runs of days", "fewer than three periods"] | None
 
 
 @dataclass(frozen=True)
@@ -285,9 +286,9 @@ def measure_times(
     """
     source, file = prepared.source, _file_range(prepared)
     if source is None or file is None:
-        why = NO_TIMES if source is None else TOO_SHORT
-        pairs, distance = (Curve.of(*axis, why, ()) for axis in (PAIRS, DISTANCE))
-        return Times(pairs, distance, None, Linkage(None, None, None, why))
+        why: Literal["no times", "too short"] = "no times" if source is None else "too short"
+        pairs, distance = (Curve(*axis, why, ()) for axis in (PAIRS, DISTANCE))
+        return Times(pairs, distance, None, Linkage(None, None, None, None, why))
     n_days = _period_days(prepared, file)
     by_label, by_gap = _pairs(source, file, n_days), _distances(source, file, n_days)
     repeats = _repeats(prepared, file)
@@ -298,10 +299,12 @@ def measure_times(
     else:  # who has two releases has everybody in them
         rates = _attack_each(source, part, chosen, most_users, overlap, progress)
         again = _attack_each(source, part, linked, most_users, None, progress)
-    few = "" if part is whole else f" Of each, a random {most_users:,} people were taken at most, to save time."
+    n_sampled = None if part is whole else most_users
     return Times(
-        _pairs_curve(by_label, rates, Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole), few),
-        _distance_curve(by_gap, rates, n_days, few),
+        _pairs_curve(
+            by_label, rates, Point(0, AUDITED, part.rate, part.rate.n, is_as_released=part is whole), n_sampled
+        ),
+        _distance_curve(by_gap, rates, n_sampled),
         _know_all_other_time(prepared, file, whole, weights, overlap, progress),
         _linkage(prepared, repeats, again),
     )
@@ -377,25 +380,23 @@ def _attack_each(
 
 
 def _pairs_curve(
-    by_label: Mapping[str, DateRanges], rates: Mapping[DateRanges, Rate], audited: Point, few: str
+    by_label: Mapping[str, DateRanges], rates: Mapping[DateRanges, Rate], audited: Point, n_sampled: int | None
 ) -> Curve:
     found = [(label, rates[ranges]) for label, ranges in by_label.items() if ranges in rates]
-    points = [audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(found, 1))]
-    how = "Of each pair the first period was released, the second known; who is in both counts." + few
-    return Curve.of(*PAIRS, how if found else TOO_SHORT, points)
+    points = audited, *(Point(float(at), label, rate, rate.n) for at, (label, rate) in enumerate(found, 1))
+    return Curve(*PAIRS, "pairs of periods" if found else "too short", points, n_sampled)
 
 
-def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges, Rate], n_days: int, few: str) -> Curve:
+def _distance_curve(by_gap: Mapping[int, DateRanges], rates: Mapping[DateRanges, Rate], n_sampled: int | None) -> Curve:
     points = [
         Point(float(gap), f"{counted(gap, 'day')} apart", rates[ranges], rates[ranges].n)
         for gap, ranges in by_gap.items()
         if ranges in rates
     ]
     if not points:
-        return Curve.of(*DISTANCE, TOO_SHORT, ())
-    released = next(iter(by_gap.values())).ranges[0]
-    known = f"{counted(n_days, 'day')}, sooner or later after these; who is in both counts"
-    return Curve.of(*DISTANCE, f"Released: {Span.between(*released).words}. Known: {known}.{few}", points)
+        return Curve(*DISTANCE, "too short", ())
+    released = Span.between(*next(iter(by_gap.values())).ranges[0])
+    return Curve(*DISTANCE, "distances", tuple(points), n_sampled, released=released)
 
 
 def _know_all_other_time(
@@ -428,66 +429,6 @@ def _is_within(day: date, ranges: Iterable[DayRange]) -> bool:
     return any(first <= day <= last for first, last in ranges)
 
 
-def other_time_words(other: Outcome, attacks: Iterable[Outcome]) -> str:
-    r"""Say what an adversary achieves who knows all other time in the file, beside the one who knows one period.
-
-    Parameters
-    ----------
-    other
-        The strongest attack with all other time.
-    attacks
-        Those with the known period, of which the strongest is compared.
-
-    Examples
-    --------
-    >>> known, other = (Outcome("joint", "l1", Rate.of(right, 100, 0.01), 0.0, 0) for right in (40, 80))
-    >>> print(other_time_words(other, [known]).replace("; ", ";\n"))
-    An adversary who knows all other time in the file identifies 80% of 100 people (95% interval 71.1% to 86.7%);
-    one who knows the known period alone, 40% of 100 people (95% interval 30.9% to 49.8%).
-    """
-    return (
-        f"An adversary who knows all other time in the file identifies {_of_people(other.rate)}; one who knows the "
-        f"known period alone, {_of_people(strongest_of(attacks).rate)}."
-    )
-
-
-def name_adversary(known: Span, rate: Rate, other: Rate, limit: float | None = None) -> str:
-    """Say which adversary a headline is about: who knows one period. The one who knows all other time stands beside it.
-
-    Parameters
-    ----------
-    known
-        The period.
-    rate, other
-        What the one who knows it identifies, and what the other does.
-    limit
-        What the first was found to be within: where the other is not, it is said. None if he is not either.
-
-    Examples
-    --------
-    >>> week = Span.between(date(2012, 4, 16), date(2012, 4, 22))
-    >>> two = Rate.of(40, 100, 0.01), Rate.of(80, 100, 0.01)
-    >>> name_adversary(week, *two)  # doctest: +NORMALIZE_WHITESPACE
-    'The share of 40% is that of an adversary who knows 16 April 2012 to 22 April 2012; one who knows all other time in
-    the file identifies more, 80% of 100 people (95% interval 71.1% to 86.7%).'
-    >>> name_adversary(week, *two[::-1])[81:]
-    '; one who knows all other time in the file identifies no more.'
-    """
-    words = (
-        f"The share of {percent(rate.value)} is that of an adversary who knows {known.words}; one who knows all other "
-        "time in the file identifies"
-    )
-    if other.high <= rate.high:
-        return f"{words} no more."
-    above = ", which is not within the target" if limit is not None and other.high > limit else ""
-    return f"{words} more, {_of_people(other)}{above}."
-
-
-def _of_people(rate: Rate) -> str:
-    people = counted(rate.n, "person", "people")
-    return f"{percent(rate.value)} of {people} ({percent(rate.level)} interval {rate.interval_words})"
-
-
 @dataclass(frozen=True)
 class _Repeats:
     """Hold pairs of releases that follow each other, and the first with the last, of so many as long as the release."""
@@ -518,27 +459,16 @@ def _repeats(prepared: Prepared, file: DayRange) -> _Repeats | None:
 def _linkage(prepared: Prepared, repeats: _Repeats | None, rates: Mapping[DateRanges, Rate]) -> Linkage:
     release = prepared.facts.scope.released.one_range
     if release is None:
-        return Linkage(None, None, None, "The release is not one run of days, so it is not tried how to repeat it.")
-    every = counted(_n_days(release), "day")
+        return Linkage(None, None, None, None, "several runs of days")
+    n_days = _n_days(release)
     if repeats is None:
         file = _file_range(prepared)
-        n_periods = 0 if file is None else _n_days(file) // _n_days(release)
-        words = f"The file does not hold three periods as long as the release ({every}), so nothing is repeated in it."
-        return Linkage(n_periods, None, None, words)
+        n_periods = 0 if file is None else _n_days(file) // n_days
+        return Linkage(n_periods, None, None, n_days, "fewer than three periods")
     consecutive = _mean([rates[ranges] for ranges in repeats.consecutive if ranges in rates])
     first_to_last = rates.get(repeats.first_to_last)
-    told = [
-        f"{_of_people(rate)} {whom}"
-        for rate, whom in (
-            (consecutive, "who are in a release and in the next one"),
-            (first_to_last, f"who are in the first and in the last of {repeats.n_periods:,}"),
-        )
-        if rate is not None
-    ]
-    words = f"If such a table were released every {every}, each time under new pseudonyms, the same attack would link "
-    return Linkage(
-        repeats.n_periods, consecutive, first_to_last, f"{words}{', and '.join(told)}." if told else TOO_SHORT
-    )
+    is_missing = consecutive is None and first_to_last is None
+    return Linkage(repeats.n_periods, consecutive, first_to_last, n_days, "too short" if is_missing else None)
 
 
 def _mean(rates: Sequence[Rate]) -> Rate | None:

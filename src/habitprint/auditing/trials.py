@@ -92,7 +92,7 @@ class Trial:
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
-        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.in_short})"
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.mean:.4g})"
 
     @property
     def strongest(self) -> Outcome:

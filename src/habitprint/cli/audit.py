@@ -62,8 +62,13 @@ from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
 from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
+from habitprint.wording.attacks import about_training, among_more, on_all_people
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.data import about_scope
+from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
-from habitprint.words import at_most, percent
+from habitprint.wording.verdict import about_gate, details, headline
+from habitprint.words import percent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -235,7 +240,7 @@ def audit(
 
         made = write_audit(found, beside.out, overwrite=beside.force)
     if beside.as_json:
-        print_json_text(found.to_text())
+        print_json_text(report_json(found))
     else:
         # What protects takes files on this machine; tables that were counted on Spark have the usual columns.
         whole = WHOLE, [] if is_events else given(spec)
@@ -298,14 +303,6 @@ def _two_tables(
             found=(*check_names(ReadAs(user=columns.user, place=columns.place), found.unchanged.counts.nnz), *copied),
         ),
     )
-
-
-def _reconstructed(found: Audit) -> str:
-    """Say what the gate knows of rows that are reconstructed from groups; nothing where there are no groups."""
-    taken = found.protections.trials[0].taken
-    if taken.found is not None:
-        return f", rows reconstructed up to {at_most(taken.found.rate.high)}"
-    return ", rows reconstructed: not measured" if taken.is_grouped else ""
 
 
 def _without_folder(source: str) -> str:
@@ -456,28 +453,22 @@ def _best(found: Protections) -> Table:
 
 
 def _tell_answer(found: Audit, screen: Console) -> None:
-    screen.print(Text(found.headline, style="bold"))
+    grave, notes = ([each for each in found.data.findings if each.is_grave is is_grave] for is_grave in (True, False))
+    screen.print(Text(headline(found), style="bold"))
     screen.print()
-    for finding in found.data.findings:
-        if finding.is_grave:
-            screen.print(told(finding), "\n", sep="", markup=False)
-    for detail in found.verdict.details:
+    for finding in grave:
+        screen.print(told(finding), "\n", sep="", markup=False)
+    for detail in details(found):
         screen.print(f"· {detail}", markup=False)
-    if found.lost:
-        screen.print(f"· {found.lost}", markup=False)
-    screen.print()
-    screen.print(found.data.scope.words, markup=False)
-    for finding in found.data.findings:
-        if not finding.is_grave:
-            screen.print(told(finding), markup=False)
+    for line in ("", about_scope(found.data.scope), *map(told, notes)):
+        screen.print(line, markup=False)
     if found.remedies:
         screen.print("\nWhat would be enough:")
     for remedy in found.remedies:
-        screen.print(f"· {remedy.kind}: {remedy.words}", markup=False)
+        screen.print(f"· {remedy.kind}: {about_remedy(remedy, found)}", markup=False)
 
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
-    verdict = found.verdict
     _tell_answer(found, screen)
     if any(best.proven is not None or best.measured is not None for best in found.protections.best):
         screen.print()
@@ -490,8 +481,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     on_sample = " on the sample" if found.data.scope.whole is not None else ""
     screen.print(f"The strongest of {len(found.attacks) - 1} attacks{on_sample}:")
     screen.print(table)
-    screen.print(found.learned, markup=False)
-    for about in filter(None, (found.about_all, found.about_more)):
+    for about in filter(None, (about_training(found.training), on_all_people(found), among_more(found))):
         screen.print(about, markup=False)
     screen.print()
     if commands and found.on_all is not None:
@@ -501,11 +491,5 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for file in written:
         use = " (names people at risk: internal use only)" if file.name == USERS else ""
         screen.print(f"written to {file}{use}", soft_wrap=True, markup=False)
-    if verdict.fails_gate is not None:
-        allowed = percent(found.options.fail_above or 0.0)
-        word = "exceeds" if verdict.fails_gate else "does not exceed"
-        sampled = found.data.scope.of_sample
-        of_both = ", in the sample or on all people" if sampled else ""
-        proven = f", guaranteed{sampled} {verdict.proven.in_short}" if verdict.proven.mean < 1 else ""
-        found_out = f"measured up to {at_most(verdict.upper_end)}{of_both}{proven}{_reconstructed(found)}"
-        screen.print(f"gate: the table {word} {allowed}: {found_out}", markup=False)
+    if gate := about_gate(found):
+        screen.print(f"gate: {gate}", markup=False)

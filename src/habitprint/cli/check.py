@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from habitprint.auditing.risks import POINTED, Risks, measure_risks
+from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json
@@ -18,6 +18,7 @@ from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, 
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
+from habitprint.wording.risks import POINTED, risk_lines
 
 OTHERWISE = "nothing is guaranteed: it is not the file that was written, and the difference may tell whose row it is"
 ANSWERS = {True: "holds", False: "BROKEN", None: "not to be seen"}
@@ -95,7 +96,8 @@ def check(
         besides = ", ".join(strangers) or "nothing"
         rows.append((ANSWERS[not strangers], f"it holds a release and, besides: {besides}"))
         rows += [(ANSWERS[check.holds], f"{check.guarantee.words}: {check.words}") for check in checks]
-        rows += risks.lines if is_whole else [(POINTED, OTHERWISE), *risks.lines[1:]]
+        lines = risk_lines(risks)
+        rows += lines if is_whole else [(POINTED, OTHERWISE), *lines[1:]]
         Screen().print(facts(rows))
     if not is_whole or any(check.holds is False for check in checks):
         raise SystemExit(GATE_FAILED)

@@ -17,17 +17,28 @@ from habitprint.cli.say import Screen, print_json_text
 from habitprint.files import check_target, real_path
 from habitprint.flags import OUTPUT
 from habitprint.losses import cost_words
+from habitprint.wording.compare import (
+    advice_of,
+    differences,
+    how_to_read,
+    lost_by,
+    people_of,
+    verdict_of,
+    warnings,
+    which_pass,
+)
+from habitprint.wording.data import about_scope
 from habitprint.words import at_most, percent
 
 ROWS: dict[str, Callable[[Compared], str]] = {
-    "identified": lambda audit: f"{percent(audit.rate.value)} of {audit.people}",
+    "identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",
     "95% interval": lambda audit: audit.rate.interval_words,
     "row pointed at": lambda audit: (
         f"guaranteed: at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing is guaranteed"
     ),
-    "verdict": lambda audit: audit.verdict,
-    "lost": lambda audit: audit.lost if audit.losses is None else cost_words(audit.losses),
-    "advice": lambda audit: audit.advice,
+    "verdict": verdict_of,
+    "lost": lambda audit: lost_by(audit) if audit.losses is None else cost_words(audit.losses),
+    "advice": advice_of,
     "cost of the advice": lambda audit: "nothing" if audit.advised is None else cost_words(audit.advised.losses),
 }
 
@@ -87,7 +98,7 @@ def _name(path: Path) -> str:
 
 def _tell(found: Comparison, screen: Console) -> None:
     """Print it."""
-    screen.print(Text(found.answer, style="bold"))
+    screen.print(Text(which_pass(found), style="bold"))
     screen.print()
     table = Table("", box=None, padding=(0, 2, 0, 0), header_style="bold")
     for audit in found.audits:
@@ -97,9 +108,9 @@ def _tell(found: Comparison, screen: Console) -> None:
     screen.print(table)
     screen.print()
     for audit in found.audits:
-        screen.print(f"{audit.name}: {audit.scope.words}")
+        screen.print(f"{audit.name}: {about_scope(audit.scope)}")
     screen.print()
-    notes = (("·", found.differences), ("warning:", found.warnings), ("note:", (*found.unknown, *found.about_people)))
+    notes = (("·", differences(found)), ("warning:", warnings(found)), ("note:", how_to_read(found)))
     for mark, sentences in notes:
         for words in sentences:
             screen.print(f"{mark} {words}")

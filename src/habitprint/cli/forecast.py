@@ -26,6 +26,7 @@ from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.progress import Progress
 from habitprint.sources import is_release
 from habitprint.truth import SAME_ID
+from habitprint.wording.forecast import about_forecast, about_law, about_needed, tell_forecast
 from habitprint.words import at_most, percent
 
 ForecastMethod = Literal["joint", "one-by-one"]
@@ -134,7 +135,7 @@ def forecast(
         return
     screen = Screen()
     screen.print(_as_table(found, source.sizes))
-    for sentence in found.sentences:
+    for sentence in tell_forecast(found):
         screen.print(sentence, soft_wrap=True, markup=False)
     if plot is not None:
         screen.print(f"written to {plot}", soft_wrap=True, markup=False)
@@ -216,9 +217,9 @@ def _as_table(found: Forecast, sizes: Sequence[Measured]) -> Table:
 def _print_json(found: Forecast, source: _Source, plot: Path | None) -> None:
     facts = {
         **asdict(found),
-        "words": found.words,
-        "law_words": found.law_words,
-        "needed_words": None if found.needed is None else found.needed.words,
+        "words": about_forecast(found),
+        "law_words": about_law(found),
+        "needed_words": None if found.needed is None else about_needed(found.needed),
         "sizes": [asdict(size) for size in source.sizes],
         "plot": None if plot is None else str(plot),
     }

@@ -21,7 +21,6 @@ from habitprint.cli.say import (
     matching_facts,
     print_json,
     print_note,
-    proof_in_words,
 )
 from habitprint.cli.table_options import TableOptions, require_common
 from habitprint.cli.train import AUTO, WeightOptions
@@ -34,6 +33,7 @@ from habitprint.progress import Progress
 from habitprint.sources import refuse_release
 from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
+from habitprint.wording.attacks import about_proof
 from habitprint.words import counted
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def _described(matching: "SparkMatching", result: Evaluation | None) -> Table:
                 "total weight",
                 f"{matching.total_weight:.10g}  ({matching.weight.name}, {matching.method}, seed {matching.seed})",
             ),
-            ("proof", proof_in_words(matching.gap, matching.bound, matching.size)),
+            ("proof", about_proof(matching.gap, matching.bound, matching.size)),
             ("on the cluster", f"{looked}, {sum(one.n_bytes for one in rounds) / 1e6:,.1f} MB moved"),
             *([] if result is None else evaluation_facts(result)),
         ]

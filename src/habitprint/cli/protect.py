@@ -59,7 +59,9 @@ from habitprint.progress import Progress
 from habitprint.sources import is_release
 from habitprint.tables import READERS, read_names
 from habitprint.truth import SAME_ID
+from habitprint.wording.data import about_totals
 from habitprint.wording.findings import words_of
+from habitprint.wording.risks import bound_in_short, risk_lines
 from habitprint.words import at_most, counted, number, percent
 
 UserIds = Literal["fresh", "original", "earlier"]
@@ -360,7 +362,7 @@ def _note(done: Protected, notes: Console) -> None:
         print_note(
             notes,
             f"it is not guaranteed that this file meets the target of the audit, {percent(told.target)}: "
-            f"{proven.in_short}. Audit it before it goes out.",
+            f"{bound_in_short(proven)}. Audit it before it goes out.",
             mark="warning",
         )
     if done.has_exact_means:
@@ -557,7 +559,7 @@ def _describe(done: Protected) -> RenderableType:
         rows.append(("", f"verified on {where}: {check.words}" if check.holds else check.words))
     if not done.checks:
         rows.append(("guarantee", "none"))
-    rows += done.risks.lines
+    rows += risk_lines(done.risks)
     if done.attacked is not None:
         rate = done.attacked.rate
         rows.append(("measured", f"{number(rate.n_correct)} of {counted(rate.n, 'person', 'people')}: {rate.words}"))
@@ -567,7 +569,7 @@ def _describe(done: Protected) -> RenderableType:
     rows += _describe_losses(losses)
     if not start.is_against_original:
         rows.append(("", "against the release that was protected further; losses before that are not known here"))
-    rows.append(("totals", totals_exposure(done.release).words))
+    rows.append(("totals", about_totals(totals_exposure(done.release))))
     return facts(rows)
 
 

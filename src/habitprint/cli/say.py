@@ -16,7 +16,7 @@ from habitprint.checks import Finding, check_sides
 from habitprint.evaluation import Evaluation
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
-from habitprint.matching.proof import EXACT, gap_and_share
+from habitprint.wording.attacks import about_guesses, about_proof
 from habitprint.wording.findings import words_of
 from habitprint.words import counted, number, printable, printable_json
 
@@ -110,36 +110,17 @@ def describe_matching(
     >>> describe_matching(hp.match(released, known), released, known).row_count
     5
     """
-    guesses = f", {matching.n_guesses:,} of them without a shared place: guesses" if matching.n_guesses else ""
-    if matching.gap is None:
-        how = f"{matching.method}, {matching.direction}"
-        proof = "none: one by one optimises no total"
-    else:
-        how = matching.method
-        proof = proof_in_words(matching.gap, matching.bound or 0.0, matching.size)
+    how = f"{matching.method}, {matching.direction}" if matching.gap is None else matching.method
     return facts(
         [
             ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
             ("known", _extent(known)),
-            ("pairs", f"{matching.size:,}{guesses}"),
+            ("pairs", f"{matching.size:,}{about_guesses(matching.n_guesses)}"),
             ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
-            ("proof", proof),
+            ("proof", about_proof(matching.gap, matching.bound, matching.size)),
             *([] if result is None else evaluation_facts(result)),
         ]
     )
-
-
-def proof_in_words(gap: float, bound: float, size: int) -> str:
-    """Return what is proven of a joint matching.
-
-    Examples
-    --------
-    >>> proof_in_words(0.0, 3.5, 4)
-    'optimal: no 4 pairs can gain more than 3.5 (gap 0)'
-    """
-    shown, share = gap_and_share(gap)
-    what = "optimal" if gap <= EXACT else f"at least {share} of the best gain"
-    return f"{what}: no {counted(size, 'pair')} can gain more than {bound:.10g} (gap {shown})"
 
 
 def matching_facts(matching: "Matching | SparkMatching") -> dict[str, object]:

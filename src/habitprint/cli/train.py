@@ -23,6 +23,7 @@ from habitprint.training import Training
 from habitprint.training import train as train_tables
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Weight, read_weight, write_weight
+from habitprint.wording.attacks import about_evidence, chosen_in_training
 from habitprint.words import percent
 
 AUTO = "auto"
@@ -98,7 +99,7 @@ class WeightOptions(Options, panel=ADVERSARY):
         found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
         training = train_tables(found.released, found.known, seed=seed, progress=progress)
         weight = training.weight_for(method, direction)
-        return ChosenWeight(weight, f"{training.words} The weight used here: {weight.name}.", training)
+        return ChosenWeight(weight, f"{chosen_in_training(training)} The weight used here: {weight.name}.", training)
 
 
 def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
@@ -202,8 +203,12 @@ def train(
         return
     screen = Screen()
     screen.print(_as_table(found))
-    screen.print(found.words, soft_wrap=True, markup=False)
-    screen.print(f"Evidence that the trained weight counts: {found.trained.words}", soft_wrap=True, markup=False)
+    screen.print(chosen_in_training(found), soft_wrap=True, markup=False)
+    screen.print(
+        f"Evidence that the trained weight counts: {about_evidence(found.trained.by_kind)}",
+        soft_wrap=True,
+        markup=False,
+    )
     if out is not None:
         screen.print(f"{found.weight.name} written to {out}: use it with --weight {out}", soft_wrap=True, markup=False)
 
@@ -223,8 +228,8 @@ def _as_table(found: Training) -> Table:
 def _print_json(found: Training, out: Path | None) -> None:
     facts = {
         "best": found.best.outcome.name,
-        "words": found.words,
-        "trained": found.trained.words,
+        "words": chosen_in_training(found),
+        "trained": about_evidence(found.trained.by_kind),
         "n_people": found.trained.n_people,
         "seed": found.seed,
         "attacks": [

@@ -9,7 +9,6 @@ from habitprint.arrays import Floats, Indices
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.release import Release
-from habitprint.words import at_most, counted
 
 ROUNDING = 1e-12  # of a mean of shares
 EXACT = 1e-11  # a share nearer to a fraction than this is that fraction
@@ -38,8 +37,8 @@ class TotalsExposure:
 
     Examples
     --------
-    >>> totals_exposure(Histograms.from_strings({1: "a", 2: "aa"})).words
-    'totals are visible: alone they leave about 1.0 of 2 candidates, and single out 2 people'
+    >>> totals_exposure(Histograms.from_strings({1: "a", 2: "aa"})).n_unique
+    2
     """
 
     n_users: int
@@ -48,32 +47,6 @@ class TotalsExposure:
     bits: float
     n_read_off: int = 0
     has_exact_means: bool = False
-
-    @property
-    def words(self) -> str:
-        """Return it as a sentence.
-
-        Examples
-        --------
-        >>> TotalsExposure(100, 1.5, 60, 6.2).words
-        'totals are visible: alone they leave about 1.5 of 100 candidates, and single out 60 people'
-        >>> TotalsExposure(100, 100.0, 0, 0.0).words
-        'no total is visible'
-        """
-        if self.has_exact_means:
-            return "no total is stated, but exact means of groups show the total of a member who alone visited a place"
-        if self.bits == 0:
-            return "no total is visible"
-        seen = (
-            f"no total is stated, but the shares of {counted(self.n_read_off, 'person', 'people')} show it, or a "
-            "divisor of it (1/7 is one of seven)"
-            if self.n_read_off
-            else "totals are visible"
-        )
-        return (
-            f"{seen}: alone they leave about {self.expected_candidates:,.1f} of {self.n_users:,} candidates, and "
-            f"single out {counted(self.n_unique, 'person', 'people')}"
-        )
 
 
 def totals_exposure(source: Release | Histograms) -> TotalsExposure:
@@ -161,9 +134,8 @@ class ProvenShare:
 
     Examples
     --------
-    >>> ProvenShare(0.0501, 0.1).words  # doctest: +NORMALIZE_WHITESPACE
-    'nobody, whatever they know, can point at the right row for more than 5.1% of people on average (mean of 1/m), nor
-    for anybody with a chance of more than 10% (largest 1/m)'
+    >>> ProvenShare(0.0501, 0.1).is_within(0.05)
+    False
     """
 
     mean: float
@@ -189,21 +161,6 @@ class ProvenShare:
     def is_within_for_each(self, target: float) -> bool:
         """Return whether the highest risk of any person is within a target."""
         return self.largest <= target + ROUNDING
-
-    @property
-    def in_short(self) -> str:
-        """Return it in a few words, in which percentages are rounded up, because they are bounds."""
-        return (
-            f"at most {at_most(self.mean)} of people on average, and nobody with a chance above {at_most(self.largest)}"
-        )
-
-    @property
-    def words(self) -> str:
-        """Return it as a sentence, in which percentages are rounded up, because they are bounds."""
-        return (
-            f"nobody, whatever they know, can point at the right row for more than {at_most(self.mean)} of people on "
-            f"average (mean of 1/m), nor for anybody with a chance of more than {at_most(self.largest)} (largest 1/m)"
-        )
 
 
 def proven_share(source: Release | Histograms) -> ProvenShare:

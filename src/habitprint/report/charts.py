@@ -19,6 +19,7 @@ from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
+from habitprint.wording.people import about_shelter
 from habitprint.words import at_most, counted, number, percent
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
@@ -501,7 +502,7 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
     'protections'
     """
     rows: list[Spec] = [
-        {"name": each.label, "chance": each.chance, "is_main": each.is_advised, "words": each.words}
+        {"name": each.label, "chance": each.chance, "is_main": each.is_advised, "words": about_shelter(each)}
         | {"most": 0.0 if each.n_alike is None else 1 / each.n_alike}
         for each in explained.protections
     ]

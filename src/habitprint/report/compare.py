@@ -12,6 +12,9 @@ from habitprint.report.render import render_page
 from habitprint.report.sections import key_to_rates, rate_cells
 from habitprint.report.texts import INTERNAL
 from habitprint.versions import versions
+from habitprint.wording.compare import about_unlike, advice_of, differences, how_to_read, lost_by, warnings, which_pass
+from habitprint.wording.data import about_scope
+from habitprint.wording.verdict import headline
 from habitprint.words import at_most, headed, in_column, percent, rounded_up, sentence
 
 NONE = "–"
@@ -63,7 +66,7 @@ def build_comparison(found: Comparison) -> Page:
         record=None,
         source=names,
         question="How do these releases compare?",
-        answer=found.answer,
+        answer=which_pass(found),
         about="Comparison of re-identification audits:",
         opening=tuple(_opening(found)),
         sections=(_shares(found), _scopes(found), _losses(found), _advice(found), _reading(found)),
@@ -82,13 +85,13 @@ def _opening(found: Comparison) -> list[Block]:
         "" if all(audit.target == target for audit in found.audits) else f" It is the target of “{found.first.name}”."
     )
     return [
-        *(Text(words) for words in found.differences),
+        *map(Text, differences(found)),
         Figure(
             "Share of the people that the strongest attack identifies",
             key_to_rates(target) + whose,
             (Picture("comparison-picture", picture),),
         ),
-        *(Text(words, warns=True) for words in found.warnings),
+        *(Text(words, warns=True) for words in warnings(found)),
     ]
 
 
@@ -127,7 +130,11 @@ def _shares(found: Comparison) -> Section:
         for other in found.others
     ]
     against = f"Difference of the share from “{found.first.name}”, in points"
-    terms = Terms(tuple(Term(audit.name, audit.answer) for audit in found.audits))
+    terms = Terms(
+        tuple(
+            Term(audit.name, headline(all_of_it)) for audit, all_of_it in zip(found.audits, found.sources, strict=True)
+        )
+    )
     return Section(
         "shares",
         "The shares, and whether they meet the target",
@@ -153,9 +160,9 @@ def _points(difference: float) -> str:
 
 
 def _scopes(found: Comparison) -> Section:
-    terms = tuple(Term(audit.name, audit.scope.words) for audit in found.audits)
+    terms = tuple(Term(audit.name, about_scope(audit.scope)) for audit in found.audits)
     unlike = tuple(
-        sentence(f"“{other.compared.name}”, {unlike.words}")
+        sentence(f"“{other.compared.name}”, {about_unlike(unlike)}")
         for other in found.others
         for unlike in other.unlike
         if unlike.is_told
@@ -184,11 +191,11 @@ def _losses(found: Comparison) -> Section:
 def _loss_cells(audit: Compared) -> list[Cell]:
     losses = audit.losses
     if losses is None:
-        return [Cell(audit.lost), *(Cell(NONE) for _ in range(5))]
+        return [Cell(lost_by(audit)), *(Cell(NONE) for _ in range(5))]
     shares: tuple[Purpose, ...] = ("prediction", "totals", "ranking")
     errors = [_share(SCALES[keep].of(losses)) for keep in shares]
     kept = [(losses.n_users_kept, losses.n_users), (losses.n_places_kept, losses.n_places)]
-    return [Cell(audit.lost, losses.information_loss), *errors, *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)]
+    return [Cell(lost_by(audit), losses.information_loss), *errors, *(Cell(f"{n:,} of {of:,}", n) for n, of in kept)]
 
 
 def _share(loss: float | None) -> Cell:
@@ -214,7 +221,7 @@ def _advice(found: Comparison) -> Section:
 def _advice_cells(audit: Compared) -> list[Cell]:
     trial = audit.advised
     if trial is None:
-        return [Cell(audit.advice), *(Cell(NONE) for _ in range(6))]
+        return [Cell(advice_of(audit)), *(Cell(NONE) for _ in range(6))]
     loss = Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss)
     return [
         Cell(trial.label),
@@ -228,4 +235,4 @@ def _advice_cells(audit: Compared) -> list[Cell]:
 
 
 def _reading(found: Comparison) -> Section:
-    return Section("reading", "How to read the differences", (Bullets((*found.unknown, *found.about_people)),))
+    return Section("reading", "How to read the differences", (Bullets(how_to_read(found)),))

@@ -7,6 +7,7 @@ from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REP
 from habitprint.files import OWNER_ONLY, Writer, write_folder
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_record, render_report
+from habitprint.wording.facts import report_json
 
 
 def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool = False) -> list[Path]:
@@ -42,7 +43,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
         REPORT: lambda path: path.write_text(render_report(found), encoding="utf-8"),
         RECORD_HTML: lambda path: path.write_text(render_record(found), encoding="utf-8"),
         RECORD_MD: lambda path: path.write_text(to_markdown(build_record(found)), encoding="utf-8"),
-        FACTS: lambda path: path.write_text(found.to_text() + "\n", encoding="utf-8"),
+        FACTS: lambda path: path.write_text(report_json(found) + "\n", encoding="utf-8"),
         USERS: lambda path: internal.users.write_parquet(_owner_only(path)),
     }
     if (advice := internal.advice) is not None:

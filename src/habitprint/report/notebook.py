@@ -28,7 +28,6 @@ from habitprint.forecasting import Forecast
 from habitprint.histograms import Histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.matching import Matching, MatchingPath
-from habitprint.matching.proof import gap_and_share
 from habitprint.mechanisms import Losses, Release, check_guarantees, proven_share
 from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
@@ -45,11 +44,18 @@ from habitprint.report.charts import (
 )
 from habitprint.report.compare import build_comparison
 from habitprint.report.page import Column, Figure, Page, Picture, Term
-from habitprint.report.record import proven_words
 from habitprint.report.render import asset, build_page, environment
 from habitprint.showing import cut
 from habitprint.training import Training
+from habitprint.wording.attacks import about_evidence, about_guesses, about_proof, among_more, on_all_people
+from habitprint.wording.compare import differences, which_pass
+from habitprint.wording.curves import TITLES, about_curve
+from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
+from habitprint.wording.forecast import about_forecast, about_law, about_needed
+from habitprint.wording.people import about_person, about_shelter, found_how_surely
+from habitprint.wording.risks import bound_in_short, tell_bound
+from habitprint.wording.verdict import headline
 from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
 
 N_ROWS = 5  # that are shown of a table
@@ -175,19 +181,12 @@ def _(value: Split) -> Card:
 
 @card_of.register
 def _(value: Matching) -> Card:
-    guesses = f", {value.n_guesses:,} of them without a shared place: guesses" if value.n_guesses else ""
-    if value.gap is None:
-        proof = "none: each user was matched alone"
-    elif value.is_exact:
-        proof = "optimal: no other pairs of these users have a smaller total weight"
-    else:
-        proof = f"at least {gap_and_share(value.gap)[1]} of the best gain"
     facts = (
-        Term("Pairs", f"{value.size:,}{guesses}"),
+        Term("Pairs", f"{value.size:,}{about_guesses(value.n_guesses)}"),
         Term("Users", f"{value.n_released:,} released, {value.n_known:,} known"),
         Term("Method", f"{value.method}, by {value.weight_name}"),
         Term("Total weight", f"{value.total_weight:.6g}"),
-        Term("Proof", proof),
+        Term("Proof", about_proof(value.gap, value.bound, value.size)),
     )
     return _with_rows(Card("Matching", "", facts), value.to_frame())
 
@@ -229,7 +228,7 @@ def _(value: Release) -> Card:
             for at, check in enumerate(checks, start=1)
         ),
         *([] if checks else [Term("Guarantees", "none")]),
-        Term("Row pointed at, guaranteed", proven_words(proven_share(value.histograms))),
+        Term("Row pointed at, guaranteed", tell_bound(proven_share(value.histograms))),
         *([] if value.original is None else _losses(measure_losses(value.original, value))),
     )
     size = f"{counted(value.histograms.n_users, 'user')} × {counted(value.histograms.n_places, 'place')}"
@@ -263,7 +262,7 @@ def _(value: Training) -> Card:
     facts = (
         Term("Attack to make", f"{value.best.outcome.name}: {value.best.rate.words}"),
         Term("People", f"{value.trained.n_people:,}"),
-        Term("Evidence that counts", value.trained.words),
+        Term("Evidence that counts", about_evidence(value.trained.by_kind)),
     )
     frame = value.to_frame().sort("share", descending=True, maintain_order=True).drop("is_best")
     return _with_rows(Card("Training", "", facts), frame)
@@ -273,25 +272,25 @@ def _(value: Training) -> Card:
 def _(value: Audit) -> Card:
     rate, advised = value.strongest.rate, value.protections.advised
     facts = (
-        Term("Scope", value.data.scope.words),
+        Term("Scope", about_scope(value.data.scope)),
         *(Term("Caution", words_of(found)) for found in value.data.findings if found.is_grave),
         Term("Measured", f"{value.strongest.title}: {rate.words}"),
-        Term("Row pointed at, guaranteed", proven_words(value.verdict.proven)),
+        Term("Row pointed at, guaranteed", tell_bound(value.verdict.proven)),
         Term("Target", f"at most {percent(value.verdict.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
-        *([Term("Measured on all", value.about_all)] if value.about_all else []),
-        *([Term("Forecast", value.about_more)] if value.about_more else []),
+        *([Term("Measured on all", on_all)] if (on_all := on_all_people(value)) else []),
+        *([Term("Forecast", more)] if (more := among_more(value)) else []),
     )
     picture = _pictures(build_page(value))["answer-picture"]
-    card = Card(f"Audit of {value.run.source}", value.headline, facts)
+    card = Card(f"Audit of {value.run.source}", headline(value), facts)
     return _with_picture(card, _chart([picture]), str(picture.spec["description"]))
 
 
 @card_of.register
 def _(value: Forecast) -> Card:
-    needed = [] if value.needed is None else [Term("People needed", value.needed.words)]
-    facts = (*needed, Term("How", value.law_words))
-    return _with_rows(Card("Forecast", value.words, facts), value.to_frame())
+    needed = [] if value.needed is None else [Term("People needed", about_needed(value.needed))]
+    facts = (*needed, Term("How", about_law(value)))
+    return _with_rows(Card("Forecast", about_forecast(value), facts), value.to_frame())
 
 
 @card_of.register
@@ -299,7 +298,7 @@ def _(value: Advice) -> Card:
     facts = (
         Term("Protection", value.label),
         Term("Target", f"at most {percent(value.target)}, {value.decide}"),
-        Term("Row pointed at, guaranteed", value.proven.in_short),
+        Term("Row pointed at, guaranteed", bound_in_short(value.proven)),
         Term("Measured", value.measured.words),
         Term("To keep", value.keep),
         *_losses(value.losses),
@@ -325,21 +324,21 @@ def _(value: Protections) -> Card:
 
 @card_of.register
 def _(value: Curve) -> Card:
-    card = _with_rows(Card(value.title, value.words), value.to_frame().drop("dimension"), most=12)
+    card = _with_rows(Card(TITLES[value.dimension], about_curve(value)), value.to_frame().drop("dimension"), most=12)
     return _with_picture(card, draw(value), f"Share identified against {value.axis}.") if value.points else card
 
 
 @card_of.register
 def _(value: People) -> Card:
-    sure = () if value.confidence is None else (Term("Found how surely", value.confidence.words),)
+    sure = () if value.confidence is None else (Term("Found how surely", found_how_surely(value.confidence)),)
     card = _with_rows(Card("Who is at risk", "", sure), value.to_frame())
     return _with_picture(card, draw(value), "Share of claims that are right against their number.")
 
 
 @card_of.register
 def _(value: Comparison) -> Card:
-    facts = tuple(Term("Difference", words) for words in value.differences)
-    card = _with_rows(Card("Comparison", value.answer, facts), value.to_frame())
+    facts = tuple(Term("Difference", words) for words in differences(value))
+    card = _with_rows(Card("Comparison", which_pass(value), facts), value.to_frame())
     return _with_picture(card, draw(value), "Share identified in each audit.")
 
 
@@ -349,9 +348,11 @@ def _(value: Explanation) -> Card:
         Term("Found with a chance of", percent(value.chance)),
         *([] if value.probability is None else [Term("The adversary’s probability", percent(value.probability))]),
         Term("Compared", f"by {value.weight}, with the known habits of {value.compared_with!r}"),
-        *(Term(f"Protected by “{each.label}”", each.words) for each in value.protections[1:]),
+        *(Term(f"Protected by “{each.label}”", about_shelter(each)) for each in value.protections[1:]),
     )
-    card = Card("Why this person?", value.words, facts, note="It names people and places: for internal use only.")
+    card = Card(
+        "Why this person?", about_person(value), facts, note="It names people and places: for internal use only."
+    )
     return _with_picture(_with_rows(card, value.to_frame()), draw(value), "Places, rivals and protections of a person.")
 
 
@@ -378,9 +379,11 @@ def _(value: MatchingPath) -> alt.TopLevelMixin:
 @draw.register
 def _(value: Curve) -> alt.TopLevelMixin:
     if not value.points:
-        raise InputError(f"there is no curve by {value.dimension}", why=value.words, fix="take another of the curves")
+        raise InputError(
+            f"there is no curve by {value.dimension}", why=about_curve(value), fix="take another of the curves"
+        )
     end = common_end([point.rate for point in value.points], 0.0)
-    return _chart([Picture("curve", curve_picture(value, None, end, ""), value.title)])
+    return _chart([Picture("curve", curve_picture(value, None, end, ""), TITLES[value.dimension])])
 
 
 @draw.register

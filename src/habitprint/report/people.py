@@ -7,6 +7,7 @@ from habitprint.rates import Rate
 from habitprint.report.charts import claims_picture, map_bar, map_picture, reliability_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
 from habitprint.report.sections import RATE_HEADS, rate_cells
+from habitprint.wording.people import about_map, found_how_surely
 from habitprint.words import counted, percent
 
 MOST_MAPPED = 10  # places in the table below a map
@@ -67,7 +68,7 @@ def map_section(audit: Audit) -> list[Section]:
         return []
     how = (
         "Each person is given away by some places more than by others. A place counts by its share of that, on average "
-        f"over the people who were there. {drawn.words}"
+        f"over the people who were there. {about_map(drawn)}"
     )
     blocks: list[Block] = [Text(how)]
     if drawn.places:
@@ -103,7 +104,7 @@ def _confidence(audit: Audit) -> list[Block]:
         return [Text("There are too few people to learn how likely a claim about each of them is right.")]
     blocks: list[Block] = [Numbers(tuple(map(_above, found.above))), Text(_how_probable(found))]
     if advised is not None and advised.confidence is not None:
-        blocks.append(Text(f"Protected by “{advised.label}”: {advised.confidence.words}."))
+        blocks.append(Text(f"Protected by “{advised.label}”: {found_how_surely(advised.confidence)}."))
     if audit.options.person_target is not None:
         blocks.append(Text(_for_each(found, audit)))
     return [*blocks, _reliability_figure(found)]

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from habitprint.auditing.audit import Audit
-from habitprint.auditing.remedies import Remedy
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import SCALES, Purpose, cost_words
 from habitprint.report.charts import frontier_picture
@@ -24,6 +23,9 @@ from habitprint.report.page import (
 )
 from habitprint.report.sections import attacks_table
 from habitprint.report.texts import GROUPS
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.risks import risk_lines
+from habitprint.wording.verdict import about_protections
 from habitprint.words import counted, headed, in_column, number, percent, rounded_up, sentence
 
 TRIED = "Every protection that was tried, the least loss first"
@@ -59,12 +61,12 @@ def protections_section(audit: Audit) -> Section:
     --------
     >>> import habitprint as hp
     >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> protections_section(found).blocks[0].text == found.verdict.about_protections
-    True
+    >>> protections_section(found).heading
+    'Protections'
     """
     found, target, allowed = audit.protections, audit.verdict.target, audit.options.surest_target
-    blocks: list[Block] = [Text(audit.verdict.about_protections), Text(sentence(found.words))]
-    blocks += _remedies(audit.remedies)
+    blocks: list[Block] = [Text(about_protections(audit)), Text(sentence(found.words))]
+    blocks += _remedies(audit)
     blocks += _best_for_each(found)
     n_drawn = sum(trial.loss_for(found.keep) is not None for trial in found.trials)
     if n_drawn > 1:
@@ -106,13 +108,13 @@ def _caption(found: Protections, target: float, allowed: float | None, n_drawn: 
     )
 
 
-def _remedies(remedies: Sequence[Remedy]) -> list[Block]:
+def _remedies(audit: Audit) -> list[Block]:
     """Say what would be enough, where no protection is."""
-    if not remedies:
+    if not audit.remedies:
         return []
     return [
         Heading("What would be enough"),
-        Terms(tuple(Term(headed(remedy.kind), remedy.words) for remedy in remedies)),
+        Terms(tuple(Term(headed(remedy.kind), about_remedy(remedy, audit)) for remedy in audit.remedies)),
     ]
 
 
@@ -226,7 +228,7 @@ def _advice(trial: Trial, periods: str | None) -> list[Block]:
     holds = [promise for promise in trial.promises if not promise.protects_people]
     terms = [
         Term("What it does", " ".join(map(sentence, trial.words))),
-        *(Term(headed(name), sentence(words)) for name, words in trial.risks.lines),
+        *(Term(headed(name), sentence(words)) for name, words in risk_lines(trial.risks)),
         Term("Cost", sentence(cost_words(trial.losses))),
     ]
     if proven or not holds:

@@ -4,11 +4,9 @@ import re
 from collections.abc import Sequence
 
 from habitprint.auditing.audit import Audit
-from habitprint.auditing.data import TWO_TABLES
 from habitprint.auditing.trials import Trial
-from habitprint.auditing.verdict import SAMPLE_DOES, UNSEEN
 from habitprint.losses import SCALES, cost_words
-from habitprint.mechanisms import InputFile, ProvenShare
+from habitprint.mechanisms import InputFile
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.report.page import Block, Cell, Record, Table, Term, Terms, Text, table
 from habitprint.report.texts import (
@@ -24,7 +22,12 @@ from habitprint.report.texts import (
     PARAGRAPH,
     stanzas,
 )
+from habitprint.wording.attacks import about_training, on_all_people
+from habitprint.wording.curves import about_remedy
+from habitprint.wording.data import about_losses, about_scope, adversary_of_sample, of_sample
 from habitprint.wording.findings import written
+from habitprint.wording.risks import risk_lines, tell_bound, tell_risks
+from habitprint.wording.verdict import SAMPLE_DOES, UNSEEN, headline
 from habitprint.words import at_most, counted, headed, percent, printable, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
@@ -109,32 +112,32 @@ def _paragraph(audit: Audit) -> str:
     scope = audit.data.scope
     return PARAGRAPH.format(
         source=audit.run.source,
-        released="" if scope.released in TWO_TABLES else f" ({scope.released.words})",
+        released=f" ({scope.released.words})" if scope.released.words else "",
         n_known=_known_people(audit),
-        in_sample=_in_sample(audit),
-        answer=audit.headline,
+        in_sample=adversary_of_sample(scope),
+        answer=headline(audit),
     )
 
 
 def _findings(audit: Audit) -> list[Term]:
-    options, run, sampled = audit.options, audit.run, audit.data.scope.of_sample
+    options, run, sampled = audit.options, audit.run, of_sample(audit.data.scope)
     grave = [written(found) for found in audit.data.findings if found.is_grave]
     accepted = ", ".join(options.accept)
     program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
     if run.command:
         program += f" {WITHOUT_FOLDERS}"
     return [
-        Term("Scope", audit.data.scope.words),
+        Term("Scope", about_scope(audit.data.scope)),
         *([Term("Doubts about the data", " ".join(grave))] if grave else []),
         *([Term("Accepted by whoever ran the audit", accepted)] if accepted else []),
         Term("Adversary assumed", _adversary(audit)),
         Term("Target, and who set it", _target(audit)),
         Term(f"Result, measured{sampled}", _measured(audit)),
-        *([Term("Result, measured on all", audit.about_all)] if audit.about_all else []),
+        *([Term("Result, measured on all", on_all)] if (on_all := on_all_people(audit)) else []),
         *_guaranteed(audit),
         Term("Advice, from the sample" if sampled else "Advice", _advice(audit)),
         *_remedies(audit),
-        *([Term("Lost already", audit.lost)] if audit.lost else []),
+        *([Term("Lost already", about_losses(audit.data.losses))] if audit.verdict.is_protected else []),
         Term("Not covered", _not_covered(audit)),
         Term("Which risks", KINDS_OF_RISK),
         Term("Made by", program if run.command else f"{program} Called from Python."),
@@ -146,17 +149,13 @@ def _known_people(audit: Audit) -> str:
     return counted(audit.data.scope.n_known_in_all, "person", "people")
 
 
-def _in_sample(audit: Audit) -> str:
-    return f" {audit.data.scope.adversary_of_sample}".rstrip()
-
-
 def _adversary(audit: Audit) -> str:
     overlap = audit.options.overlap
-    assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=_in_sample(audit))
+    assumed = ADVERSARY_IN_SHORT.format(n_known=_known_people(audit), in_sample=adversary_of_sample(audit.data.scope))
     reach = "" if overlap is None else f" They are assumed to know only {percent(overlap)} of the people."
     n = audit.run.n_others
     more = f" They also hold {counted(n, 'other release')} of the same people, and combine them." if n else ""
-    return f"{assumed}{reach}{more} {audit.learned}"
+    return f"{assumed}{reach}{more} {about_training(audit.training)}"
 
 
 def _target(audit: Audit) -> str:
@@ -177,25 +176,12 @@ def _measured(audit: Audit) -> str:
     )
 
 
-def proven_words(proven: ProvenShare) -> str:
-    """Say what is guaranteed about pointing at rows of a table, as a sentence.
-
-    Examples
-    --------
-    >>> proven_words(ProvenShare(0.2, 0.2))
-    'At most 20% of people on average, and nobody with a chance above 20%.'
-    """
-    if proven.mean >= 1:
-        return "None: every row is unlike all others, so nothing limits what an attack that was not made could reach."
-    return sentence(proven.in_short)
-
-
 def _guaranteed(audit: Audit) -> list[Term]:
     """Return the three lines about a table in groups; of another, what is guaranteed about pointing at its rows."""
-    sampled, risks = audit.data.scope.of_sample, audit.protections.trials[0].risks
+    sampled, risks = of_sample(audit.data.scope), audit.protections.trials[0].risks
     if not risks.is_grouped:
-        return [Term(f"Guarantee{sampled}", proven_words(audit.verdict.proven))]
-    return [Term(f"{headed(name)}{sampled}", sentence(words)) for name, words in risks.lines]
+        return [Term(f"Guarantee{sampled}", tell_bound(audit.verdict.proven))]
+    return [Term(f"{headed(name)}{sampled}", sentence(words)) for name, words in risk_lines(risks)]
 
 
 def _advice(audit: Audit) -> str:
@@ -220,13 +206,16 @@ def _remedies(audit: Audit) -> list[Term]:
     if not audit.remedies:
         return []
     return [
-        Term("What would be enough", " ".join(f"{headed(remedy.kind)}: {remedy.words}" for remedy in audit.remedies))
+        Term(
+            "What would be enough",
+            " ".join(f"{headed(remedy.kind)}: {about_remedy(remedy, audit)}" for remedy in audit.remedies),
+        )
     ]
 
 
 def _reaches(trial: Trial) -> str:
     measured = f"measured {percent(trial.risk.value)}, up to {at_most(trial.risk.high)}"
-    return f"{trial.risks.words} Identified: {measured}. Cost: {cost_words(trial.losses)}."
+    return f"{tell_risks(trial.risks)} Identified: {measured}. Cost: {cost_words(trial.losses)}."
 
 
 def _not_covered(audit: Audit) -> str:

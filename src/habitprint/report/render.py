@@ -32,7 +32,10 @@ from habitprint.report.sections import (
     time_section,
 )
 from habitprint.report.texts import INTERNAL
+from habitprint.wording.data import about_scope, of_sample
 from habitprint.wording.findings import written
+from habitprint.wording.forecast import forecast_interval
+from habitprint.wording.verdict import details, headline
 from habitprint.words import at_most, percent, printable, whole
 
 
@@ -91,7 +94,7 @@ def build_page(audit: Audit) -> Page:
         record=build_record(audit),
         source=audit.run.source,
         question="Does this meet the target?",
-        answer=audit.headline,
+        answer=headline(audit),
         about="Re-identification audit of",
         opening=tuple(_opening(audit)),
         sections=(
@@ -130,7 +133,7 @@ def _opening(audit: Audit) -> list[Block]:
     # Where there are two adversaries, each number says whose it is.
     label = "Measured" if audit.other_time is None else "Measured, one period known"
     others = [] if more is None else [_number("Measured, all other time known", more.rate)]
-    sampled = audit.data.scope.of_sample
+    sampled = of_sample(audit.data.scope)
     decides = " decides, with that of all people" if sampled else " decides"
     numbers = Numbers(
         (
@@ -150,11 +153,10 @@ def _opening(audit: Audit) -> list[Block]:
         bars.append(Bar(f"With “{advised.label}”{sampled and ', sample'}", advised.risk))
     picture = rates_picture(bars, target, "Share of the people identified, against the target.")
     return [
-        Text(audit.data.scope.words),
+        Text(about_scope(audit.data.scope)),
         *(Text(written(found), warns=True) for found in audit.data.findings if found.is_grave),
         numbers,
-        *(Text(detail) for detail in audit.verdict.details),
-        *([Text(audit.lost)] if audit.lost else []),
+        *map(Text, details(audit)),
         *_gate(audit),
         Figure(
             "Share of the people that the strongest attack identifies",
@@ -184,7 +186,9 @@ def _among_all(audit: Audit) -> list[Number]:
     measured = Number("Measured on all", percent(rate.value), note)
     if forecast is None:
         return [measured]
-    ahead = f"of {forecast.n:,} people, from the sample; {percent(forecast.level)} interval {forecast.interval_words}"
+    ahead = (
+        f"of {forecast.n:,} people, from the sample; {percent(forecast.level)} interval {forecast_interval(forecast)}"
+    )
     return [measured, Number("Forecast", percent(forecast.share), ahead)]
 
 

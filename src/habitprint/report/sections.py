@@ -9,10 +9,8 @@ from habitprint.attacks import Outcome, strongest_of_each
 from habitprint.auditing.audit import SCHEMA, Audit, Run
 from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
-from habitprint.auditing.times import other_time_words
 from habitprint.events import EventSpec
 from habitprint.forecasting import Forecast
-from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.mechanisms import InputFile
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
@@ -47,7 +45,11 @@ from habitprint.report.texts import (
     UNKNOWN,
     stanzas,
 )
+from habitprint.wording.attacks import about_attack, about_gap, about_training, on_all_people, with_other_time
+from habitprint.wording.curves import TITLES, about_curve, about_linkage
+from habitprint.wording.data import about_scope, adversary_of_sample, how_chosen, of_sample
 from habitprint.wording.findings import written
+from habitprint.wording.forecast import tell_forecast
 from habitprint.words import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 
 N_DRAWN = 8  # attacks in the picture; the table has all
@@ -89,7 +91,7 @@ def adversary_section(audit: Audit) -> Section:
     if overlap is None:
         scope = audit.data.scope
         common = counted(scope.n_attacked_in_all, "person", "people")
-        everybody = f"They know everybody: all {common} who are in both tables. {scope.adversary_of_sample}".rstrip()
+        everybody = f"They know everybody: all {common} who are in both tables.{adversary_of_sample(scope)}"
         reach = f"{everybody} An adversary who knows fewer finds fewer people, but perhaps a larger share of those."
     else:
         reach = (
@@ -114,7 +116,7 @@ def data_section(data: DataFacts) -> Section:
     ['text', 'terms', 'table', 'heading', 'bullets']
     """
     notes = tuple(written(found) for found in data.findings if not found.is_grave)
-    blocks: list[Block] = [Text(data.scope.words), Terms(tuple(_circumstances(data))), _tables(data)]
+    blocks: list[Block] = [Text(about_scope(data.scope)), Terms(tuple(_circumstances(data))), _tables(data)]
     if data.events is not None:
         blocks.append(_rows(data.events))
     if notes:
@@ -123,11 +125,14 @@ def data_section(data: DataFacts) -> Section:
 
 
 def _circumstances(data: DataFacts) -> list[Term]:
-    found = [Term("Periods", sentence(data.periods)), Term("How they were chosen", sentence(data.periods_how))]
+    found = [
+        Term("Periods", sentence(data.periods or "two tables of histograms")),
+        Term("How they were chosen", how_chosen(data)),
+    ]
     if (events := data.events) is not None:
         span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
         found.append(Term("Events from, to", span))
-    sampled = data.scope.of_sample
+    sampled = of_sample(data.scope)
     unique = (
         f"{data.n_unique:,} of {data.released.n_users:,} people in the released table{sampled and ' of the sample'} "
         f"have shares that nobody else has{sampled and ' there'}."
@@ -159,7 +164,7 @@ def _tables(data: DataFacts) -> Table:
         ["Counts of a typical (median) person", *([Cell("shares")] if data.has_shares else own[:1]), own[1]],
         ["Places of a typical (median) person", *cells(ours.median_places, theirs.median_places)],
     ]
-    return table(f"The two tables{data.scope.of_sample}", ["", "Released", "Known"], rows)
+    return table(f"The two tables{of_sample(data.scope)}", ["", "Released", "Known"], rows)
 
 
 def _rows(events: EventsFacts) -> Table:
@@ -207,7 +212,7 @@ def attacks_section(audit: Audit) -> Section:
                 f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
             ),
             Text(METHODS_IN_WORDS),
-            Text(audit.learned),
+            Text(about_training(audit.training)),
             *_on_all(audit),
             Figure(
                 "Share of the people identified, by the strongest attacks",
@@ -223,7 +228,7 @@ def _on_all(audit: Audit) -> list[Block]:
     """Show the attack on all people of tables elsewhere."""
     if audit.on_all is None:
         return []
-    return [Text(audit.about_all), attacks_table("The attack on all people", [audit.on_all], explained=False)]
+    return [Text(on_all_people(audit)), attacks_table("The attack on all people", [audit.on_all], explained=False)]
 
 
 def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
@@ -237,9 +242,9 @@ def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) 
     """
     rows = [
         [
-            Cell(attack.title, note=attack.words if explained else ""),
+            Cell(attack.title, note=about_attack(attack) if explained else ""),
             *rate_cells(attack.rate),
-            Cell(_proof(attack.gap)),
+            Cell(about_gap(attack.gap)),
         ]
         for attack in attacks
     ]
@@ -259,12 +264,6 @@ def rate_cells(rate: Rate) -> list[Cell]:
     return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
 
 
-def _proof(gap: float | None) -> str:
-    if gap is None:
-        return "none"
-    return "optimal" if gap <= EXACT else f"at least {gap_and_share(gap)[1]} of the best gain"
-
-
 def curves_section(
     curves: Sequence[Curve], target: float, forecast: Forecast | None = None, on_all: Rate | None = None
 ) -> Section:
@@ -274,31 +273,33 @@ def curves_section(
 
     Examples
     --------
-    >>> curve = Curve("duration", "days in each period", "there is one day only", ())
+    >>> curve = Curve("counts", "share of the counts", "no whole counts", ())
     >>> curves_section([curve], 0.05).blocks[1].items
-    ('How long they are watched: There is one day only.',)
+    ('How much is counted: The tables hold shares or fractions, of which no part can be drawn.',)
     """
+    measured = [curve for curve in curves if curve.points and curve.dimension != "pairs"]
+    more_points = [on_all if curve.dimension == "users" else None for curve in measured]
+    told = [about_curve(curve, rate) for curve, rate in zip(measured, more_points, strict=True)]
     drawn = [
-        curve if on_all is None or curve.dimension != "users" else curve.and_on_all(on_all)
-        for curve in curves
-        if curve.points and curve.dimension != "pairs"
+        curve if rate is None else curve.and_on_all(rate) for curve, rate in zip(measured, more_points, strict=True)
     ]
     pairs = [curve for curve in curves if curve.points and curve.dimension == "pairs"]
-    missing = tuple(f"{curve.title}: {sentence(curve.words)}" for curve in curves if not curve.points)
+    missing = tuple(f"{TITLES[curve.dimension]}: {about_curve(curve)}" for curve in curves if not curve.points)
     blocks: list[Block] = [
         Text("The same attack again, on parts of the data: it tells what makes people easy to find.")
     ]
     if drawn:
         end = common_end([point.rate for curve in drawn for point in curve.points], target)
         ahead = [forecast if curve.dimension == "users" else None for curve in drawn]
+        titles = [TITLES[curve.dimension] for curve in drawn]
         pictures = tuple(
             Picture(
                 f"curve-{at}",
-                curve_picture(curve, target, end, f"{curve.title}: share identified against {curve.axis}.", more),
-                curve.title,
-                sentence(curve.words),
+                curve_picture(curve, target, end, f"{title}: share identified against {curve.axis}.", more),
+                title,
+                words,
             )
-            for at, (curve, more) in enumerate(zip(drawn, ahead, strict=True))
+            for at, (curve, title, words, more) in enumerate(zip(drawn, titles, told, ahead, strict=True))
         )
         fan = "" if forecast is None else " Broken line and fan beyond the ring: forecast for more people."
         caption = (
@@ -308,7 +309,7 @@ def curves_section(
         tables = tuple(_curve_table(curve, more) for curve, more in zip(drawn, ahead, strict=True))
         blocks.append(Figure("Share of the people identified", caption, pictures, tables))
     if forecast is not None:
-        blocks += [Heading("Among more people"), *map(Text, forecast.sentences)]
+        blocks += [Heading("Among more people"), *map(Text, tell_forecast(forecast))]
     blocks += [_pairs_figure(curve, target) for curve in pairs]
     if missing:
         blocks.append(Bullets(missing))
@@ -318,10 +319,10 @@ def curves_section(
 def _pairs_figure(curve: Curve, target: float) -> Figure:
     """Draw periods one below the other: they are in no order that a line could show."""
     bars = [Bar(headed(point.label), point.rate, is_main=point.is_as_released) for point in curve.points]
-    picture = rates_picture(bars, target, f"{curve.title}: share identified in each pair, with its interval.")
+    picture = rates_picture(bars, target, f"{TITLES['pairs']}: share identified in each pair, with its interval.")
     return Figure(
-        curve.title,
-        f"{sentence(curve.words)} {key_to_rates(target)}",
+        TITLES["pairs"],
+        f"{about_curve(curve)} {key_to_rates(target)}",
         (Picture("pairs-picture", picture),),
         (_curve_table(curve),),
     )
@@ -344,8 +345,8 @@ def time_section(audit: Audit) -> Section:
         ("Linked: the first release and the last", linkage.first_to_last),
     ]
     rows: list[list[Cell | str]] = [[name, *rate_cells(rate)] for name, rate in measured if rate is not None]
-    blocks: list[Block] = [] if other is None else [Text(other_time_words(other, audit.attacks))]
-    blocks.append(Text(linkage.words))
+    blocks: list[Block] = [] if other is None else [Text(with_other_time(other.rate, audit.strongest.rate))]
+    blocks.append(Text(about_linkage(linkage)))
     if rows:
         blocks.append(table("More time, and more releases", ["", *RATE_HEADS], rows))
     return Section("time", "If more is known, or the release is repeated", tuple(blocks))
@@ -357,7 +358,7 @@ def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
         ends = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
         shares = [Cell(in_column(share), share) for share in ends]
         rows.append([f"{forecast.n:,} people: forecast", Cell(""), Cell(f"{forecast.n:,}", forecast.n), *shares])
-    return table(curve.title, [headed(curve.axis), *RATE_HEADS], rows)
+    return table(TITLES[curve.dimension], [headed(curve.axis), *RATE_HEADS], rows)
 
 
 def reading_section() -> Section:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.audit import Audit, AuditKeywords
 from habitprint.auditing.audit import audit as audit_source
-from habitprint.auditing.data import TWO_TABLES, Whole
+from habitprint.auditing.data import NOT_TOLD, Whole
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere, RemoteSample
 from habitprint.auditing.options import AuditOptions
 from habitprint.checks.check import check_unused
@@ -167,7 +167,7 @@ class SparkTables(Elsewhere):
             Scenario(released, known, truth),
             None if is_all else whole,
             None if parts is None else parts.periods,
-            TWO_TABLES if parts is None else (parts.released_span, parts.known_span),
+            (NOT_TOLD, NOT_TOLD) if parts is None else (parts.released_span, parts.known_span),
             () if parts is None else check_unused(parts.unused, parts.n_rows),
         )
 

@@ -1,0 +1,126 @@
+"""What is to be expected among more people, in sentences."""
+
+import math
+
+from scipy.special import ndtri
+
+from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
+from habitprint.words import at_most, percent
+
+ALL, NOTHING = 0.9995, 0.0005  # shares that would be shown as all, and as nothing
+
+
+def about_forecast(found: Forecast) -> str:
+    """Say what is to be expected.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> about_forecast(forecast([halves, whole], 1_000))[:19]
+    'Among 1,000 people,'
+    """
+    interval = f"{percent(found.level)} interval {forecast_interval(found)}; by chance {percent(found.by_chance)}"
+    if found.n <= found.n_measured:
+        return f"Among {_people(found.n)} of these people, {percent(found.share)} would be identified ({interval})."
+    return (
+        f"Among {_people(found.n)} people, {percent(found.share)} would be identified ({interval}), if they are like "
+        f"the {_people(found.n_measured)} tested, of whom {percent(found.measured.value)} were: a forecast, and not "
+        f"measured.{' So far ahead, that says little: test more people.' if found.is_vague else ''}"
+    )
+
+
+def forecast_interval(found: Forecast) -> str:
+    """Return both ends of the interval for people; the upper one is rounded up.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> " to " in forecast_interval(forecast([halves, whole], 1_000))
+    True
+    """
+    return f"{percent(found.low)} to {at_most(found.high)}"
+
+
+def tell_forecast(found: Forecast) -> tuple[str, ...]:
+    """Return all that there is to say: what is to be expected, how many people it would take, and by which law.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> len(tell_forecast(forecast([halves, whole], 1_000)))
+    2
+    """
+    needed = () if found.needed is None else (about_needed(found.needed),)
+    return (about_forecast(found), *needed, about_law(found))
+
+
+def about_needed(needed: PeopleNeeded) -> str:
+    """Say how many people a release must have.
+
+    Examples
+    --------
+    >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
+    For the share identified to be within 5% without protection, a release must have about 120,000 people (at least \
+40,000; it may be that no population is large enough).
+    """
+    start = f"For the share identified to be within {percent(needed.target)} without protection"
+    if needed.low is None:
+        return f"{start}, no plausible population is large enough: never."
+    if needed.n is None:
+        return f"{start}, probably no population is large enough; at least {_people(needed.low)} are needed."
+    if needed.high is not None and needed.high <= needed.n_measured:
+        return f"{start}, {_people(needed.high)} are enough."
+    sure = "it may be that no population is large enough"
+    if needed.high is not None:
+        sure = f"{_people(needed.high)} to be sure"
+    return f"{start}, a release must have about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
+
+
+def about_law(found: Forecast) -> str:
+    """Say which law fits best, and how far it is trusted.
+
+    Examples
+    --------
+    >>> from habitprint.forecasting import Measured, forecast
+    >>> from habitprint.rates import Rate
+    >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
+    >>> about_law(forecast([halves, whole], 1_000))[:30]
+    'By the one law that fits best '
+    """
+    steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
+    return (
+        f"By the one law that fits best it would be {percent(found.law.share(found.n))}: {_meaning(found.law)}. "
+        f"Others fit nearly as well, {percent(found.share)} is in their middle, and the interval holds them all; "
+        f"beyond what was measured, the fall is taken to be up to {steeper:.2g} times as steep, or as flat, as a "
+        "law says."
+    )
+
+
+def _meaning(law: Law) -> str:
+    start = max(round(law.b), 1)
+    falls = f"from about {start:,} people on, each doubling leaves {percent(2**-law.a)}"
+    if law.a > STEEP:
+        falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
+    if law.always >= ALL:
+        return "all are found among any number of people"
+    if law.always < NOTHING:
+        return f"nobody is found among any number of people, and {falls}{'' if law.a > STEEP else ' of the share'}"
+    return f"{percent(law.always)} are found among any number of people, and of the others, {falls}"
+
+
+def _people(n: int) -> str:
+    """Return a number of people to three figures; a small one as it is."""
+    if n < 10_000:  # noqa: PLR2004
+        return f"{n:,}"
+    digits = len(str(n)) - 3
+    rounded = round(n / 10**digits) * 10**digits
+    for unit, word in ((10**9, "billion"), (10**6, "million")):
+        if rounded >= unit:
+            return f"{rounded / unit:.3g} {word}"
+    return f"{rounded:,}"
