@@ -149,7 +149,7 @@ class AttackerTraining:
 
 @dataclass(frozen=True, eq=False)
 class Internal:
-    """Hold what stays in the house: it names people and places, and is in no report.
+    """The internal part of an audit: it names people and places, and is in no report.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Internal:
 
 @dataclass(frozen=True, eq=False)
 class Audit(Shown):
-    """Hold all that an audit found. Made by `habitprint.audit`, or read back from its ``report.json``.
+    """All that an audit found. Made by `habitprint.audit`, or read back from its ``report.json``.
 
     Parameters
     ----------

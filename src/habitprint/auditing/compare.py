@@ -78,7 +78,7 @@ class Unlike:
 
 @dataclass(frozen=True)
 class Compared:
-    """Hold what an audit found, as far as it is compared.
+    """The findings of an audit that are compared.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def _advice(audit: Audit) -> AdviceGiven:
 
 @dataclass(frozen=True)
 class Against:
-    """Hold how an audit stands to the first.
+    """The difference between an audit and the first one.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Comparison(Drawn):
-    """Hold audits side by side. Made by `habitprint.compare`.
+    """Audits side by side. Made by `habitprint.compare`.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ FEWEST_SUREST = 50  # people in the surest bin: fewer settle nothing
 
 @dataclass(frozen=True)
 class Above:
-    """Hold how many people are found with a probability above a level."""
+    """The number of people who are re-identified with a probability above a level."""
 
     level: float
     n_people: int
@@ -74,7 +74,7 @@ class Confidence:
 
 @dataclass(frozen=True, eq=False)
 class PairConfidence:
-    """Hold how surely people are found, and the probability of each pair of the attack, in its order."""
+    """The confidence about people, and the probability of each pair of the attack, in its order."""
 
     confidence: Confidence
     probabilities: Floats

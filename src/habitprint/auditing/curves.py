@@ -57,7 +57,7 @@ Measure = (
 
 @dataclass(frozen=True)
 class Point:
-    """Hold the risk at one value: `x` for an axis, `label` for people; in groups of `n_users`, matched apart."""
+    """The risk at one value: `x` for an axis, `label` for people; in groups of `n_users`, matched apart."""
 
     x: float
     label: str

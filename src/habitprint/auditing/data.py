@@ -85,7 +85,7 @@ NOTHING = Preparation()
 
 @dataclass(frozen=True)
 class Unused:
-    """Hold how many rows were not used for one reason."""
+    """The number of rows that were not used for one reason."""
 
     reason: str
     n_rows: int
@@ -93,7 +93,7 @@ class Unused:
 
 @dataclass(frozen=True)
 class EventsFacts:
-    """Hold what only events tell.
+    """The facts that only events tell.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class EventsFacts:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """Hold the size of one table: users, places, and the median of the users' counts and of their places."""
+    """The size of one table: users, places, and the median of the users' counts and of their places."""
 
     n_users: int
     n_places: int
@@ -138,7 +138,7 @@ class TableFacts:
 
 @dataclass(frozen=True)
 class Whole:
-    """Hold how many people two tables have of which a sample is audited: in either, in each, and in both."""
+    """The number of people in two tables of which a sample is audited: in either, in each, and in both."""
 
     n_in_file: int
     n_released: int
@@ -148,7 +148,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Scope:
-    """Hold whom and which time an audit is about.
+    """The people and the time that an audit is about.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class DataFacts:
-    """Hold what the data is, and how it was split.
+    """The facts about the data, and how it was split.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class DataFacts:
 
 @dataclass(frozen=True, eq=False)
 class CountedEvents:
-    """Hold the events that two tables were counted from, their days, and how: parts of them can be counted again."""
+    """The events that two tables were counted from, with their days and options: parts can be counted again."""
 
     events: Events
     calendar: Calendar
@@ -249,7 +249,7 @@ class CountedEvents:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Hold the two tables, what is known of the data, and what they were counted from; None if that is not known."""
+    """The two tables, the facts about the data, and the events behind them; None where there are none."""
 
     tables: Scenario
     facts: DataFacts

@@ -28,7 +28,7 @@ Part = Literal["places", "rivals", "protections"]
 
 @dataclass(frozen=True)
 class TellingPlace:
-    """Hold what one place says for a pair of rows.
+    """The evidence of one place for a pair of rows.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class TellingPlace:
 
 @dataclass(frozen=True)
 class Rival:
-    """Hold a known person who could be taken for the one explained: how much speaks for them, and who they are."""
+    """A known person who could be taken for the one explained: the evidence, and their id."""
 
     user: str | int
     gain: float
@@ -61,7 +61,7 @@ class Rival:
 
 @dataclass(frozen=True)
 class Shelter:
-    """Hold what a protection does to one person.
+    """The effect of a protection on one person.
 
     Parameters
     ----------
@@ -84,7 +84,9 @@ class Shelter:
 
 @dataclass(frozen=True)
 class Explanation(Drawn):
-    """Hold why a person is found, or is not. Made by `Audit.explain`; it names people and places: for internal use.
+    """The reasons why a person is re-identified, or is not. Made by `Audit.explain`.
+
+    It names people and places: for internal use.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ class Explanation(Drawn):
 
 @dataclass(frozen=True, eq=False)
 class _Sheltered:
-    """Hold how likely each person is found under a protection, by row of the protected table, and the table."""
+    """The probability of each person under a protection, by row of the protected table, and the table."""
 
     trial: Trial
     tables: Scenario
@@ -180,7 +182,7 @@ class _Sheltered:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """Hold what an attack was made on, so that it can be explained: people by id, so it is in no file.
+    """The data of an attack, so that it can be explained: it has people by id, so it is in no file.
 
     Parameters
     ----------

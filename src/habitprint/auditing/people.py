@@ -39,7 +39,7 @@ Order = Literal["margin", "size"]
 
 @dataclass(frozen=True)
 class Claims:
-    """Hold the precision of the surest claims: the first by margin, or the best matching of that size."""
+    """The precision of the most confident claims: the first by margin, or the best matching of that size."""
 
     order: Order
     n_claims: int
@@ -48,7 +48,7 @@ class Claims:
 
 @dataclass(frozen=True)
 class SureClaims:
-    """Hold how many claims, from the largest margin on, have a precision of at least `level`; zero for none."""
+    """The number of claims, from the largest margin on, with a precision of at least `level`; zero for none."""
 
     level: float
     n_claims: int
@@ -56,7 +56,7 @@ class SureClaims:
 
 @dataclass(frozen=True)
 class MarginClass:
-    """Hold users whose margin lies from `low` up to `high`, as a share of the most that a pair can gain."""
+    """Users whose margin lies from `low` up to `high`, as a share of the most that a pair can gain."""
 
     low: float
     high: float
@@ -66,7 +66,7 @@ class MarginClass:
 
 @dataclass(frozen=True)
 class Alike:
-    """Hold how many users share their histogram with so many others: from `low` to `high` (None: or more) others."""
+    """The number of users who share their histogram with `low` to `high` others (None: or more)."""
 
     low: int
     high: int | None
@@ -75,7 +75,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class People(Drawn):
-    """Hold who is at risk, without a name: the surest claims, and how margins and look-alikes are distributed.
+    """The people at risk, without a name: the most confident claims, and the distribution of margins and doubles.
 
     `confidence` is how likely claims are right, one by one; None where too few people teach that.
     """
@@ -137,7 +137,7 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
 
 @dataclass(frozen=True)
 class CloserLook:
-    """Hold how sure the claims about a protected table are: by margin, and one by one, where enough people teach it."""
+    """The confidence of claims about a protected table: by margin, and one by one where enough people train it."""
 
     surest: Rate
     confidence: Confidence | None
@@ -160,7 +160,7 @@ def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
-    """Hold the pairs of a joint attack with their margins and their chances of being right.
+    """The pairs of a joint attack with their margins and their chances of being right.
 
     `in_order` says how many of the first claims, from the largest margin on, are right, for each number of them;
     `squares_in_order` adds up the squares of their chances.

@@ -28,7 +28,7 @@ COLUMNS = ("place", "lat", "lon")
 
 @dataclass(frozen=True)
 class MappedPlace:
-    """Hold a place on a map.
+    """A place on a map.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class MappedPlace:
 
 @dataclass(frozen=True)
 class PlaceMap:
-    """Hold the places that can be drawn, without their names.
+    """The places that can be drawn, without their names.
 
     Parameters
     ----------

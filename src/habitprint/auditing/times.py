@@ -227,7 +227,7 @@ class Linkage:
 
 @dataclass(frozen=True)
 class Times:
-    """Hold what the risk has to do with time, beyond how long people are watched.
+    """The dependence of the risk on time, beyond the duration of the release.
 
     Parameters
     ----------
@@ -431,7 +431,7 @@ def _is_within(day: date, ranges: Iterable[DayRange]) -> bool:
 
 @dataclass(frozen=True)
 class _Repeats:
-    """Hold pairs of releases that follow each other, and the first with the last, of so many as long as the release."""
+    """Pairs of consecutive releases, and the first with the last, each as long as the release."""
 
     n_periods: int
     consecutive: tuple[DateRanges, ...]

@@ -34,7 +34,7 @@ OF_CLUSTER = ("--master", "--conf")
 
 @dataclass(frozen=True)
 class AuditEngineOptions(EngineOptions, panel=CLUSTER):
-    """Hold where an audit is made, and of tables on a cluster, how many people come here and how all are attacked."""
+    """The place of an audit; of tables on a cluster, the size of the sample and the attack on all people."""
 
     sample: Annotated[
         int,
@@ -59,7 +59,7 @@ class AuditEngineOptions(EngineOptions, panel=CLUSTER):
 
 @dataclass(frozen=True)
 class AuditOnSpark:
-    """Hold what is to be audited on a cluster: events, or two tables of counts."""
+    """The data to be audited on a cluster: events, or two tables of counts."""
 
     files: Sequence[str]
     spec: EventSpec

@@ -58,7 +58,7 @@ def demo(
 
 @dataclass(frozen=True)
 class Shown:
-    """Hold one attack on the calls, and what it achieved."""
+    """One attack on the calls and its outcome."""
 
     weight: WeightName
     method: Method
@@ -67,7 +67,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Story:
-    """Hold what the demo shows: the students with their matching, and each attack on the calls."""
+    """The content of the demo: the students with their matching, and each attack on the calls."""
 
     students: Histograms
     names: Histograms

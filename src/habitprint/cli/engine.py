@@ -20,7 +20,7 @@ Engine = Literal["here", "spark"]
 
 @dataclass(frozen=True)
 class EngineOptions(Options, panel=CLUSTER):
-    """Hold where the work is done: on this machine, or on a Spark cluster."""
+    """The place of the work: this machine, or a Spark cluster."""
 
     engine: Annotated[
         Engine, typer.Option(help="Who does the work: this machine, or Spark, of whose tables each is a folder.")
@@ -76,7 +76,7 @@ class EngineOptions(Options, panel=CLUSTER):
 
     @contextmanager
     def connected(self, progress: Progress) -> Iterator["SparkSession"]:
-        """Hold the session that is asked for, as long as it is needed."""
+        """Open the Spark session for the time of the work."""
         from habitprint.spark.session import connected  # noqa: PLC0415 - an extra, and slow to load
 
         progress("starting Spark", 0, 0)

@@ -37,7 +37,7 @@ NOT_PROTECTED = (
 
 @dataclass(frozen=True)
 class _Source:
-    """Hold what was measured: at several sizes, or how many impostors each person has; and what is to be said of it."""
+    """The measurements: at several sizes, or the number of impostors of each person; and the words about them."""
 
     sizes: tuple[Measured, ...]
     impostors: Impostors | None

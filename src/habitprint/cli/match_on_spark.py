@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkAsked:
-    """Hold what is asked for."""
+    """The options of a match on Spark."""
 
     released: str
     known: str
@@ -111,7 +111,7 @@ def match_on_spark(asked: SparkAsked, engine: EngineOptions, *, as_json: bool) -
 
 @dataclass(frozen=True)
 class _Found:
-    """Hold the matching, what it achieves if that is known, and the first pairs if none are written."""
+    """The matching, its evaluation if the truth is known, and the first pairs if none are written."""
 
     matching: "SparkMatching"
     result: Evaluation | None

@@ -27,7 +27,7 @@ JsonOption = Annotated[
 
 @dataclass(frozen=True)
 class Given:
-    """Hold an option that was given something else than its default.
+    """An option whose value is not its default.
 
     Examples
     --------

@@ -398,7 +398,7 @@ def _advised(advice: Advice, options: ProtectionOptions) -> Mechanism:
 
 @dataclass(frozen=True)
 class Counted:
-    """Hold what is released, and what somebody knows; None where that is not known apart from the release."""
+    """The released table, and the attacker's data; None where the latter is not known apart from the release."""
 
     released: Histograms
     known: Histograms | None
@@ -406,7 +406,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class EventsToProtect:
-    """Hold how events become what is released, as an audit had it.
+    """The way from events to the released table, as an audit had it.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def split(
 
 @dataclass(frozen=True)
 class _Asked:
-    """Hold what is asked for, whoever does it."""
+    """The options of a split, on this machine or on Spark."""
 
     files: str
     spec: EventSpec
@@ -103,7 +103,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class _Told:
-    """Hold what became of the rows, and how large both tables are."""
+    """The account of the rows, and the sizes of both tables."""
 
     parts: Accounted
     n_common: int

@@ -33,7 +33,7 @@ KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are kno
 
 @dataclass(frozen=True)
 class Tables:
-    """Hold two tables that were read, who is whom in them if that is known, and what was copied, in words.
+    """Two tables that were read, the truth if it is known, and the attacker's transformation, in words.
 
     ``copied`` is None if nothing beside the release tells of it, or nobody wants to know. ``release`` is the released
     table with the steps that were copied, for more `views` than the fullest copy; ``unchanged`` is what they are views
@@ -59,7 +59,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class TableOptions(Options, panel=INPUT):
-    """Hold how two tables of histograms are read, the known one as an adversary would have it."""
+    """Options for reading two tables of histograms, the known one as an attacker would have it."""
 
     truth: Annotated[
         str | None,

@@ -37,7 +37,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class ReadAs:
-    """Hold how a table was read: how its text is written, and its times.
+    """The way in which a table was read: how its text is written, and its times.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ReadAs:
 
 @dataclass(frozen=True)
 class Events(Shown):
-    """Hold a table of events that is read only when something is computed from it.
+    """A table of events that is read only when something is computed from it.
 
     Made by `read_events` and `events_from_frame`. Nothing is dropped silently: a row that cannot be used stays in
     `frame` with the number of its reason, and whoever computes something counts it.
@@ -170,7 +170,7 @@ class Events(Shown):
 
     @cached_property
     def _rows_by_reason(self) -> Mapping[int, int]:
-        """Hold the numbers of rows once they are counted: whoever is about to work on them asks first."""
+        """Count the rows by reason, once."""
         (by_reason,) = collect([self.frame.group_by("reason").agg(n=pl.len())], self.source)
         return dict(by_reason.rows())
 

@@ -55,7 +55,7 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 @dataclass(frozen=True)
 class Opened:
-    """Hold the columns of some files, and what speaks against lines as they were in the file."""
+    """The columns of some files, and the faults of lines as they were in the file."""
 
     frame: pl.LazyFrame
     against: tuple[tuple[pl.Expr, Reason], ...] = ()

@@ -15,7 +15,7 @@ MANY = 1000  # rows at one place in a row that no person makes
 
 @dataclass(frozen=True)
 class Runs:
-    """Hold the rows at one place in a row.
+    """The consecutive rows at one place.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ Resolution = Literal["merge", "drop"]
 
 @dataclass(frozen=True)
 class SharedHistories:
-    """Hold which users share events.
+    """The users who share events.
 
     Parameters
     ----------

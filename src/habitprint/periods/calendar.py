@@ -22,7 +22,7 @@ STRAY_GAP = timedelta(days=365)  # at least so long is there nothing between str
 
 @dataclass(frozen=True)
 class DayRows:
-    """Hold how many rows there are on a day."""
+    """The number of rows on one day."""
 
     day: date
     n_rows: int
@@ -30,7 +30,7 @@ class DayRows:
 
 @dataclass(frozen=True)
 class Calendar:
-    """Hold how many rows of a file that can be used there are on each day that has any.
+    """The number of usable rows on each day of a file that has any.
 
     Made by `count_days`.
 

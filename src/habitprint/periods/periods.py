@@ -28,7 +28,7 @@ DayRange = tuple[str | date, str | date]  # the first and the last day
 
 @dataclass(frozen=True)
 class Span:
-    """Hold which time one part covers.
+    """The time that one part covers.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Span:
 
 @dataclass(frozen=True)
 class Parts:
-    """Hold which part each event belongs to: a lazy frame with a column ``part``, and the same in words.
+    """The part of each event: a lazy frame with a column ``part``, and the same in words.
 
     ``part`` is 0 for released, 1 for known, and null outside both.
     """

@@ -70,7 +70,7 @@ class Accounted:
 
 @dataclass(frozen=True)
 class Split(Accounted, Shown):
-    """Hold two sets of histograms, and what became of every row of the events.
+    """Two sets of histograms, and the account of every row of the events.
 
     It unpacks into the two: ``released, known = split(...)``.
 

@@ -21,7 +21,7 @@ LARGEST_ID = 2**63  # from here on ids do not fit into the arithmetic of keys
 
 @dataclass(frozen=True)
 class PartTally:
-    """Hold how often each user was at each place in one part.
+    """The counts of each user at each place in one part.
 
     Users and places are codes: distinct whole numbers, ascending as the ids are.
     """
@@ -43,7 +43,7 @@ class PartTally:
 
 @dataclass(frozen=True)
 class Tally:
-    """Hold the counts of both parts, how codes become ids, and how many rows were not counted, and why."""
+    """The counts of both parts, the ids behind the codes, and the rows that were not counted, by reason."""
 
     parts: tuple[PartTally, PartTally]
     user_ids: Callable[[Indices], pl.Series]
@@ -74,7 +74,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Packing:
-    """Hold where the bits of a user and of a place are in a key: ascending keys are ascending parts, users, places.
+    """The bits of a user and of a place in a key: ascending keys are ascending parts, users, places.
 
     By such a whole number polars groups three times as fast as by three columns.
 

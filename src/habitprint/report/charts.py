@@ -99,7 +99,7 @@ CONFIG: Spec = {
 
 @dataclass(frozen=True)
 class Bar:
-    """Hold a rate to be drawn, its name, and whether it stands out."""
+    """A rate to be drawn, its name, and whether it stands out."""
 
     label: str
     rate: Rate

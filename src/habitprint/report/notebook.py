@@ -67,7 +67,7 @@ ENDINGS = {"protections": "frontier-picture", "curves": "curve-"}  # where a nam
 
 @dataclass(frozen=True)
 class Card:
-    """Hold what a notebook shows of a value: plain text and numbers, no markup.
+    """The card that a notebook shows of a value: plain text and numbers, no markup.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 @dataclass(frozen=True)
 class Cell:
-    """Hold the text of a cell; `key` is what a number sorts by, None for text."""
+    """The text of a cell; a number is sorted by `key`, which is None for text."""
 
     text: str
     key: float | None = None
@@ -16,7 +16,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """Hold the head of a column, and whether it holds numbers."""
+    """The head of a column, and whether its cells are numbers."""
 
     label: str
     is_number: bool = False
@@ -24,7 +24,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """Hold a row of a table; the first cell names it. A marked row stands out."""
+    """A row of a table; the first cell names it. A marked row stands out."""
 
     cells: tuple[Cell, ...]
     is_marked: bool = False
@@ -32,7 +32,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Hold a table; one that is `sorted_by` a column can be put in another order by its reader."""
+    """A table; the reader can put one that is `sorted_by` a column in another order."""
 
     kind: ClassVar[str] = "table"
     caption: str
@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """Hold a chart: `spec` is Vega-Lite's, `name` its place in the page."""
+    """A chart: `spec` is Vega-Lite's, `name` its place in the page."""
 
     name: str
     spec: dict[str, Any]
@@ -54,7 +54,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Figure:
-    """Hold one picture or several side by side, what they show, and the same numbers as tables."""
+    """One picture or several side by side, their caption, and the same numbers as tables."""
 
     kind: ClassVar[str] = "figure"
     title: str
@@ -65,7 +65,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Text:
-    """Hold a paragraph; one that `warns` stands out."""
+    """A paragraph; one that `warns` stands out."""
 
     kind: ClassVar[str] = "text"
     text: str
@@ -74,7 +74,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Bullets:
-    """Hold a list of sentences."""
+    """A list of sentences."""
 
     kind: ClassVar[str] = "bullets"
     items: tuple[str, ...]
@@ -82,7 +82,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Heading:
-    """Hold a heading within a section."""
+    """A heading within a section."""
 
     kind: ClassVar[str] = "heading"
     text: str
@@ -90,7 +90,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Term:
-    """Hold a word and what it means, or a setting and its value; what `is_literal` is shown as typed."""
+    """A word and its meaning, or an option and its value; a literal value is shown as typed."""
 
     name: str
     meaning: str
@@ -99,7 +99,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Terms:
-    """Hold a list of terms."""
+    """A list of terms."""
 
     kind: ClassVar[str] = "terms"
     items: tuple[Term, ...]
@@ -107,7 +107,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Number:
-    """Hold a number that leads a section, what it is and what to know about it."""
+    """A number that leads a section, its label and a note."""
 
     label: str
     value: str
@@ -116,7 +116,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Numbers:
-    """Hold a few numbers side by side."""
+    """A few numbers side by side."""
 
     kind: ClassVar[str] = "numbers"
     items: tuple[Number, ...]
@@ -127,7 +127,7 @@ Block = Table | Figure | Text | Bullets | Heading | Terms | Numbers
 
 @dataclass(frozen=True)
 class Section:
-    """Hold a section: `name` is its address within the page."""
+    """A section: `name` is its address within the page."""
 
     name: str
     heading: str
@@ -136,7 +136,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Record:
-    """Hold the page that goes into somebody's files: what was found, and lines to sign.
+    """The page for the files of the data controller: the findings, and lines to sign.
 
     `note`, its first line, says for whom it is.
     """
@@ -150,7 +150,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Page:
-    """Hold a whole report: the question, its answer, the sections that explain it, and the record for paper.
+    """A whole report: the question, its answer, the sections that explain it, and the record for paper.
 
     `note`, its first line, says for whom it is; a page that no record goes with has None.
     """
