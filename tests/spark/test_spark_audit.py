@@ -151,7 +151,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
-    rest = "--target 20% --no-noise --out audit --fail-above 5% --engine spark --sample 20"
+    rest = "--target 0.2 --no-noise --fail-above 0.05 --engine spark --sample 20 --out audit"
     assert found.run.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
     assert pl.read_parquet("audit/users.parquet").height == found.data.scope.n_released
@@ -174,10 +174,11 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     assert told["data"]["scope"]["whole"] is None
     assert told["on_all"]["method"] == "approximate"
     assert told["on_all"]["gap"] <= 0.1
-    assert told["settings"]["inputs"] == []
+    assert told["run"]["inputs"] == []
     here = hp.audit(town, target=1.0, noise=False).to_json()
     assert here["on_all"] is None
-    assert told | {"on_all": None, "settings": None} == here | {"settings": None}
+    own = {"on_all": None, "options": None, "run": None, "text": None}
+    assert told | own == here | own
 
 
 @pytest.mark.parametrize(
