@@ -312,7 +312,7 @@ def test_a_target_on_the_surest_claims_asks_for_more() -> None:
 
 
 def test_what_was_not_measured_is_called_not_measured() -> None:
-    found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.05, noise=False)
+    found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.01, noise=False)
     within = found.protections.within(0.2, "proven")
     n_measured = sum(trial.surest is not None for trial in within)
     assert 0 < n_measured < len(within)
