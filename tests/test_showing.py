@@ -69,7 +69,7 @@ def values() -> dict[str, object]:
     probabilities = training.probabilities(matching, released, known)
     measured = [hp.Measured(n, hp.Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60))]
     forecast = hp.forecast(measured, 1_000, target=0.05)
-    risks = hp.measure_risks(released, release, known)
+    risks = hp.measure_risks(released, hp.microaggregate(released, k=3), known)
     named: dict[str, object] = {
         "audit": found,
         "read back": hp.Audit.from_json(found.to_json()),

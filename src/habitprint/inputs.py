@@ -112,7 +112,7 @@ def read_text(path: str | os.PathLike[str], *, why: str, fix: str = "check the p
     Examples
     --------
     >>> read_text(__file__, why="it is a module")[:9]
-    '\"\"\"Read w'
+    '\"\"\"Safe r'
     """
     file = require_file(path, why=why, fix=fix)
     with reading(file, why=why, fix=fix):

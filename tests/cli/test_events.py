@@ -318,4 +318,4 @@ def test_names_of_columns_may_have_blanks_around_them(tmp_path: Path) -> None:
 def test_inspect_says_when_clocks_are_too_coarse_for_shared_histories(tmp_path: Path) -> None:
     days = [f"2012-04-{day:02d}" for day in range(1, 15)]
     pl.DataFrame({"user": [1] * 14 + [2] * 14, "time": days * 2, "place": [1] * 28}).write_csv(tmp_path / "x.csv")
-    assert "People meet by chance" in run("inspect", tmp_path / "x.csv").stdout.replace("\n", " ")
+    assert "at one place at such a time by chance" in run("inspect", tmp_path / "x.csv").stdout.replace("\n", " ")

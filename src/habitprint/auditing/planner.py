@@ -83,7 +83,9 @@ class Screening:
         Examples
         --------
         >>> import habitprint as hp
+        >>> from habitprint.attacks import Scenario, run_suite
         >>> from habitprint.auditing.candidates import micro_aggregation
+        >>> from habitprint.auditing.runner import run_trial
         >>> tables, goal = Scenario(*hp.datasets.town(200, 20), truth="same-id"), Goal(0.15)
         >>> part = run_suite(tables.sample(60, seed=0))
         >>> tried = {each: run_trial(part, each, goal) for each in map(micro_aggregation, (2, 5, 9))}
@@ -372,7 +374,9 @@ def size_between(
     Examples
     --------
     >>> import habitprint as hp
+    >>> from habitprint.attacks import Scenario, run_suite
     >>> from habitprint.auditing.candidates import micro_aggregation
+    >>> from habitprint.auditing.runner import run_trial
     >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
     >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
