@@ -268,7 +268,8 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
     those that are not are tried too, where they may be cheaper; and from a screening, whatever else may be.
     """
     passing = [each for each in tried.trials if tried.looks_enough(each, by)]
-    for _ in range(MOST_CONFIRMED):
+    n_rejected = len(tried.looked_at - {AS_IT_IS, *passing})
+    for _ in range(MOST_CONFIRMED - n_rejected):
         if tried.screening and (few := tried.screening.next_few(tried.trials, passing, tried.refused, by=by)):
             yield Try(tuple(few))
         costs = tried.costs(passing, tried.goal.keep)
