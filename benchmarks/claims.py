@@ -19,8 +19,8 @@ import polars as pl
 import habitprint as hp
 from habitprint.calibration import Reliability, surest_rates
 from habitprint.expectation import pair_chances
+from habitprint.formatting import percent
 from habitprint.truth import common_users
-from habitprint.words import percent
 
 OVERLAP = 0.75
 PARTS = (0.05, 0.1, 0.2, 0.5, OVERLAP, 1.0)  # of the users, who are claimed

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import habitprint as hp
 from habitprint.calibration import Reliability, cross_fit
 from habitprint.expectation import pair_chances
+from habitprint.formatting import percent
 from habitprint.truth import common_users
-from habitprint.words import percent
 
 MAY = ("2017-05-01", "2017-05-31")
 JUNE = ("2017-06-01", "2017-06-30")

@@ -11,10 +11,10 @@ import numpy as np
 
 import habitprint as hp
 from habitprint.expectation import people_chances
+from habitprint.formatting import percent
 from habitprint.rates import IntervalMethod
 from habitprint.truth import common_users
 from habitprint.weighing.learned import fit_on_other_half
-from habitprint.words import percent
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ def test_a_table_and_back_is_the_same(habits: hp.Histograms) -> None:
 def test_ids_survive_a_file(tmp_path: Path, ending: str, users: list[object]) -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(users, ("é;1", "2")))
     file = tmp_path / f"habits{ending}"
-    hp.tables.write_table(habits.to_table(), file)
+    hp.io.tables.write_table(habits.to_table(), file)
     again = hp.read_histograms(file)
     expected = habits.users.cast(pl.String).sort() if ending == ".csv" else habits.users
     assert again.users.to_list() == expected.to_list()

@@ -12,14 +12,13 @@ import habitprint as hp
 SOURCE = Path(hp.__file__).parent
 # From the ground up: a part (a package, or a module that is in none) imports from itself and the lines above it only.
 LAYERS = """
-    words showing
-    errors progress arrays compiled versions
-    files inputs rates ids blocks side_by_side ties flags
-    dialects excel databases
-    tables
-    counts
+    formatting showing
+    errors progress arrays
+    runtime
+    rates ids ties flags
+    io
     histograms events
-    mappings truth sources
+    mappings truth arguments
     periods grids
     checks
     wording.findings

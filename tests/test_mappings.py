@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.io.tables import write_table
 from habitprint.mappings import NOT_MAPPED, PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.tables import write_table
 from instances import tables
 
 PAIRS = {"place": ["a", "b", "c"], "to": ["x", "x", "y"]}

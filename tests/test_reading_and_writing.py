@@ -12,14 +12,14 @@ import pytest
 from polars.exceptions import PanicException
 
 import habitprint as hp
-from habitprint.files import Output, write_all, write_folder
-from habitprint.inputs import reading, require_file
-from habitprint.tables import read_table, write_table
+from habitprint.io.files import Output, write_all, write_folder
+from habitprint.io.inputs import reading, require_file
+from habitprint.io.tables import read_table, write_table
 
 HOLDS_A_DRAFT = """
 import sys, time
 from pathlib import Path
-from habitprint.files import drafting
+from habitprint.io.files import drafting
 with drafting() as drafts:
     drafts.of(Path(sys.argv[1]) / "x.txt").write_text("half")
     print("ready", flush=True)

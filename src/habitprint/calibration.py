@@ -18,6 +18,7 @@ from scipy import optimize, special
 from habitprint.arrays import Floats
 from habitprint.errors import InputError
 from habitprint.expectation import pair_chances
+from habitprint.formatting import percent
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
 from habitprint.matching.probability import PairScores, pair_scores
@@ -25,7 +26,6 @@ from habitprint.rates import IntervalMethod, Rate
 from habitprint.showing import Framed, Shown, abbreviated
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half
-from habitprint.words import percent
 
 FEWEST_PEOPLE = 20  # to learn a probability from
 N_BINS = 10

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TypeGuard
 
-from habitprint.words import printable
+from habitprint.formatting import printable
 
 
 class HabitprintError(Exception):

@@ -8,16 +8,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, require_whole
+from habitprint.formatting import counted, percent
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.mechanisms.owner import Losses, PredictedOn
 from habitprint.mechanisms.release import holds_shares
 from habitprint.predictive_value import HeldOut, halve
-from habitprint.sources import AnyTable, as_histograms
-from habitprint.words import counted, percent
 
 ROWS = 2_000  # users at a time: a coarse place may stand for all the others
 TOP = 20  # places whose ranking is compared

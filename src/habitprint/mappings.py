@@ -15,8 +15,8 @@ from habitprint.events import Events
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.inputs import OF_POLARS, reading
-from habitprint.tables import collect, read_table, rename, require_columns, to_frame
+from habitprint.io.inputs import OF_POLARS, reading
+from habitprint.io.tables import collect, read_table, rename, require_columns, to_frame
 
 Unknown = Literal["refuse", "leave-out"]
 BY_PLACE = "a mapping says which place becomes which"

@@ -12,8 +12,8 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
-from habitprint.files import Output, check_target, write_all
 from habitprint.forecasting import Forecast, SizedRate
+from habitprint.io.files import Output, check_target, write_all
 from habitprint.matching import MatchingPath
 from habitprint.rates import Rate
 from habitprint.wording.forecast import about_forecast, about_needed

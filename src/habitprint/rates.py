@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from habitprint.arrays import Floats
 from habitprint.errors import InputError
-from habitprint.words import at_most, percent
+from habitprint.formatting import at_most, percent
 
 LEVEL = 0.95  # of every interval that decides something
 NEWCOMBE = "Newcombe's hybrid score interval"

@@ -10,7 +10,7 @@ import polars as pl
 from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few
 from habitprint.ids import positions, to_ids
-from habitprint.tables import require_columns, to_frame
+from habitprint.io.tables import require_columns, to_frame
 
 SAME_ID: Literal["same-id"] = "same-id"
 # "same-id": a user has the same id on both sides. Or a mapping from released to known ids; or a table with the columns

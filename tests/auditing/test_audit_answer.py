@@ -25,10 +25,10 @@ from habitprint.auditing.goal import PASS, Goal, judge
 from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import reach_verdict, users_needed
+from habitprint.formatting import percent
 from habitprint.losses import ALIKE
 from habitprint.wording.forecast import about_forecast
 from habitprint.wording.verdict import about_protections, answer, details
-from habitprint.words import percent
 
 pytestmark = pytest.mark.slow
 

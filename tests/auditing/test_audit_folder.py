@@ -11,7 +11,7 @@ import pytest
 import habitprint as hp
 from audits import canonical
 from habitprint.auditing.audit import Internal
-from habitprint.files import check_folder
+from habitprint.io.files import check_folder
 
 pytestmark = pytest.mark.slow
 

@@ -12,10 +12,10 @@ from habitprint.attacks import Scenario, run_attack
 from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
 from habitprint.calibration import Reliability
+from habitprint.formatting import percent
 from habitprint.mechanisms import ProvenShare
 from habitprint.wording.people import found_how_surely
 from habitprint.wording.verdict import details
-from habitprint.words import percent
 
 TOWN = hp.datasets.town(120, 20, seed=3)
 

@@ -20,10 +20,10 @@ from habitprint.cli.app import app
 from habitprint.cli.options import Options, expanded, given
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import WeightOptions
-from habitprint.dialects import Format, FormatKeywords
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.flags import Record
 from habitprint.histograms import TableKeywords, TableSpec
+from habitprint.io.dialects import Format, FormatKeywords
 from habitprint.matching.options import MatchKeywords, SolverOptions
 
 AnyRecord = TypeVar("AnyRecord", bound=Options | Record)

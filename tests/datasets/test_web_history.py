@@ -8,7 +8,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.datasets.web_history import web_history
-from habitprint.tables import write_table
+from habitprint.io.tables import write_table
 
 ANN, BOB = "{9f0c-1}", "{9f0c-2}"
 PLACES = pl.DataFrame({"id": [12, 13, 14, 15], "url": ["u1", "u2", "u3", "u4"], "favicon_id": [7, 7, 0, None]})

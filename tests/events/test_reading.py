@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.tables import write_table
+from habitprint.io.tables import write_table
 
 ROWS = [
     ("Jill", "2012-04-09 08:30:00", "dorm"),

@@ -46,7 +46,7 @@ class Ended:
 def make_inputs(folder: Path) -> None:
     """Write tables and events that commands can be run on."""
     for name, side in zip("ab", hp.datasets.town(40, 12, seed=1), strict=True):
-        hp.tables.write_table(side.to_table(), folder / f"{name}.csv")
+        hp.io.tables.write_table(side.to_table(), folder / f"{name}.csv")
     lines = (
         f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
         for user in range(9)

@@ -6,8 +6,8 @@ from hypothesis import given
 from reference_matchings import nearest
 
 import habitprint as hp
-from habitprint import blocks
 from habitprint.matching.match import find_from_both_sides
+from habitprint.runtime import blocks
 from habitprint.weighing import WEIGHTS, WeightName
 from instances import tables
 

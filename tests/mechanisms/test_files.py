@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint import files
+from habitprint.io import files
 from habitprint.mechanisms.files import read_sidecar, sidecar
 from habitprint.mechanisms.recipe import AnyMechanism
 from habitprint.mechanisms.top_places import KeepPlaces

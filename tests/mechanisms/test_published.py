@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.files import move_into_place
+from habitprint.io.files import move_into_place
 from habitprint.mechanisms.files import WrittenStep, owner_file, sidecar
 from habitprint.mechanisms.recipe import to_text
 
@@ -152,7 +152,7 @@ def test_all_files_appear_together_or_none_does(
         moved.append(path)
         move_into_place(made, path, overwrite=overwrite)
 
-    monkeypatch.setattr("habitprint.files.move_into_place", fails_in_the_end)
+    monkeypatch.setattr("habitprint.io.files.move_into_place", fails_in_the_end)
     other, other_key = hp.pseudonymise(hp.microaggregate(hp.datasets.town(60, 20)[0], k=6))
     with pytest.raises(hp.InputError, match="the disk is full"):
         hp.write_release(other, tmp_path / "safer.csv", key=other_key, overwrite=overwrite)

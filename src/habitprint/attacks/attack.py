@@ -14,7 +14,7 @@ from habitprint.matching import Direction, Matching, MatchOptions, Method
 from habitprint.matching.match import find_from_both_sides, find_matching
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import PLACES, side_by_side
+from habitprint.runtime.parallel import PLACES, run_parallel
 from habitprint.truth import common_users
 from habitprint.weighing import Weight, find_weight
 
@@ -245,7 +245,7 @@ def run_attacks(
         return [count_identified(scenario, attack, found[attack.direction]) for attack in attacks]
 
     jobs = [partial(run, scenario, attacks) for (scenario, _), attacks in together.items()]
-    found = {(each.scenario, each.attack): each for made in side_by_side(jobs, progress) for each in made}
+    found = {(each.scenario, each.attack): each for made in run_parallel(jobs, progress) for each in made}
     return [found[each] for each in wanted]
 
 

@@ -18,7 +18,7 @@ from habitprint.matching import Direction, Method
 from habitprint.mechanisms import ProvenShare
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import two_side_by_side
+from habitprint.runtime.parallel import run_two
 from habitprint.truth import common_users
 from habitprint.weighing import WEIGHTS, Weight
 from habitprint.weighing.learned import fit_on_other_half
@@ -270,7 +270,7 @@ def run_suite(
         inner = nested(progress, STAGE, n_steps - 1, n_steps, ON_TRUTH)
         return _run_trained_on_truth(best_alone.scenario, seed, inner)
 
-    for more in two_side_by_side(run_joint, run_on_truth, progress):
+    for more in run_two(run_joint, run_on_truth, progress):
         results += more
     return SuiteResult(scenario, tuple(results))
 

@@ -10,7 +10,7 @@ from habitprint.auditing.goal import Decide, Goal
 from habitprint.auditing.trials import Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.inputs import read_text
+from habitprint.io.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mechanisms import Losses, Mechanism, ProvenShare, Recipe, chain, with_seed
 from habitprint.mechanisms.recipe import from_text, to_text

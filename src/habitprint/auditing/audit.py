@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import msgspec
 import polars as pl
 
+from habitprint.arguments import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.attacks import (
     ALL_WEIGHTS,
     Outcome,
@@ -48,9 +49,10 @@ from habitprint.checks import Code
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
+from habitprint.formatting import printable_json
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
-from habitprint.inputs import read_text
+from habitprint.io.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
@@ -60,14 +62,12 @@ from habitprint.periods import Period, Split
 from habitprint.periods.split import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
+from habitprint.runtime.parallel import Once, run_two
+from habitprint.runtime.versions import versions
 from habitprint.showing import Shown, abbreviated, draw_picture
-from habitprint.side_by_side import Once, two_side_by_side
-from habitprint.sources import AnyTable, as_events, as_histograms, is_release, is_table
 from habitprint.training import Evidence, train_weight
 from habitprint.truth import SAME_ID
-from habitprint.versions import versions
 from habitprint.weighing import Weight
-from habitprint.words import printable_json
 
 if TYPE_CHECKING:
     import altair as alt
@@ -652,7 +652,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
 
     protect = partial(find_protection, whole, part, steps, goal, look=look, noise=options.noise, counts=options.counts)
     # A search for a protection goes step by step and leaves cores idle: what it does not need is done meanwhile.
-    found, (times, curves) = two_side_by_side(lambda progress: protect(progress=progress), see_what_matters, progress)
+    found, (times, curves) = run_two(lambda progress: protect(progress=progress), see_what_matters, progress)
     people, users = assess(progress)
     n = options.population or (TIMES_AS_MANY * joint.rate.n if everybody is None else everybody.n_attacked)
     is_protected = bool(prepared.tables.steps)

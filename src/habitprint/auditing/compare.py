@@ -16,11 +16,11 @@ from habitprint.auditing.goal import Decide
 from habitprint.auditing.trials import Trial
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
+from habitprint.formatting import counted, percent, printable_json
 from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile, Losses, ProvenShare
 from habitprint.rates import Difference, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
-from habitprint.words import counted, percent, printable_json
 
 SCHEMA = "habitprint-comparison/1"
 FEWEST = 2

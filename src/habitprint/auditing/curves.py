@@ -17,8 +17,8 @@ from habitprint.matching import Method
 from habitprint.periods import Span
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
+from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
 from habitprint.showing import Drawn, abbreviated
-from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
 
 STAGE = "what the risk depends on"
 FEWEST_USERS = 10  # in a group
@@ -189,7 +189,7 @@ def users_curve(whole: AttackResult, progress: Progress = silent) -> Curve:
     for done, number in enumerate(n_groups):
         inner = nested(progress, STAGE, done, len(n_groups), f"groups of {n // number:,} users")
         parts = tables.groups(number, whole.matching.seed)
-        rates = side_by_side([partial(rate_again, whole, part) for part in parts], inner, n_threads=BESIDE_SEARCH)
+        rates = run_parallel([partial(rate_again, whole, part) for part in parts], inner, n_threads=BESIDE_SEARCH)
         points.append(Point(float(n // number), f"{n // number:,} people", Rate.pooled(rates), n // number, number))
     return Curve("users", "people", "random groups" if n_groups else "too few people", tuple(points[::-1]))
 
@@ -310,7 +310,7 @@ def resolution_curve(
         rate = attack_again(whole, coarse, inner, "approximate").rate
         return Point(float(step.x), step.label, rate, coarse.common.n)
 
-    points += side_by_side(
+    points += run_parallel(
         [partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=BESIDE_SEARCH
     )
     as_it_is = points[0]  # with as many places as a step leaves, it is still the finest

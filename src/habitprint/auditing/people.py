@@ -19,8 +19,8 @@ from habitprint.matching.path import find_sizes
 from habitprint.mechanisms import ProvenShare
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
+from habitprint.runtime.parallel import PLACES
 from habitprint.showing import Drawn, abbreviated
-from habitprint.side_by_side import PLACES
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"

@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from habitprint.arguments import is_path
 from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
 from habitprint.errors import InputError
+from habitprint.formatting import counted
 from habitprint.grids import Grid
 from habitprint.histograms import align
 from habitprint.ids import positions as rows_of
 from habitprint.ids import to_ids
+from habitprint.io.tables import read_table, require_columns, to_frame
 from habitprint.showing import abbreviated
-from habitprint.sources import is_path
-from habitprint.tables import read_table, require_columns, to_frame
 from habitprint.weighing import Sides, place_gains
-from habitprint.words import counted
 
 FEWEST_PEOPLE = 5  # at a place for it to be drawn: fewer would be pointed at
 MOST_PLACES = 2_000  # that are drawn: those that give away most

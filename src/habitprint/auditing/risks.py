@@ -6,6 +6,7 @@ The first is guaranteed by the number of identical rows. The other two are measu
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
@@ -15,7 +16,6 @@ from habitprint.mechanisms.release import as_release
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
-from habitprint.sources import AnyTable, as_histograms
 from habitprint.truth import SAME_ID, Truth
 
 

@@ -38,7 +38,7 @@ from habitprint.mechanisms import Microaggregate, ProvenShare, Release, to_flags
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, nested, silent
-from habitprint.side_by_side import Once, side_by_side
+from habitprint.runtime.parallel import Once, run_parallel
 
 STAGE = "protections"
 ENOUGH_REFUTED = 2  # among fewer people each is easier to tell apart: one would not be enough
@@ -301,7 +301,7 @@ class _Runner:
             return outcomes
 
         jobs = [partial(try_chain, done, chain) for done, chain in zip(n_before, chains, strict=False)]
-        found = zip(chains, side_by_side(jobs, self.progress), strict=True)
+        found = zip(chains, run_parallel(jobs, self.progress), strict=True)
         return {each: outcome for chain, outcomes in found for each, outcome in zip(chain, outcomes, strict=False)}
 
     def _try_one(self, base: SuiteResult, candidate: Candidate, progress: Progress) -> _Screened:

@@ -26,7 +26,9 @@ from habitprint.auditing.curves import (
 )
 from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.errors import InputError
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
+from habitprint.io.tables import collect
 from habitprint.periods import (
     AllOtherTime,
     BusiestWeeks,
@@ -41,10 +43,8 @@ from habitprint.periods.dates import in_words, local_days
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
-from habitprint.side_by_side import BESIDE_SEARCH, side_by_side
-from habitprint.tables import collect
+from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
 from habitprint.weighing import Weight
-from habitprint.words import counted
 
 WEEK = 7
 DAY = timedelta(days=1)
@@ -105,7 +105,7 @@ def duration_curve(
         return Point(float(length), counted(length, "day"), rate, n_users, is_as_released=length == longest)
 
     jobs = [partial(measure, done, length) for done, length in enumerate(lengths)]
-    points = side_by_side(jobs, progress, n_threads=BESIDE_SEARCH)
+    points = run_parallel(jobs, progress, n_threads=BESIDE_SEARCH)
     how: Measure = "first days of each" if _is_own_days(source.period) else "first days"
     return Curve("duration", "days in each period", how, tuple(points))
 
@@ -373,7 +373,7 @@ def _attack_each(
             return None
         return rate_again(part, tables, inner) if tables.n_people >= FEWEST_USERS else None
 
-    rates = side_by_side(
+    rates = run_parallel(
         [partial(measure, done, ranges) for done, ranges in enumerate(once)], progress, n_threads=BESIDE_SEARCH
     )
     return {ranges: rate for ranges, rate in zip(once, rates, strict=True) if rate is not None}

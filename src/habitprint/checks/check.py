@@ -14,11 +14,11 @@ from habitprint.checks.swapped import check_excel, check_moments, check_names, c
 from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
 from habitprint.events.events import require_events
 from habitprint.events.shared import row_columns
+from habitprint.io.tables import collect
 from habitprint.periods import Calendar, DayRows
 from habitprint.periods.dates import local_days
 from habitprint.progress import Progress, silent
 from habitprint.showing import Shown, abbreviated
-from habitprint.tables import collect
 
 ENOUGH_ROWS = 1_000_000  # more are looked at by some of their times
 COARSE = ("day", "hour")  # clocks by which people meet by chance

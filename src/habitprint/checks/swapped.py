@@ -11,7 +11,7 @@ import polars as pl
 from habitprint.checks.finding import Finding
 from habitprint.events import ReadAs
 from habitprint.events.times import EXCEL, EXCEL_DAYS, UNITS
-from habitprint.tables import USUAL
+from habitprint.io.tables import USUAL
 
 ENOUGH_ROWS = 100  # fewer say nothing
 NEARLY_ALL = 0.9  # of the rows: so many users have hardly a row each

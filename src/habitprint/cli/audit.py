@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.arguments import sidecar
 from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import (
     ADVICE,
@@ -45,22 +46,22 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json_text
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import refuse_to_train_on, require_earlier
-from habitprint.counts import Duplicates
-from habitprint.databases import is_address, without_password
 from habitprint.datasets.tracks import is_tracks
-from habitprint.dialects import Format
 from habitprint.errors import InputError
 from habitprint.events import EventSpec, ReadAs
-from habitprint.files import check_folder, real_path
 from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.formatting import percent
 from habitprint.histograms import TableSpec, read_histograms
+from habitprint.io.count_tables import Duplicates
+from habitprint.io.databases import is_address, without_password
+from habitprint.io.dialects import Format
+from habitprint.io.files import check_folder, real_path
 from habitprint.losses import SCALES
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, read_release
 from habitprint.mechanisms.files import read_sidecar
 from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
-from habitprint.sources import sidecar
 from habitprint.truth import SAME_ID
 from habitprint.wording.attacks import about_training, among_more, on_all_people
 from habitprint.wording.curves import about_remedy
@@ -68,7 +69,6 @@ from habitprint.wording.data import about_scope
 from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.verdict import about_gate, details, headline
-from habitprint.words import percent
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

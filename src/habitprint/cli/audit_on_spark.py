@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from habitprint.arguments import refuse_release
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere
 from habitprint.auditing.options import AuditOptions
 from habitprint.cli.engine import CLUSTER, EngineOptions, refuse_on_spark
@@ -16,13 +17,12 @@ from habitprint.cli.split import count_on_spark, refuse_to_count_on_spark
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.files import real_path
 from habitprint.histograms import TableSpec
+from habitprint.io.files import real_path
+from habitprint.io.tables import read_table
 from habitprint.matching.match import check_epsilon
 from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
-from habitprint.sources import refuse_release
-from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
 
 if TYPE_CHECKING:

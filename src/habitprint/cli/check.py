@@ -13,10 +13,10 @@ from habitprint.cli.options import JsonOption
 from habitprint.cli.protect import checks_to_json
 from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
+from habitprint.io.tables import read_table
 from habitprint.mechanisms import Release, check_guarantees, proven_share, read_release
 from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, sidecar, tells_the_same
 from habitprint.mechanisms.traces import is_grouped
-from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
 from habitprint.wording.risks import POINTED, risk_lines
 

@@ -14,8 +14,9 @@ from habitprint.auditing.compare import Compared, Comparison
 from habitprint.auditing.compare import compare as compare_audits
 from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
 from habitprint.cli.say import Screen, print_json_text
-from habitprint.files import check_target, real_path
 from habitprint.flags import OUTPUT
+from habitprint.formatting import at_most, percent
+from habitprint.io.files import check_target, real_path
 from habitprint.losses import cost_words
 from habitprint.wording.compare import (
     advice_of,
@@ -28,7 +29,6 @@ from habitprint.wording.compare import (
     which_pass,
 )
 from habitprint.wording.data import about_scope
-from habitprint.words import at_most, percent
 
 ROWS: dict[str, Callable[[Compared], str]] = {
     "identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",

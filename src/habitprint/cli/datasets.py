@@ -13,8 +13,8 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.datasets import calls_twin, web_twin
 from habitprint.errors import InputError
-from habitprint.files import real_path, write_all
-from habitprint.tables import check_writable, table_output
+from habitprint.io.files import real_path, write_all
+from habitprint.io.tables import check_writable, table_output
 
 Twin = Literal["cdr", "web"]
 LISTED = [

@@ -18,12 +18,12 @@ from habitprint.datasets import calls_twin, illustration
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.events import events_from_frame
 from habitprint.flags import INPUT
+from habitprint.formatting import percent
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching, Method, match
 from habitprint.periods import ConsecutiveWeeks, Split, split
 from habitprint.progress import Progress, silent
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
-from habitprint.words import percent
 
 BAR = 30  # characters for 100%
 METHODS: tuple[Method, ...] = ("joint", "one-by-one")

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 from rich.table import Table
 
+from habitprint.arguments import is_release
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.auditing.audit import read_audit
 from habitprint.auditing.curves import FEWEST_USERS, users_curve
@@ -18,16 +19,15 @@ from habitprint.cli.say import Screen, print_chosen, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import InputError
-from habitprint.files import write_all
 from habitprint.flags import ADVERSARY, OUTPUT
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
+from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
+from habitprint.io.files import write_all
 from habitprint.matching.impostors import Impostors, count_impostors
 from habitprint.progress import Progress
-from habitprint.sources import is_release
 from habitprint.truth import SAME_ID
 from habitprint.wording.forecast import about_forecast, about_law, about_needed, tell_forecast
-from habitprint.words import at_most, percent
 
 ForecastMethod = Literal["joint", "one-by-one"]
 NOT_PROTECTED = (

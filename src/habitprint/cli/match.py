@@ -29,13 +29,13 @@ from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.flags import OUTPUT
+from habitprint.formatting import counted
 from habitprint.histograms import TableSpec, n_shared_places
+from habitprint.io.tables import check_writable, write_table
 from habitprint.matching import Matching, MatchOptions
 from habitprint.matching import match as match_histograms
 from habitprint.progress import Progress
-from habitprint.tables import check_writable, write_table
 from habitprint.training import Training
-from habitprint.words import counted
 
 PROBABILITY = "probability"  # the column that says how likely a pair is right
 

@@ -9,6 +9,7 @@ import polars as pl
 from rich.table import Table
 from rich.text import Text
 
+from habitprint.arguments import refuse_release
 from habitprint.cli.engine import EngineOptions, refuse_on_spark
 from habitprint.cli.options import given
 from habitprint.cli.progress import ProgressBar
@@ -26,15 +27,14 @@ from habitprint.cli.table_options import TableOptions, require_common
 from habitprint.cli.train import AUTO, WeightOptions
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
+from habitprint.formatting import counted
 from habitprint.histograms import TableSpec
+from habitprint.io.tables import read_table
 from habitprint.matching import MatchOptions
 from habitprint.matching.match import NO_SHARED_PLACE
 from habitprint.progress import Progress
-from habitprint.sources import refuse_release
-from habitprint.tables import read_table
 from habitprint.truth import SAME_ID
 from habitprint.wording.attacks import about_proof
-from habitprint.words import counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

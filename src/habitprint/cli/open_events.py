@@ -12,9 +12,7 @@ import polars as pl
 import typer
 
 from habitprint.cli.options import given
-from habitprint.databases import is_address
 from habitprint.datasets.tracks import find_tracks, is_tracks, read_tracks
-from habitprint.dialects import Format
 from habitprint.errors import InputError
 from habitprint.events import (
     Events,
@@ -30,14 +28,16 @@ from habitprint.events import (
 )
 from habitprint.events.read import find_files
 from habitprint.events.spec import DayName, Reading
-from habitprint.files import real_path
 from habitprint.grids import Box, Grid
+from habitprint.io.databases import is_address
+from habitprint.io.dialects import Format
+from habitprint.io.files import real_path
+from habitprint.io.tables import collect
 from habitprint.mappings import read_place_mapping
 from habitprint.markov import to_stays
 from habitprint.periods import AllOtherTime, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import DAYS
 from habitprint.periods.split import CountedAs
-from habitprint.tables import collect
 
 UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 STAY_RULE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*,\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)\s*", re.ASCII)

@@ -13,9 +13,9 @@ import msgspec
 import typer
 from typer.models import OptionInfo
 
-from habitprint.dialects import Format
 from habitprint.errors import InputError
 from habitprint.flags import OUTPUT, Record
+from habitprint.io.dialects import Format
 
 NONE: frozenset[str] = frozenset()
 

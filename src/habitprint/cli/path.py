@@ -18,16 +18,16 @@ from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation, evaluate
 from habitprint.expectation import pair_chances
-from habitprint.files import Output, write_all
 from habitprint.flags import OUTPUT
+from habitprint.formatting import percent
 from habitprint.histograms import TableSpec, n_shared_places
+from habitprint.io.files import Output, write_all
+from habitprint.io.tables import check_writable, table_output
 from habitprint.matching import MatchingPath, matching_path
 from habitprint.matching.options import SolverOptions
 from habitprint.progress import Progress
 from habitprint.rates import Rate
-from habitprint.tables import check_writable, table_output
 from habitprint.truth import common_users
-from habitprint.words import percent
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
 

@@ -12,6 +12,7 @@ import polars as pl
 import typer
 from rich.console import Console, RenderableType
 
+from habitprint.arguments import is_release
 from habitprint.attacks import Outcome, Scenario, full_suite, run_suite, strongest_of
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.risks import Risks
@@ -21,14 +22,16 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, facts, print_json, print_note
 from habitprint.cli.start import Start, find_earlier_key, go_on_from
 from habitprint.cli.table_options import refuse_protected
-from habitprint.counts import COLUMNS
-from habitprint.dialects import Expected
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.events.spec import SPAN
-from habitprint.files import real_path
 from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.formatting import at_most, counted, number, percent
 from habitprint.histograms import Histograms, TableSpec, read_histograms
+from habitprint.io.count_tables import COLUMNS
+from habitprint.io.dialects import Expected
+from habitprint.io.files import real_path
+from habitprint.io.tables import READERS, read_names
 from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
@@ -56,13 +59,10 @@ from habitprint.mechanisms.units import UNITS
 from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
 from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
-from habitprint.sources import is_release
-from habitprint.tables import READERS, read_names
 from habitprint.truth import SAME_ID
 from habitprint.wording.data import about_totals
 from habitprint.wording.findings import words_of
 from habitprint.wording.risks import bound_in_short, risk_lines
-from habitprint.words import at_most, counted, number, percent
 
 UserIds = Literal["fresh", "original", "earlier"]
 FOR_ADVICE = {"--pseudonyms", "--keep-ids", "--earlier-key"}  # options that go with what an audit advises

@@ -14,11 +14,11 @@ from rich.text import Text
 
 from habitprint.checks import Finding, check_sides
 from habitprint.evaluation import Evaluation
+from habitprint.formatting import counted, number, printable, printable_json
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
 from habitprint.wording.attacks import about_guesses, about_proof
 from habitprint.wording.findings import words_of
-from habitprint.words import counted, number, printable, printable_json
 
 if TYPE_CHECKING:
     from habitprint.spark import SparkMatching

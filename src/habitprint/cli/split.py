@@ -17,13 +17,13 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
-from habitprint.files import real_path, write_all
 from habitprint.flags import INPUT, OUTPUT
+from habitprint.io.files import real_path, write_all
+from habitprint.io.tables import check_writable, find_label, read_table, require_columns, table_output
 from habitprint.periods import BusiestWeeks, Period
 from habitprint.periods import split as split_events
 from habitprint.periods.split import SIDES, Accounted, Sides
 from habitprint.progress import Progress
-from habitprint.tables import check_writable, find_label, read_table, require_columns, table_output
 
 if TYPE_CHECKING:
     from habitprint.spark import SparkSplit

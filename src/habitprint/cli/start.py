@@ -7,17 +7,17 @@ from pathlib import Path
 
 import polars as pl
 
+from habitprint.arguments import sha256_of
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
+from habitprint.io.tables import read_table
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
 from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress
-from habitprint.sources import sha256_of
-from habitprint.tables import read_table
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from habitprint.inputs import is_interrupt
+from habitprint.io.inputs import is_interrupt
 
 INTERRUPTED, TERMINATED = 130, 143  # exit codes: 128 and the number of the signal, as shells have it
 MOMENT = 0.01  # seconds

@@ -9,17 +9,17 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from habitprint.arguments import is_release
 from habitprint.checks import Finding
 from habitprint.cli.options import Options
 from habitprint.errors import InputError
 from habitprint.flags import ADVERSARY, INPUT
 from habitprint.histograms import Histograms, TableSpec, read_histograms
+from habitprint.io.tables import read_table
 from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.mechanisms.traces import looks_protected
 from habitprint.progress import Progress, silent
-from habitprint.sources import is_release
-from habitprint.tables import read_table
 from habitprint.truth import SAME_ID, common_users
 
 ReleasedFile = Annotated[

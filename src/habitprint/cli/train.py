@@ -13,10 +13,11 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
-from habitprint.files import check_target
 from habitprint.flags import ADVERSARY, OUTPUT
+from habitprint.formatting import percent
 from habitprint.histograms import TableSpec
-from habitprint.inputs import require_file
+from habitprint.io.files import check_target
+from habitprint.io.inputs import require_file
 from habitprint.matching import Direction, Method
 from habitprint.progress import Progress
 from habitprint.training import Training
@@ -24,7 +25,6 @@ from habitprint.training import train as train_tables
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Weight, read_weight, write_weight
 from habitprint.wording.attacks import about_evidence, chosen_in_training
-from habitprint.words import percent
 
 AUTO = "auto"
 N_SHOWN = 8  # attacks on the screen

@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError
-from habitprint.files import OWNERS_FOLDER, real_path, write_whole
-from habitprint.inputs import reading, require_file
+from habitprint.io.files import OWNERS_FOLDER, real_path, write_whole
+from habitprint.io.inputs import reading, require_file
 
 
 @dataclass(frozen=True)

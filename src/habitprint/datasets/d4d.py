@@ -13,8 +13,8 @@ from habitprint.events.frame import SURPLUS, to_events
 from habitprint.events.read import EMPTY, TOO_LONG
 from habitprint.events.spec import Reading
 from habitprint.ids import to_ids
+from habitprint.io.tables import collect
 from habitprint.mappings import PlaceMapping
-from habitprint.tables import collect
 
 TIME_ZONE = "Africa/Abidjan"
 TIME_FORMAT = "%Y-%m-%d %H:%M:%S"

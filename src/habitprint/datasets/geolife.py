@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from habitprint.blocks import run_blocks
 from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep, metadata_of
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
@@ -19,8 +18,9 @@ from habitprint.events.events import Reason
 from habitprint.events.frame import to_events
 from habitprint.events.spec import Reading
 from habitprint.grids import Box
-from habitprint.inputs import reading
+from habitprint.io.inputs import reading
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
 
 # Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
 BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)

@@ -16,7 +16,7 @@ from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.frame import to_events
 from habitprint.events.spec import Reading
-from habitprint.inputs import read_text, reading
+from habitprint.io.inputs import read_text, reading
 from habitprint.progress import Progress, silent
 
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"

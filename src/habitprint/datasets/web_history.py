@@ -11,8 +11,8 @@ import polars as pl
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.events import Events, OnBadRows, read_events
 from habitprint.events.read import find_files
-from habitprint.inputs import reading
-from habitprint.tables import read_table, require_columns, to_frame
+from habitprint.io.inputs import reading
+from habitprint.io.tables import read_table, require_columns, to_frame
 
 User = Literal["guid", "number"]
 VISITS = ("guid", "id", "from_visit", "place_id", "visit_date", "visit_type", "session", "number")

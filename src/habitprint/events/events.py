@@ -8,12 +8,12 @@ from typing import Literal, Self, get_args
 
 import polars as pl
 
-from habitprint.dialects import Dialect
 from habitprint.errors import InputError, require_option
 from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
+from habitprint.formatting import counted
+from habitprint.io.dialects import Dialect
+from habitprint.io.tables import collect
 from habitprint.showing import Shown
-from habitprint.tables import collect
-from habitprint.words import counted
 
 OnBadRows = Literal["fail", "skip"]
 
@@ -50,7 +50,7 @@ class ReadAs:
 
     Examples
     --------
-    >>> from habitprint.dialects import Dialect
+    >>> from habitprint.io.dialects import Dialect
     >>> ReadAs(Dialect(";", ",", "cp1252"), ("%d.%m.%Y %H:%M",)).words
     'semicolon, decimal comma, cp1252, day first'
     """

@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from habitprint.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
 from habitprint.errors import InputError, MissingColumnsError, first_few
 from habitprint.events.events import Events, ReadAs, Reason
 from habitprint.events.spec import FrameKeywords, Reading
@@ -17,8 +16,9 @@ from habitprint.events.times import (
     time_text,
     to_instants,
 )
-from habitprint.inputs import reading as reading_from
-from habitprint.tables import SHOWN, has_other_sign, require_columns, to_frame, with_point
+from habitprint.io.dialects import DECIMALS, OTHER_SIGN, Decimal, Dialect
+from habitprint.io.inputs import reading as reading_from
+from habitprint.io.tables import SHOWN, has_other_sign, require_columns, to_frame, with_point
 
 SURPLUS = "more fields than columns"  # a column that only a line that is too long fills
 BLANK = "nothing in the line"  # a column that says so

@@ -8,7 +8,7 @@ import polars as pl
 
 from habitprint.errors import InputError, first_few
 from habitprint.events.events import Events, require_events
-from habitprint.tables import collect
+from habitprint.io.tables import collect
 
 LEADING_ZEROS = r"^([-+]?)0+(\w)"
 

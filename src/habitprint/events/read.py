@@ -16,9 +16,13 @@ from typing import IO, Unpack
 import msgspec
 import polars as pl
 
-from habitprint.databases import ENDINGS as DATABASES
-from habitprint.databases import is_address, query_address, without_password
-from habitprint.dialects import (
+from habitprint.errors import InputError, first_few
+from habitprint.events.events import Events, Reason
+from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, to_events
+from habitprint.events.spec import Reading, ReadingKeywords
+from habitprint.io.databases import ENDINGS as DATABASES
+from habitprint.io.databases import is_address, query_address, without_password
+from habitprint.io.dialects import (
     UTF_8,
     Dialect,
     Expected,
@@ -28,13 +32,9 @@ from habitprint.dialects import (
     refuse_wide,
     require_alike,
 )
-from habitprint.errors import InputError, first_few
-from habitprint.events.events import Events, Reason
-from habitprint.events.frame import BLANK, NO_ID, NUMBERS, SURPLUS, to_events
-from habitprint.events.spec import Reading, ReadingKeywords
-from habitprint.excel import ENDINGS as WORKBOOKS
-from habitprint.inputs import content_kind, reading, require_file
-from habitprint.tables import SHOWN, collect, find_label, open_table, without_escape
+from habitprint.io.excel import ENDINGS as WORKBOOKS
+from habitprint.io.inputs import content_kind, reading, require_file
+from habitprint.io.tables import SHOWN, collect, find_label, open_table, without_escape
 
 LINE = "line"  # of an NDJSON file, before its fields are taken out of it
 SAMPLE = 1000  # lines that show which fields there are
@@ -71,7 +71,7 @@ def read_events(path: Paths, reading: Reading | None = None, **keywords: Unpack[
     The format is told by the ending of the name; ``.gz`` may follow that of a text file. Ids in text files are text;
     elsewhere they are what the file says. Rows are read when something is computed, and nothing is held in memory but
     what is computed from it; except that a sheet, or the result of a query, is. How text is written is
-    found from a sample of the file (see `habitprint.dialects`), and ``events.read_as.words`` says it.
+    found from a sample of the file (see `habitprint.io.dialects`), and ``events.read_as.words`` says it.
 
     Parameters
     ----------

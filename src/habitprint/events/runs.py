@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from habitprint.events.events import Events, require_events
-from habitprint.tables import collect
+from habitprint.io.tables import collect
 
 MOST_ROWS = 2_000_000  # that are put in order; of more, those of some users are
 PER_DEGREE = 500  # squares in which a position is at one place: about 200 m

@@ -15,8 +15,8 @@ from scipy.special import pdtrc
 
 from habitprint.errors import InputError, require_option
 from habitprint.events.events import Events, Reason, require_events
+from habitprint.io.tables import collect
 from habitprint.showing import abbreviated
-from habitprint.tables import collect
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
 MANY = 8  # more users than this at one place at one instant are a crowd

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Annotated, Literal, TypedDict
 
-from habitprint.dialects import Format, FormatKeywords
 from habitprint.errors import InputError
 from habitprint.events.events import OnBadRows
 from habitprint.events.times import require_time_zone
 from habitprint.flags import PERIODS, PLACES, flag
+from habitprint.io.dialects import Format, FormatKeywords
 
 SPAN = "FIRST..LAST"
 

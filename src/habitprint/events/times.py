@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import polars as pl
 
 from habitprint.errors import InputError, first_few, first_line
-from habitprint.tables import collect
+from habitprint.io.tables import collect
 
 INSTANT = pl.Datetime("us", "UTC")
 SAMPLE = 1000  # values from which the format is found

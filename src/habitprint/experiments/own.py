@@ -26,12 +26,12 @@ from habitprint.experiments.jobs import (
 )
 from habitprint.experiments.sources import Data, DataSource, files_fingerprint
 from habitprint.experiments.spec import Claim, Experiment, Part
+from habitprint.formatting import printable
 from habitprint.grids import Box
-from habitprint.inputs import read_text, reading
+from habitprint.io.inputs import read_text, reading
 from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
 from habitprint.periods.periods import Period
 from habitprint.weighing import WeightName
-from habitprint.words import printable
 
 EXAMPLE = """\
 name = "our-users"

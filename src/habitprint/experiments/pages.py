@@ -15,11 +15,11 @@ from habitprint.experiments.sources import DataKind, DataSource
 from habitprint.experiments.spec import Experiment, Finding, Judgement
 from habitprint.experiments.statistics import collect_runs, summarise
 from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered
-from habitprint.files import Output, text_output, write_all
-from habitprint.inputs import read_text
-from habitprint.tables import table_output
-from habitprint.versions import versions, versions_in_words
-from habitprint.words import printable_json
+from habitprint.formatting import printable_json
+from habitprint.io.files import Output, text_output, write_all
+from habitprint.io.inputs import read_text
+from habitprint.io.tables import table_output
+from habitprint.runtime.versions import versions, versions_in_words
 
 INDEX = "index.json"
 MADE_BY = "habitprint reproduce"

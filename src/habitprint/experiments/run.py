@@ -21,8 +21,8 @@ from habitprint.experiments.pages import Report, Reproduction, write_experiment,
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment
 from habitprint.experiments.workshop import Workshop, measure
-from habitprint.files import check_folder, telling_of, write_text
-from habitprint.inputs import read_text
+from habitprint.io.files import check_folder, telling_of, write_text
+from habitprint.io.inputs import read_text
 from habitprint.progress import Progress, silent
 
 FOLDER = ".habitprint"

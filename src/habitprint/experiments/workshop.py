@@ -37,6 +37,7 @@ from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
+from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
 from habitprint.markov import ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
@@ -46,7 +47,6 @@ from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
-from habitprint.tables import collect
 from habitprint.truth import SAME_ID, common_users
 from habitprint.weighing import find_weight
 

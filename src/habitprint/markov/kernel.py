@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial import KDTree
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.compiled import inner, kernel
+from habitprint.runtime.compiled import inner, kernel
 
 
 def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:

@@ -9,8 +9,8 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, first_few
 from habitprint.ids import to_ids
+from habitprint.io.tables import require_columns, to_frame
 from habitprint.markov.sphere import to_space
-from habitprint.tables import require_columns, to_frame
 
 COLUMNS = ["user", "time", "lat", "lon"]
 DEGREES = {"lat": 90.0, "lon": 180.0}

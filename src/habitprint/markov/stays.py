@@ -9,9 +9,9 @@ import polars as pl
 from habitprint.errors import InputError, require_number
 from habitprint.events import Events
 from habitprint.events.events import require_events
+from habitprint.io.tables import collect
 from habitprint.markov.kernel import find_stays
 from habitprint.markov.sphere import to_degrees, to_space
-from habitprint.tables import collect
 
 FIX = "fix"  # a column with the reason why a fix is left out
 FIRST, FURTHER, ALONE = 0, 1, 2

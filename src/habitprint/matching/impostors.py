@@ -11,13 +11,13 @@ import numpy as np
 from scipy.special import gammaln
 
 from habitprint.arrays import Floats, Indices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import kernel
 from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Direction
 from habitprint.matching.one_by_one import TIE
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import kernel
 from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
 from habitprint.weighing import Sides, Weight, find_weight
 from habitprint.weighing.evidence import Evidence

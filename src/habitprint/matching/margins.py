@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import inner, kernel
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Matching
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import inner, kernel
 from habitprint.weighing import Sides
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows

@@ -8,6 +8,7 @@ from typing import Unpack, get_args
 import msgspec
 import numpy as np
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, require_number, require_option, require_seed
 from habitprint.histograms import Histograms, align
@@ -18,7 +19,6 @@ from habitprint.matching.one_by_one import find_nearest, find_nearest_of_both
 from habitprint.matching.options import MatchKeywords, MatchOptions
 from habitprint.matching.proof import Proof
 from habitprint.progress import Progress, silent
-from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, find_weight, pair_gains, to_weights
 
 NO_SHARED_PLACE = (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import inner, kernel
 from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import inner, kernel
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
@@ -28,7 +29,6 @@ from habitprint.matching.options import MatchOptions
 from habitprint.matching.solver import solve, solve_sizes
 from habitprint.progress import Progress, silent
 from habitprint.showing import Drawn, Framed
-from habitprint.sources import AnyTable, as_histograms
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
 
 

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import kernel
 from habitprint.histograms import Histograms, align
 from habitprint.matching.margins import pair_margins
 from habitprint.matching.matching import Matching
 from habitprint.matching.nodes import Nodes, equal_users
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import kernel
 from habitprint.weighing import Sides, Weight, pair_gains
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows

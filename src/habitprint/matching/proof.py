@@ -12,9 +12,9 @@ from decimal import ROUND_CEILING, Context
 import numpy as np
 
 from habitprint.arrays import Floats
-from habitprint.blocks import run_blocks
-from habitprint.compiled import kernel
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import kernel
 from habitprint.weighing import Sides
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import msgspec
 import polars as pl
 
+from habitprint.arguments import AnyTable
 from habitprint.errors import InputError, require_option
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mappings import PlaceMapping, Unknown, read_place_mapping
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit
 from habitprint.mechanisms.release import Copy, Mechanism, Outcome, PublicPart, Release, were_discarded
 from habitprint.progress import Progress
-from habitprint.sources import AnyTable
-from habitprint.words import counted
 
 NOWHERE_ELSE = "had been nowhere else"
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
+from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole, require_number
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import LimitedContribution, MultiplesOf, SmallestCount, Unit
 from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
 from habitprint.progress import Progress
-from habitprint.sources import AnyTable
-from habitprint.words import counted
 
 
 class RoundTo(Mechanism, frozen=True):

@@ -10,20 +10,20 @@ from typing import TypeVar
 import msgspec
 import polars as pl
 
+from habitprint.arguments import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
+from habitprint.arguments import sha256_of
+from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
 from habitprint.errors import InputError
-from habitprint.files import check_target, drafting, telling_of, text_output
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.inputs import read_text, reading, require_file
+from habitprint.io.files import check_target, drafting, telling_of, text_output
+from habitprint.io.inputs import read_text, reading, require_file
+from habitprint.io.tables import check_writable, read_table, table_output, write_table
 from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, Guarantee
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
 from habitprint.mechanisms.pseudonyms import N_BYTES, Pseudonymise
 from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
 from habitprint.mechanisms.release import Release, Step, check_guarantees
-from habitprint.sources import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
-from habitprint.sources import sha256_of
-from habitprint.sources import sidecar as sidecar  # noqa: PLC0414  (the same)
-from habitprint.tables import check_writable, read_table, table_output, write_table
 
 SIDECAR, OWNER = "habitprint-release/2", "habitprint-owner/2"
 COLUMNS = ("user", "place", "count")  # of a release

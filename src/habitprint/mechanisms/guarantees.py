@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 
 from habitprint.errors import InputError, first_few, is_whole
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.showing import abbreviated
-from habitprint.words import counted
 
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9

@@ -7,16 +7,16 @@ from typing import Any, get_args
 import numpy as np
 from scipy import sparse
 
+from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
-from habitprint.blocks import run_blocks
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
 from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
 from habitprint.progress import Progress, silent
-from habitprint.sources import AnyTable
-from habitprint.words import counted
+from habitprint.runtime.blocks import run_blocks
 
 FALSE_PLACES = 1.0  # noise above the default threshold at places where a user never was, per user
 DRAWS_PER_BLOCK = 2_000  # some hundredths of a second

@@ -9,10 +9,10 @@ from typing import Literal
 
 import polars as pl
 
-from habitprint.inputs import require_file
+from habitprint.arguments import sha256_of
+from habitprint.io.inputs import require_file
 from habitprint.mechanisms.release import Step
 from habitprint.showing import Shown, abbreviated
-from habitprint.sources import sha256_of
 
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 

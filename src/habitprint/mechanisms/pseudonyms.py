@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import polars as pl
 
+from habitprint.arguments import AnyTable
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.release import Mechanism, Release, Step, as_release
 from habitprint.progress import Progress, silent
-from habitprint.sources import AnyTable
 
 N_BYTES = 8  # of an id: two of a million users get the same with probability 3e-8, and then another is drawn
 

@@ -7,6 +7,7 @@ import msgspec
 import polars as pl
 
 from habitprint.errors import InputError
+from habitprint.formatting import printable_json
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms.coarsening import Coarsen
 from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
@@ -15,7 +16,6 @@ from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.release import Mechanism
 from habitprint.mechanisms.shares import ReleaseShares
 from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces
-from habitprint.words import printable_json
 
 AnyMechanism = (
     Coarsen

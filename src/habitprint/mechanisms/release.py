@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import SparseMatrix
 from habitprint.errors import InputError
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import Check, Guarantee, Unit, to_tag
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
-from habitprint.sources import AnyTable, as_histograms
-from habitprint.words import counted
 
 SHARES = 1e-9  # totals this near to one are those of shares
 MOST_VIEWS = 4  # transformations of the attacker's own table: each is attacked

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
+from habitprint.arguments import AnyTable
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.guarantees import EqualTotals
 from habitprint.mechanisms.release import Mechanism, Outcome, Release, holds_shares
 from habitprint.progress import Progress
-from habitprint.sources import AnyTable
 
 
 class ReleaseShares(Mechanism, frozen=True):

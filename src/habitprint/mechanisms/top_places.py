@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 from scipy import sparse
 
+from habitprint.arguments import AnyTable
 from habitprint.errors import InputError, require_option, require_whole
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.coarsening import move_places
 from habitprint.mechanisms.guarantees import OnlyPlaces, Unit, are_distinct_places
 from habitprint.mechanisms.release import Copy, Mechanism, Outcome, PublicPart, Release, holds_shares, were_discarded
 from habitprint.progress import Progress
-from habitprint.sources import AnyTable
-from habitprint.words import counted
 
 Popularity = Literal["visits", "users"]
 REST = "all other places"

@@ -12,8 +12,8 @@ import polars as pl
 from habitprint.errors import InputError
 from habitprint.events import Events
 from habitprint.events.events import require_events
+from habitprint.io.tables import collect
 from habitprint.periods.dates import local_days
-from habitprint.tables import collect
 
 STRAY_ROWS = 1000  # at most one of so many rows, at either end, may be strays
 ENOUGH_ROWS = 100  # from here on a single one may be

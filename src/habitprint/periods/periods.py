@@ -10,6 +10,7 @@ from habitprint.errors import InputError, require_option
 from habitprint.events import Events
 from habitprint.events.events import require_events
 from habitprint.events.spec import DayName
+from habitprint.io.tables import collect
 from habitprint.periods.calendar import Calendar, count_days
 from habitprint.periods.dates import (
     DAYS,
@@ -20,7 +21,6 @@ from habitprint.periods.dates import (
     local_weeks,
     to_date,
 )
-from habitprint.tables import collect
 
 RELEASED, KNOWN = 0, 1  # the two parts
 DayRange = tuple[str | date, str | date]  # the first and the last day

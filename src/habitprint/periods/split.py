@@ -7,6 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
+from habitprint.arguments import AnyTable, as_events
 from habitprint.arrays import Indices
 from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
@@ -17,7 +18,6 @@ from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
 from habitprint.periods.tally import MICROSECONDS, Tally, tally
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, cut
-from habitprint.sources import AnyTable, as_events
 
 CountedAs = Literal["visits", "seconds"]
 Sides = Literal["both", "all"]

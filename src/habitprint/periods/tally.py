@@ -10,7 +10,7 @@ from scipy import sparse
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.ids import to_ids
-from habitprint.tables import collect
+from habitprint.io.tables import collect
 
 MICROSECONDS = 1_000_000  # of a second
 IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()

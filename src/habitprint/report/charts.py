@@ -17,10 +17,10 @@ from habitprint.auditing.place_map import PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
 from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
+from habitprint.formatting import at_most, counted, number, percent
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.wording.people import about_shelter
-from habitprint.words import at_most, counted, number, percent
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
 

@@ -4,18 +4,18 @@ import os
 from pathlib import Path
 
 from habitprint.auditing.compare import Compared, Comparison
-from habitprint.files import check_target, write_text
+from habitprint.formatting import at_most, headed, in_column, percent, rounded_up, sentence
+from habitprint.io.files import check_target, write_text
 from habitprint.losses import SCALES, Purpose
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Bullets, Cell, Figure, Page, Picture, Section, Table, Term, Terms, Text, table
 from habitprint.report.render import render_page
 from habitprint.report.sections import key_to_rates, rate_cells
 from habitprint.report.texts import INTERNAL
-from habitprint.versions import versions
+from habitprint.runtime.versions import versions
 from habitprint.wording.compare import about_unlike, advice_of, differences, how_to_read, lost_by, warnings, which_pass
 from habitprint.wording.data import about_scope
 from habitprint.wording.verdict import headline
-from habitprint.words import at_most, headed, in_column, percent, rounded_up, sentence
 
 NONE = "–"
 SHARES = (

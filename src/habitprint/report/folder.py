@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from habitprint.auditing.audit import ADVICE, FACTS, RECORD_HTML, RECORD_MD, REPORT, USERS, Audit
-from habitprint.files import OWNER_ONLY, Writer, write_folder
+from habitprint.io.files import OWNER_ONLY, Writer, write_folder
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_record, render_report
 from habitprint.wording.facts import report_json

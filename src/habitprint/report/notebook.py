@@ -25,6 +25,7 @@ from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
 from habitprint.events import Events
 from habitprint.forecasting import Forecast
+from habitprint.formatting import counted, headed, in_column, moment, number, percent, sentence
 from habitprint.histograms import Histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.matching import Matching, MatchingPath
@@ -56,7 +57,6 @@ from habitprint.wording.forecast import about_forecast, about_law, about_needed
 from habitprint.wording.people import about_person, about_shelter, found_how_surely
 from habitprint.wording.risks import bound_in_short, tell_bound
 from habitprint.wording.verdict import headline
-from habitprint.words import counted, headed, in_column, moment, number, percent, sentence
 
 N_ROWS = 5  # that are shown of a table
 LONGEST = 60  # letters of a cell

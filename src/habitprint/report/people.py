@@ -3,12 +3,12 @@
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.confidence import Above, Confidence
 from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, Order, People, SureClaims
+from habitprint.formatting import counted, percent
 from habitprint.rates import Rate
 from habitprint.report.charts import claims_picture, map_bar, map_picture, reliability_picture
 from habitprint.report.page import Block, Cell, Figure, Number, Numbers, Picture, Section, Table, Text, table
 from habitprint.report.sections import RATE_HEADS, rate_cells
 from habitprint.wording.people import about_map, found_how_surely
-from habitprint.words import counted, percent
 
 MOST_MAPPED = 10  # places in the table below a map
 SHOWN = 3  # levels of confidence that lead the section

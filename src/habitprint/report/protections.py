@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.trials import Protections, Trial
+from habitprint.formatting import counted, headed, in_column, number, percent, rounded_up, sentence
 from habitprint.losses import SCALES, Purpose, cost_words
 from habitprint.report.charts import frontier_picture
 from habitprint.report.page import (
@@ -26,7 +27,6 @@ from habitprint.report.texts import GROUPS
 from habitprint.wording.curves import about_remedy
 from habitprint.wording.risks import risk_lines
 from habitprint.wording.verdict import about_protections
-from habitprint.words import counted, headed, in_column, number, percent, rounded_up, sentence
 
 TRIED = "Every protection that was tried, the least loss first"
 TRIED_ON_MOST = "Protections that were tried on {:,} people, the least loss first"

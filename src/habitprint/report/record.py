@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.trials import Trial
+from habitprint.formatting import at_most, counted, headed, percent, printable, sentence, whole
 from habitprint.losses import SCALES, cost_words
 from habitprint.mechanisms import InputFile
 from habitprint.periods.dates import in_words as day_in_words
@@ -28,7 +29,6 @@ from habitprint.wording.data import about_losses, about_scope, adversary_of_samp
 from habitprint.wording.findings import written
 from habitprint.wording.risks import risk_lines, tell_bound, tell_risks
 from habitprint.wording.verdict import SAMPLE_DOES, UNSEEN, headline
-from habitprint.words import at_most, counted, headed, percent, printable, sentence, whole
 
 ALMOST_ONE = 0.99  # a bound above says nothing
 MOST_INPUTS = 4  # that fit on the page

@@ -13,7 +13,8 @@ from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup
 
 from habitprint.auditing.audit import Audit
-from habitprint.files import check_target, write_text
+from habitprint.formatting import at_most, percent, printable, whole
+from habitprint.io.files import check_target, write_text
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, rates_picture
 from habitprint.report.page import Block, Figure, Number, Numbers, Page, Picture, Record, Text
@@ -36,7 +37,6 @@ from habitprint.wording.data import about_scope, of_sample
 from habitprint.wording.findings import written
 from habitprint.wording.forecast import forecast_interval
 from habitprint.wording.verdict import details, headline
-from habitprint.words import at_most, percent, printable, whole
 
 
 def write_report(audit: Audit, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:

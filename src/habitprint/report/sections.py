@@ -11,6 +11,7 @@ from habitprint.auditing.curves import Curve
 from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
 from habitprint.events import EventSpec
 from habitprint.forecasting import Forecast
+from habitprint.formatting import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 from habitprint.mechanisms import InputFile
 from habitprint.rates import Rate
 from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
@@ -50,7 +51,6 @@ from habitprint.wording.curves import TITLES, about_curve, about_linkage
 from habitprint.wording.data import about_scope, adversary_of_sample, how_chosen, of_sample
 from habitprint.wording.findings import written
 from habitprint.wording.forecast import tell_forecast
-from habitprint.words import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
 
 N_DRAWN = 8  # attacks in the picture; the table has all
 RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")

@@ -1,8 +1,8 @@
 """The long texts of a report, for a person who does not know the method."""
 
+from habitprint.formatting import headed, sentence
 from habitprint.losses import SCALES
 from habitprint.report.page import Term
-from habitprint.words import headed, sentence
 
 INTERNAL = (
     "Internal: for those who decide about the release, not to be published with it. It names no person and no place."

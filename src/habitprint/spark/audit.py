@@ -10,6 +10,7 @@ import polars as pl
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
+from habitprint.arguments import refuse_release
 from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing.audit import Audit, AuditKeywords
 from habitprint.auditing.audit import audit as audit_source
@@ -17,12 +18,11 @@ from habitprint.auditing.data import NOT_TOLD, Whole
 from habitprint.auditing.elsewhere import MOST_SAMPLED, Elsewhere, RemoteSample
 from habitprint.auditing.options import AuditOptions
 from habitprint.checks.check import check_unused
-from habitprint.counts import COLUMNS
 from habitprint.errors import NoCommonUserWarning, NoSharedPlaceWarning, require_whole
 from habitprint.histograms import Histograms
+from habitprint.io.count_tables import COLUMNS
 from habitprint.matching.match import check_epsilon
 from habitprint.progress import Progress, silent
-from habitprint.sources import refuse_release
 from habitprint.spark.counts import COUNT, USER, Counts
 from habitprint.spark.evaluate import evaluate, truth_frame
 from habitprint.spark.folders import read_counts

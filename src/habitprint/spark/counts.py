@@ -7,11 +7,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql import types as kinds
 
-from habitprint.counts import COLUMNS, LARGEST_SUM, LARGEST_TOTAL
 from habitprint.errors import InputError
+from habitprint.io.count_tables import COLUMNS, LARGEST_SUM, LARGEST_TOTAL
+from habitprint.io.tables import require_columns
 from habitprint.progress import Progress, silent
 from habitprint.spark.session import run_job
-from habitprint.tables import require_columns
 
 USER, PLACE, COUNT = COLUMNS
 

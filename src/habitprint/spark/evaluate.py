@@ -9,13 +9,13 @@ from pyspark.sql import functions as sf
 from habitprint.errors import NoCommonUserWarning
 from habitprint.evaluation import NO_COMMON_USER, Evaluation, evaluation_of
 from habitprint.expectation import Between
+from habitprint.io.tables import require_columns
 from habitprint.matching.matching import not_the_same
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod
 from habitprint.spark.counts import Counts, is_text
 from habitprint.spark.matching import SparkMatching
 from habitprint.spark.nodes import Users, collect, number_users
-from habitprint.tables import require_columns
 from habitprint.truth import SAME_ID, Truth, repeated_in_truth, truth_table
 
 SIDES = ("released", "known")

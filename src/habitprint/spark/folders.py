@@ -10,12 +10,12 @@ import polars as pl
 from py4j.java_gateway import JavaObject
 from pyspark.sql import DataFrame, SparkSession
 
-from habitprint.counts import COLUMNS, advise_names
 from habitprint.errors import InputError
-from habitprint.files import already_there, no_parent
+from habitprint.io.count_tables import COLUMNS, advise_names
+from habitprint.io.files import already_there, no_parent
+from habitprint.io.tables import require_columns
 from habitprint.progress import Progress, silent
 from habitprint.spark.session import address_of, in_a_moment, run_job
-from habitprint.tables import require_columns
 
 OWNER_ONLY = 0o700
 TABLE = "a table on Spark is a Parquet file, or a folder of them"

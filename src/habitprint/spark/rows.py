@@ -15,13 +15,13 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls them
 from pyspark.sql.types import DecimalType
 
-from habitprint.dialects import UTF_8, Dialect, Expected, find_dialect
 from habitprint.errors import InputError, first_few
 from habitprint.events import Events
 from habitprint.events.frame import NUMBERS, to_events
 from habitprint.events.read import DEGREES, Opened, open_rows, read_header
 from habitprint.events.spec import Reading
 from habitprint.events.times import SAMPLE, find_time_formats, possible_formats, telling_times, time_text
+from habitprint.io.dialects import UTF_8, Dialect, Expected, find_dialect
 from habitprint.progress import Progress
 from habitprint.spark.session import Batches, address_of, connect, map_in_arrow, run_job
 

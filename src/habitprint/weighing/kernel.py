@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.compiled import inner, kernel
+from habitprint.runtime.compiled import inner, kernel
 from habitprint.weighing.definitions import (
     FOURTH_ROOT,
     LIKELIHOOD,

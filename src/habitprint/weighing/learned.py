@@ -15,8 +15,8 @@ import numpy as np
 from scipy import optimize
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.compiled import kernel
 from habitprint.histograms import Histograms, align
+from habitprint.runtime.compiled import kernel
 from habitprint.truth import CommonUsers
 from habitprint.weighing.definitions import Term, Weight, find_weight
 from habitprint.weighing.evidence import Sides

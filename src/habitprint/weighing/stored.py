@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 
 from habitprint.errors import InputError
-from habitprint.files import write_text
-from habitprint.inputs import read_text
+from habitprint.formatting import printable_json
+from habitprint.io.files import write_text
+from habitprint.io.inputs import read_text
 from habitprint.weighing.definitions import WEIGHTS, Term, Weight
-from habitprint.words import printable_json
 
 SCHEMA = "habitprint-weight/1"
 WHY = "a weight says which evidence counts when two users are compared"

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from habitprint.attacks import Outcome
 from habitprint.attacks.attack import EPSILON, AttackMethod
 from habitprint.auditing.audit import AttackerTraining, Audit
+from habitprint.formatting import counted, headed, percent
 from habitprint.matching.proof import EXACT, gap_and_share
 from habitprint.rates import Rate
 from habitprint.training import FEWEST_PEOPLE, Evidence, Training
 from habitprint.weighing.definitions import KINDS
 from habitprint.wording.forecast import about_forecast, forecast_interval
-from habitprint.words import counted, headed, percent
 
 METHODS: dict[AttackMethod, str] = {
     "joint": "All people are matched at once, by the smallest total weight there is, with a proof.",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from habitprint.auditing.compare import Against, Compared, Comparison, Unlike
+from habitprint.formatting import counted, percent
 from habitprint.rates import Rate
 from habitprint.wording.data import of_sample
 from habitprint.wording.verdict import SAMPLE_DOES
-from habitprint.words import counted, percent
 
 INDEPENDENT = (
     "The interval of a difference is Newcombe’s hybrid score interval, made of the two intervals. It takes the "

@@ -10,10 +10,10 @@ from habitprint.auditing.curves import FEWEST_USERS, Curve, Dimension, Measure, 
 from habitprint.auditing.remedies import Remedy, claims_among
 from habitprint.auditing.times import Linkage
 from habitprint.auditing.verdict import users_needed
+from habitprint.formatting import at_most, counted, headed, percent
 from habitprint.rates import LEVEL, Rate, wilson_interval
 from habitprint.wording.attacks import of_people
 from habitprint.wording.forecast import about_needed
-from habitprint.words import at_most, counted, headed, percent
 
 TITLES: dict[Dimension, str] = {
     "users": "How many people there are",

@@ -3,10 +3,10 @@
 from datetime import date
 
 from habitprint.auditing.data import DataFacts, Scope
+from habitprint.formatting import counted, percent
 from habitprint.losses import cost_words
 from habitprint.mechanisms import Losses, TotalsExposure
 from habitprint.periods.dates import in_words as day_in_words
-from habitprint.words import counted, percent
 
 SAMPLED = (
     "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "

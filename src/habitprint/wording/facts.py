@@ -3,12 +3,12 @@
 import msgspec
 
 from habitprint.auditing.audit import Audit
+from habitprint.formatting import printable_json
 from habitprint.wording.attacks import about_training, among_more, on_all_people
 from habitprint.wording.curves import about_curve, about_linkage, about_remedy
 from habitprint.wording.data import about_scope, how_chosen
 from habitprint.wording.findings import words_of
 from habitprint.wording.verdict import about_protections, details, headline
-from habitprint.words import printable_json
 
 
 def report_json(audit: Audit) -> str:

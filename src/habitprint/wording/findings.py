@@ -6,8 +6,8 @@ from datetime import date
 from habitprint.checks import CODES, Code, Finding
 from habitprint.checks.days import DAY_CODES
 from habitprint.errors import InputError, first_few, require_option
+from habitprint.formatting import counted, percent
 from habitprint.periods.dates import in_words as day_in_words
-from habitprint.words import counted, percent
 
 # What was found: {n} of {of} with their {share}, {kind}s, and values {such as these}.
 WHAT: dict[Code, str] = {

@@ -5,7 +5,7 @@ import math
 from scipy.special import ndtri
 
 from habitprint.forecasting import STEEP, Forecast, Law, PeopleNeeded
-from habitprint.words import at_most, percent
+from habitprint.formatting import at_most, percent
 
 ALL, NOTHING = 0.9995, 0.0005  # shares that would be shown as all, and as nothing
 

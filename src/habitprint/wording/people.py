@@ -3,7 +3,7 @@
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.explanation import Explanation, Shelter
 from habitprint.auditing.place_map import FEWEST_PEOPLE, PlaceMap
-from habitprint.words import at_most, counted, percent
+from habitprint.formatting import at_most, counted, percent
 
 
 def found_how_surely(found: Confidence) -> str:

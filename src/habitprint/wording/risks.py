@@ -7,9 +7,9 @@ read about a release.
 from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import Reconstruction
+from habitprint.formatting import at_most, percent, sentence
 from habitprint.mechanisms import ProvenShare
 from habitprint.rates import Rate
-from habitprint.words import at_most, percent, sentence
 
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
 NOT_FRESH = "nothing is guaranteed: the ids are not fresh, and may tell whose row it is"

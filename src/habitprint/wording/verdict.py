@@ -3,13 +3,13 @@
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.goal import OPEN, PASS, judge
 from habitprint.auditing.trials import Trial
+from habitprint.formatting import at_most, counted, headed, percent, whole
 from habitprint.losses import SCALES, cost_words, leaves_little
 from habitprint.rates import wilson_interval
 from habitprint.wording.attacks import name_adversary
 from habitprint.wording.data import about_losses, of_sample
 from habitprint.wording.people import found_how_surely
 from habitprint.wording.risks import bound_in_short, rows_reconstructed, tell_risks
-from habitprint.words import at_most, counted, headed, percent, whole
 
 SURE = 0.95  # claims of such a precision are called sure
 UNSEEN = "What the protection makes of the whole table was not seen: check or audit that."

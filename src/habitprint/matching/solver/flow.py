@@ -1,8 +1,8 @@
 """The pairs given out so far, compiled: units of flow on arcs between rows and columns."""
 
-from habitprint.compiled import inner
 from habitprint.matching.solver.queue import NONE
 from habitprint.matching.solver.state import CLOCK, FREE_ARC, HIGHEST, N_FREE, N_STEPS, N_WANTED, TOTAL_GAIN, State
+from habitprint.runtime.compiled import inner
 
 
 @inner

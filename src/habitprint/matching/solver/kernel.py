@@ -24,7 +24,6 @@ and its pair with column j becomes tight at time key + v − g. Potentials v nev
 
 import numpy as np
 
-from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.flow import augment, release
 from habitprint.matching.solver.queue import NONE, drop_first, schedule
 from habitprint.matching.solver.scan import free_long_list, look_ahead, refill
@@ -43,6 +42,7 @@ from habitprint.matching.solver.state import (
     State,
 )
 from habitprint.matching.solver.waiting import first_waiter, stop_waiting, wait
+from habitprint.runtime.compiled import inner, kernel
 
 DONE, PAUSED, MORE_WAITERS, LONGER_LISTS = 0, 1, 2, 3  # why `advance` came back
 

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.compiled import inner, kernel
 from habitprint.matching.solver.state import OFFER, Records
+from habitprint.runtime.compiled import inner, kernel
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows
 from habitprint.weighing.kernel import make_scratch, row_gains

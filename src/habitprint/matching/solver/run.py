@@ -7,7 +7,6 @@ from typing import TypedDict
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.blocks import run_blocks
 from habitprint.errors import InputError
 from habitprint.matching.nodes import Nodes
 from habitprint.matching.solver import kernel, lists
@@ -16,6 +15,7 @@ from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.queue import NONE, Queue, make_queue
 from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
 from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import make_index, make_rows, work_of_rows
 

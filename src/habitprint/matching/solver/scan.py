@@ -9,7 +9,6 @@ The reserve is kept in blocks, each with a bound of the same kind, so that mostl
 import numpy as np
 
 from habitprint.arrays import Floats
-from habitprint.compiled import inner
 from habitprint.matching.solver.lists import FILLING, best_of, block_end, column_potential, fill_reserve
 from habitprint.matching.solver.queue import NONE, Queue, schedule
 from habitprint.matching.solver.state import (
@@ -23,6 +22,7 @@ from habitprint.matching.solver.state import (
     Scratch,
     State,
 )
+from habitprint.runtime.compiled import inner
 
 ANY: int = np.int64(-2)  # type: ignore[assignment]  # no tree has this name
 GROWTH = 4  # how much longer each long list is than the one before

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.neighbours import Found, Neighbours
 from habitprint.mechanisms.groups.table import Common, Groups, group_loss, labels_of, list_members, losses_of
+from habitprint.runtime.compiled import inner, kernel
 
 N_TRIED = 4  # groups that a member may join: those of the nearest users
 

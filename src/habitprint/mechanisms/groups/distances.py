@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from habitprint.arrays import Floats, Indices, SmallIndices
-from habitprint.compiled import inner, kernel
+from habitprint.runtime.compiled import inner, kernel
 
 Loss = Literal["l1", "l2"]
 L1, L2 = 0, 1

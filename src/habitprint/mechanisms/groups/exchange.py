@@ -12,8 +12,6 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.distances import L2, size_of
 from habitprint.mechanisms.groups.neighbours import list_neighbours
 from habitprint.mechanisms.groups.table import (
@@ -27,6 +25,8 @@ from habitprint.mechanisms.groups.table import (
     losses_of,
 )
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import inner, kernel
 
 N_NEAR = 8  # groups that a group exchanges members with
 N_TURNS = 32  # the most pairs of a sweep that have a group in common

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.neighbours import (
     Found,
     Neighbours,
@@ -25,6 +24,7 @@ from habitprint.mechanisms.groups.neighbours import (
 )
 from habitprint.mechanisms.groups.table import Common, Visitors, group_loss
 from habitprint.progress import Progress, silent
+from habitprint.runtime.compiled import inner, kernel
 
 LOOKS = 20_000  # groups looked at between two reports of progress: some hundredths of a second
 

@@ -9,10 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
-from habitprint.blocks import run_blocks
 from habitprint.mechanisms.groups.distances import L1, L2, Loss, Records, distances, first_smallest, tie_keys
 from habitprint.mechanisms.groups.successive import Selection, list_nearest, select_groups
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
 
 WORK = 2e7  # entries read between two reports of progress: some hundredths of a second
 

@@ -7,10 +7,10 @@ at. It does not depend on the sizes of the groups. So once each group has k memb
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.blocks import run_blocks
-from habitprint.compiled import kernel
 from habitprint.mechanisms.groups.exchange import nearest_groups
 from habitprint.mechanisms.groups.table import Common, group_loss, list_members, losses_of
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import kernel
 
 PART = 0.1  # of the groups that are merged before all are looked at anew
 MOST = 16  # times the average: no group grows beyond that by merging with its like

@@ -7,8 +7,10 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, require_option, require_whole
+from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.distances import Loss
@@ -18,8 +20,6 @@ from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAno
 from habitprint.mechanisms.release import Mechanism, Outcome, Release, add_step, as_release, keep_users, were_discarded
 from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
-from habitprint.sources import AnyTable
-from habitprint.words import counted
 
 Method = Literal["best", "successive", "mdav"]
 IN_WORDS: dict[Method, str] = {

@@ -11,11 +11,11 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.blocks import run_blocks
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.distances import L1, L2, Loss
 from habitprint.mechanisms.groups.table import Common, Visitors, arrange, by_place, sizes_of
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
+from habitprint.runtime.compiled import inner, kernel
 
 KEPT_BEYOND = 16  # neighbours listed beyond the k − 1 of a group: many are in another group when they are wanted
 

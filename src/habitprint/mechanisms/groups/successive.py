@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.distances import (
     DISTANCE_BITS,
     L1,
@@ -20,6 +19,7 @@ from habitprint.mechanisms.groups.distances import (
     first_smallest,
     size_of,
 )
+from habitprint.runtime.compiled import inner, kernel
 
 COST_GRID = 2.0**-35  # costs that differ by less than this part of the whole are equal: so much rounding may spoil
 

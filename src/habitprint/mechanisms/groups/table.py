@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.compiled import inner, kernel
 from habitprint.mechanisms.groups.distances import L1, size_of
+from habitprint.runtime.compiled import inner, kernel
 
 
 class Common(NamedTuple):

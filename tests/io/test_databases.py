@@ -20,10 +20,10 @@ from adbc_driver_sqlite import dbapi as adbc_sqlite
 from typer.testing import CliRunner, Result
 
 import habitprint as hp
-from habitprint import databases
 from habitprint.cli.app import app
-from habitprint.databases import query_address, query_file, without_password
-from habitprint.excel import read_sheet
+from habitprint.io import databases
+from habitprint.io.databases import query_address, query_file, without_password
+from habitprint.io.excel import read_sheet
 
 CALLS = pl.DataFrame(
     {

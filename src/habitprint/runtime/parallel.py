@@ -37,7 +37,7 @@ class _Teller:
         self.told = stage, done, total, note
 
 
-def side_by_side(
+def run_parallel(
     jobs: Sequence[Callable[[Progress], T]], progress: Progress = silent, *, n_threads: int | None = None
 ) -> list[T]:
     """Return the result of each job, in the order of the jobs; a few run at the same time.
@@ -53,7 +53,7 @@ def side_by_side(
 
     Examples
     --------
-    >>> side_by_side([lambda progress: 1, lambda progress: 2])
+    >>> run_parallel([lambda progress: 1, lambda progress: 2])
     [1, 2]
     """
     n_threads = min(n_threads or min(os.cpu_count() or 1, MOST_AT_ONCE), len(jobs))
@@ -78,22 +78,22 @@ def side_by_side(
     return [future.result() for future in futures]
 
 
-def two_side_by_side(
+def run_two(
     one: Callable[[Progress], One],
     other: Callable[[Progress], Other],
     progress: Progress = silent,
     *,
     n_threads: int | None = None,
 ) -> tuple[One, Other]:
-    """Return the results of two jobs of different types that run at the same time, as `side_by_side` does.
+    """Return the results of two jobs of different types that run at the same time, as `run_parallel` does.
 
     Examples
     --------
-    >>> two_side_by_side(lambda progress: 1, lambda progress: "two")
+    >>> run_two(lambda progress: 1, lambda progress: "two")
     (1, 'two')
     """
     jobs: list[Callable[[Progress], Any]] = [one, other]
-    first, second = side_by_side(jobs, progress, n_threads=n_threads)
+    first, second = run_parallel(jobs, progress, n_threads=n_threads)
     return first, second
 
 
@@ -104,7 +104,7 @@ class Once(Generic[T]):
     --------
     >>> done = []
     >>> job = Once(lambda progress: done.append("once") or len(done))
-    >>> side_by_side([job, job], n_threads=2), done
+    >>> run_parallel([job, job], n_threads=2), done
     ([1, 1], ['once'])
     """
 

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import habitprint as hp
-from habitprint import dialects
 from habitprint.cli.app import app
-from habitprint.dialects import Dialect, Expected, Format, find_dialect
-from habitprint.tables import read_names
+from habitprint.io import dialects
+from habitprint.io.dialects import Dialect, Expected, Format, find_dialect
+from habitprint.io.tables import read_names
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 # What each encoding can write; ids of other letters are not tried in it.

@@ -8,7 +8,7 @@ import pytest
 
 from habitprint.errors import InputError
 from habitprint.progress import Progress, silent
-from habitprint.side_by_side import Once, side_by_side, two_side_by_side
+from habitprint.runtime.parallel import Once, run_parallel, run_two
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
@@ -21,16 +21,16 @@ def test_what_jobs_give_comes_in_the_order_of_the_jobs(n_threads: int) -> None:
 
         return run
 
-    assert side_by_side([job(number) for number in range(5)], n_threads=n_threads) == list(range(5))
+    assert run_parallel([job(number) for number in range(5)], n_threads=n_threads) == list(range(5))
 
 
 def test_no_jobs_give_nothing() -> None:
-    assert side_by_side([]) == []
+    assert run_parallel([]) == []
 
 
 def test_jobs_run_at_the_same_time() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    assert sorted(side_by_side([lambda _: meeting.wait()] * 2, n_threads=2)) == [0, 1]
+    assert sorted(run_parallel([lambda _: meeting.wait()] * 2, n_threads=2)) == [0, 1]
 
 
 def test_progress_is_told_by_the_thread_that_called() -> None:
@@ -43,7 +43,7 @@ def test_progress_is_told_by_the_thread_that_called() -> None:
         progress("demo", 1, 2)
         time.sleep(0.3)
 
-    side_by_side([job, job], listen, n_threads=2)
+    run_parallel([job, job], listen, n_threads=2)
     assert set(told) == {(threading.current_thread(), "demo", 1, 2, "")}
 
 
@@ -62,7 +62,7 @@ def test_a_job_that_fails_stops_the_others() -> None:
             ended.set()
 
     with pytest.raises(InputError, match="what"):
-        side_by_side([go_on, fail, go_on], n_threads=2)
+        run_parallel([go_on, fail, go_on], n_threads=2)
     assert ended.is_set()
 
 
@@ -82,17 +82,17 @@ def test_whoever_is_told_can_stop_all_jobs() -> None:
         raise KeyboardInterrupt((stage, done, total, note))
 
     with pytest.raises(KeyboardInterrupt):
-        side_by_side([job, job, job], stop, n_threads=2)
+        run_parallel([job, job, job], stop, n_threads=2)
     assert n_running == [0]
 
 
 def test_without_threads_jobs_tell_directly() -> None:
-    assert side_by_side([lambda progress: progress is silent], n_threads=1) == [True]
+    assert run_parallel([lambda progress: progress is silent], n_threads=1) == [True]
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_two_jobs_of_different_kinds_give_each_its_own(n_threads: int) -> None:
-    assert two_side_by_side(lambda _: 1, lambda _: "two", n_threads=n_threads) == (1, "two")
+    assert run_two(lambda _: 1, lambda _: "two", n_threads=n_threads) == (1, "two")
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
@@ -105,7 +105,7 @@ def test_what_two_jobs_need_is_done_once(n_threads: int) -> None:
         return n_done[0]
 
     needed = Once(work)
-    assert two_side_by_side(needed, lambda progress: f"from {needed(progress)}", n_threads=n_threads) == (1, "from 1")
+    assert run_two(needed, lambda progress: f"from {needed(progress)}", n_threads=n_threads) == (1, "from 1")
 
 
 def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
@@ -115,4 +115,4 @@ def test_a_job_that_two_need_and_that_fails_leaves_nobody_waiting() -> None:
 
     needed = Once(fail)
     with pytest.raises(InputError, match="what"):
-        two_side_by_side(needed, needed, n_threads=2)
+        run_two(needed, needed, n_threads=2)

@@ -11,9 +11,10 @@ from typing import Any
 
 import polars as pl
 
-from habitprint.databases import ENDINGS as DATABASES
-from habitprint.databases import query_file
-from habitprint.dialects import (
+from habitprint.errors import InputError, MissingColumnsError, first_few, first_line
+from habitprint.io.databases import ENDINGS as DATABASES
+from habitprint.io.databases import query_file
+from habitprint.io.dialects import (
     AS_FOUND,
     NUMBER_WITH,
     OTHER_SIGN,
@@ -25,11 +26,10 @@ from habitprint.dialects import (
     as_utf8,
     find_dialect,
 )
-from habitprint.errors import InputError, MissingColumnsError, first_few, first_line
-from habitprint.excel import ENDINGS as WORKBOOKS
-from habitprint.excel import read_sheet
-from habitprint.files import Output, check_target, write_all
-from habitprint.inputs import content_kind, reading, require_file
+from habitprint.io.excel import ENDINGS as WORKBOOKS
+from habitprint.io.excel import read_sheet
+from habitprint.io.files import Output, check_target, write_all
+from habitprint.io.inputs import content_kind, reading, require_file
 
 LABEL = "habitprint.source"  # in the metadata of a Parquet file
 SHOWN = 50  # names of columns in a message

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.inputs import distinct_names, reading, require_file
+from habitprint.io.inputs import distinct_names, reading, require_file
 
 if TYPE_CHECKING:
     import duckdb

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 SOURCE = """
-from habitprint.compiled import inner, kernel
+from habitprint.runtime.compiled import inner, kernel
 @inner
 def double(x):
     return 2 * x

@@ -10,10 +10,10 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import SparseMatrix
-from habitprint.dialects import DECIMALS, Decimal
 from habitprint.errors import InputError, WideTableWarning, first_few, require_option
 from habitprint.ids import to_ids
-from habitprint.tables import require_columns, to_frame, with_point
+from habitprint.io.dialects import DECIMALS, Decimal
+from habitprint.io.tables import require_columns, to_frame, with_point
 
 Duplicates = Literal["error", "sum"]
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from habitprint.errors import InputError, first_few
-from habitprint.inputs import distinct_names
+from habitprint.io.inputs import distinct_names
 
 ENDINGS = (".xlsx", ".xls", ".ods")
 INEXACT = 2.0**53  # from here on numbers of Excel are not exact

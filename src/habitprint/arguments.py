@@ -14,7 +14,7 @@ from habitprint.errors import GuessedColumnsWarning, InputError, MissingColumnsE
 from habitprint.events import Events, events_from_frame, read_events
 from habitprint.events.events import require_events
 from habitprint.histograms import Histograms, read_histograms
-from habitprint.tables import speaks_arrow
+from habitprint.io.tables import speaks_arrow
 
 AnyTable = Any  # the path of a file, or a frame that speaks Arrow, or a mapping of columns
 Found = TypeVar("Found")

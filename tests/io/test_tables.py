@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from habitprint.errors import InputError
-from habitprint.files import write_whole
-from habitprint.tables import check_writable, read_table, require_columns, write_table
+from habitprint.io.files import write_whole
+from habitprint.io.tables import check_writable, read_table, require_columns, write_table
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 
@@ -47,7 +47,7 @@ def test_ctrl_c_at_the_first_moment_leaves_nothing_behind(tmp_path: Path, monkey
         assert folder.is_dir()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("habitprint.files._lock", interrupt)
+    monkeypatch.setattr("habitprint.io.files._lock", interrupt)
     with pytest.raises(KeyboardInterrupt):
         write_whole(tmp_path / "t.txt", lambda target: target.write_text("whole"), overwrite=False)
     monkeypatch.undo()

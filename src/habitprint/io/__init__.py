@@ -1,0 +1,1 @@
+"""Files and tables: found, opened, checked and written."""

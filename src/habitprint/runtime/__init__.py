@@ -1,0 +1,1 @@
+"""The machine: compiled kernels, threads, and the versions of libraries."""
