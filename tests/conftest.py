@@ -13,6 +13,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 import habitprint as hp
 from audits import read_canonical
+from habitprint.io.tables import write_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,7 +93,7 @@ def town(tmp_path: Path) -> tuple[str, str]:
     """Return the names of two tables of histograms, released and known."""
     files = tmp_path / "released.csv", tmp_path / "known.parquet"
     for file, side in zip(files, hp.datasets.town(50, 15, seed=1), strict=True):
-        hp.io.tables.write_table(side.to_table(), file)
+        write_table(side.to_table(), file)
     return str(files[0]), str(files[1])
 
 

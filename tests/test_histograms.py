@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
+from habitprint.io.tables import write_table
 from instances import tables
 
 LONG = {"user": ["b", "a", "a"], "place": ["x", "x", "y"], "count": [4, 1, 3]}
@@ -28,7 +29,7 @@ def test_a_table_and_back_is_the_same(habits: hp.Histograms) -> None:
 def test_ids_survive_a_file(tmp_path: Path, ending: str, users: list[object]) -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(users, ("é;1", "2")))
     file = tmp_path / f"habits{ending}"
-    hp.io.tables.write_table(habits.to_table(), file)
+    write_table(habits.to_table(), file)
     again = hp.read_histograms(file)
     expected = habits.users.cast(pl.String).sort() if ending == ".csv" else habits.users
     assert again.users.to_list() == expected.to_list()

@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 import habitprint as hp
 from habitprint.cli.app import app
 from habitprint.io.count_tables import is_wide
+from habitprint.io.tables import write_table
 
 LONG = [("a", "bar", 1), ("a", "gym", 2), ("b", "gym", 5), ("b", "zoo", 3)]
 
@@ -95,8 +96,8 @@ def test_two_tables_with_other_columns_are_read_by_every_command(tmp_path: Path,
     released, known, names = with_other_names(tmp_path)
     found = run(command, released, known, *names, "--json")
     assert found.exit_code == 0, found.stderr
-    hp.io.tables.write_table(hp.datasets.town(24, 5, seed=1)[0].to_table(), tmp_path / "r.csv")
-    hp.io.tables.write_table(hp.datasets.town(24, 5, seed=1)[1].to_table(), tmp_path / "k.csv")
+    write_table(hp.datasets.town(24, 5, seed=1)[0].to_table(), tmp_path / "r.csv")
+    write_table(hp.datasets.town(24, 5, seed=1)[1].to_table(), tmp_path / "k.csv")
     assert found.stdout == run(command, tmp_path / "r.csv", tmp_path / "k.csv", "--json").stdout
 
 

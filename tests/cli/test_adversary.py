@@ -11,6 +11,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.cli.table_options import TableOptions
+from habitprint.io.tables import write_table
 from habitprint.losses import cost_words
 from habitprint.mechanisms.files import owner_file, sidecar
 from habitprint.report.render import render_record
@@ -27,7 +28,7 @@ def coarse(tmp_path: Path) -> tuple[Path, Path, float]:
         hp.Coarsen({place: f"district {int(place[-2:]) // 4}" for place in released.places}), hp.KeepTopPlaces(9)
     )(released)
     hp.write_release(release, tmp_path / "safer.csv")
-    hp.io.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    write_table(known.to_table(), tmp_path / "known.csv")
     theirs = release.public(known)
     accuracy = hp.evaluate(hp.match(release.histograms, theirs), release.histograms, theirs).accuracy
     assert accuracy is not None
@@ -122,7 +123,7 @@ def test_places_put_into_all_others_are_copied_from_what_is_published_alone(
     release = hp.merge_rare_places(released, 5)
     hp.write_release(release, tmp_path / "safer.csv")
     owner_file(tmp_path / "safer.csv").unlink()
-    hp.io.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    write_table(known.to_table(), tmp_path / "known.csv")
     theirs = release.public(known)
     accuracy = hp.evaluate(hp.match(release.histograms, theirs), release.histograms, theirs).accuracy
     found, _ = summary(monkeypatch, capsys, command, tmp_path / "safer.csv", tmp_path / "known.csv")
@@ -153,7 +154,7 @@ def test_what_was_read_makes_the_same_views_as_the_release_itself(tmp_path: Path
     districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places[:-1]}
     release = hp.chain(hp.Coarsen(districts, unknown="leave-out"), hp.KeepTopPlaces(3))(released)
     hp.write_release(release, tmp_path / "safer.csv")
-    hp.io.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    write_table(known.to_table(), tmp_path / "known.csv")
     found = TableOptions().read(tmp_path / "safer.csv", tmp_path / "known.csv")
     assert found.unchanged.to_table().equals(known.to_table())
     views = [(view.words, view.histograms.to_table()) for view in release.views(known)]
@@ -170,7 +171,7 @@ def owners(released: Path, key: Path | None = None) -> hp.OwnerRecord | None:
 
 def test_what_a_file_has_lost_is_found_beside_it_or_beside_its_key_if_it_is_that_very_file(tmp_path: Path) -> None:
     original, known = hp.datasets.town(30, 8)
-    hp.io.tables.write_table(known.to_table(), tmp_path / "known.csv")
+    write_table(known.to_table(), tmp_path / "known.csv")
     release = hp.microaggregate(original, k=5)
     losses = hp.measure_losses(original, release)
     fresh, key = hp.pseudonymise(release)

@@ -10,6 +10,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.arguments import sha256_of
+from habitprint.io.tables import read_table, write_table
 from habitprint.mechanisms.files import find_strangers, sidecar
 
 
@@ -21,19 +22,19 @@ def rehashed(file: Path) -> None:
 
 
 def with_names(file: Path) -> None:
-    table = hp.io.tables.read_table(file)
-    hp.io.tables.write_table(table.with_columns(name=pl.lit("Jill")), file, overwrite=True)
+    table = read_table(file)
+    write_table(table.with_columns(name=pl.lit("Jill")), file, overwrite=True)
 
 
 def with_zeros(file: Path) -> None:
-    table = hp.io.tables.read_table(file)
+    table = read_table(file)
     more = table.head(1).with_columns(place=pl.lit("Jill lives here"), count=pl.lit(0).cast(table["count"].dtype))
-    hp.io.tables.write_table(pl.concat([table, more]), file, overwrite=True)
+    write_table(pl.concat([table, more]), file, overwrite=True)
 
 
 def with_other_ids(file: Path) -> None:
-    table = hp.io.tables.read_table(file)
-    hp.io.tables.write_table(table.with_columns(user="Jill " + pl.col("user")), file, overwrite=True)
+    table = read_table(file)
+    write_table(table.with_columns(user="Jill " + pl.col("user")), file, overwrite=True)
 
 
 def with_metadata(file: Path) -> None:

@@ -14,6 +14,7 @@ from polars.exceptions import PanicException
 import habitprint as hp
 from command_line import run
 from habitprint.cli.stopping import INTERRUPTED
+from habitprint.io.tables import write_table
 
 
 @pytest.mark.parametrize("command", ["match", "path"])
@@ -169,7 +170,7 @@ def test_ctrl_c_in_the_middle_of_the_work_leaves_nothing_behind(tmp_path: Path, 
     files = []
     for name, side in zip(("released", "known"), hp.datasets.town(4000, 250), strict=True):
         files.append(str(tmp_path / f"{name}.parquet"))
-        hp.io.tables.write_table(side.to_table(), files[-1])
+        write_table(side.to_table(), files[-1])
     before = set(tmp_path.iterdir())
     command = [sys.executable, "-c", MATCH_THAT_SAYS_WHEN_IT_BEGINS, "match", *files]
     command += ["--out", str(tmp_path / "pairs.csv")]

@@ -10,6 +10,7 @@ import pytest
 
 import habitprint as hp
 from command_line import run
+from habitprint.io.tables import write_table
 from habitprint.mechanisms.files import key_file, owner_file, sidecar
 from habitprint.mechanisms.owner import INTERNAL
 
@@ -17,7 +18,7 @@ from habitprint.mechanisms.owner import INTERNAL
 @pytest.fixture
 def habits(tmp_path: Path) -> str:
     file = tmp_path / "habits.csv"
-    hp.io.tables.write_table(hp.datasets.town(60, 20, seed=1)[0].to_table(), file)
+    write_table(hp.datasets.town(60, 20, seed=1)[0].to_table(), file)
     return str(file)
 
 
@@ -135,7 +136,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
     assert "key" not in sidecar(out).read_text()
     known = tmp_path / "known.csv"
-    hp.io.tables.write_table(hp.datasets.town(60, 20, seed=1)[1].to_table(), known)
+    write_table(hp.datasets.town(60, 20, seed=1)[1].to_table(), known)
     assert run(monkeypatch, "match", str(out), str(known), "--truth", str(key)) == 0
     assert "common users" in capsys.readouterr().out
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import habitprint as hp
+from habitprint.io.tables import write_table
 
 # All commands, one after the other, in one process; the day of an audit is fixed, since it stands in the report.
 PROGRAM = """
@@ -58,7 +59,7 @@ def made_by(folder: Path, hash_seed: str, threads: str, shuffled_by: int | None)
     folder.mkdir()
     tables = {f"{name}.csv": side.to_table() for name, side in zip("ab", hp.datasets.town(12, 5, seed=1), strict=True)}
     for name, table in tables.items():
-        hp.io.tables.write_table(table, folder / name)
+        write_table(table, folder / name)
     events = [
         f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
         for user in range(9)

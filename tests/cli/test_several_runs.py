@@ -12,6 +12,7 @@ import pytest
 
 import habitprint as hp
 from command_line import run
+from habitprint.io.tables import write_table
 from habitprint.mechanisms.files import key_file, open_release, owner_file, sidecar
 
 GATE = ("--decide", "measured", "--target", "20%", "--fail-above", "20%", "--no-noise")
@@ -21,8 +22,8 @@ GATE = ("--decide", "measured", "--target", "20%", "--fail-above", "20%", "--no-
 def folder(tmp_path: Path) -> Path:
     """Return a folder with an original, what is known, and a mapping to coarser places."""
     released, known = hp.datasets.town(60, 20, seed=1)
-    hp.io.tables.write_table(released.to_table(), tmp_path / "r.csv")
-    hp.io.tables.write_table(known.to_table(), tmp_path / "k.csv")
+    write_table(released.to_table(), tmp_path / "r.csv")
+    write_table(known.to_table(), tmp_path / "k.csv")
     halves = [f"district {int(place[-2:]) // 2}" for place in released.places]
     pl.DataFrame({"place": released.places, "to": halves}).write_csv(tmp_path / "half.csv")
     return tmp_path

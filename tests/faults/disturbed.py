@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import habitprint as hp
+from habitprint.io.tables import write_table
 
 PATIENCE = 300.0  # seconds; a machine may be busy with others
 # A process that kills itself before the n-th move of a file.
@@ -46,7 +47,7 @@ class Ended:
 def make_inputs(folder: Path) -> None:
     """Write tables and events that commands can be run on."""
     for name, side in zip("ab", hp.datasets.town(40, 12, seed=1), strict=True):
-        hp.io.tables.write_table(side.to_table(), folder / f"{name}.csv")
+        write_table(side.to_table(), folder / f"{name}.csv")
     lines = (
         f"u{user},2012-04-{9 + day:02d} 10:{user:02d}:00,p{(user * 3 + day * turn) % 5}\n"
         for user in range(9)

@@ -20,6 +20,7 @@ import duckdb
 import polars as pl
 
 import habitprint as hp
+from habitprint.io.tables import write_table
 from habitprint.weighing import WEIGHTS, write_weight
 
 Random = random.Random
@@ -238,9 +239,9 @@ def _write_tracks(folder: Path) -> None:
 def _write_tables(folder: Path) -> None:
     released, known = hp.datasets.town(24, 5, seed=1)  # enough to train and to forecast with
     counts = released.to_table()
-    hp.io.tables.write_table(counts, folder / "a.csv")
-    hp.io.tables.write_table(known.to_table(), folder / "b.csv")
-    hp.io.tables.write_table(counts, folder / "a.parquet")
+    write_table(counts, folder / "a.csv")
+    write_table(known.to_table(), folder / "b.csv")
+    write_table(counts, folder / "a.parquet")
     counts.write_excel(folder / "a.xlsx")
     with duckdb.connect(str(folder / "a.duckdb")) as database:
         database.execute("create table counts as select * from counts")
