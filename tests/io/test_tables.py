@@ -9,7 +9,7 @@ import pytest
 
 from habitprint.errors import InputError
 from habitprint.io.files import write_whole
-from habitprint.io.tables import check_writable, read_table, require_columns, write_table
+from habitprint.io.tables import WRITERS, check_writable, read_table, require_columns, write_table
 
 FRAME = pl.DataFrame({"user": ["a"], "count": [1]})
 
@@ -36,7 +36,7 @@ def test_a_failure_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.Mon
         path.write_text("half")
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(__import__("habitprint").tables.WRITERS, ".csv", fail)
+    monkeypatch.setitem(WRITERS, ".csv", fail)
     with pytest.raises(KeyboardInterrupt):
         write_table(FRAME, tmp_path / "t.csv")
     assert list(tmp_path.iterdir()) == []
