@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 
 # The groups of options in the help of a command.
-INPUT, PERIODS, PLACES, ADVERSARY, PROTECTIONS, OUTPUT = (
-    *("Input", "Periods", "Places"),
-    *("Adversary", "Protections", "Output"),
+MAIN, INPUT, PERIODS, PLACES, ATTACKER, PROTECTIONS, OUTPUT = (
+    *("Most needed", "Input", "Periods", "Places"),
+    *("Attacker", "Protections", "Output"),
 )
 
 

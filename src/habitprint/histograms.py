@@ -327,10 +327,12 @@ class TableSpec(Format, frozen=True, kw_only=True):
     ('user', 'place', 'visits')
     """
 
-    user: Annotated[str, flag("The column that says who.")] = "user"
-    place: Annotated[str, flag("The column that says where.")] = "place"
-    count: Annotated[str, flag("The column that says how often.")] = "count"
-    duplicates: Annotated[Duplicates, flag("What several rows for one user and place mean.")] = "error"
+    user: Annotated[str, flag("Column that holds the user id.")] = "user"
+    place: Annotated[str, flag("Column that holds the place.")] = "place"
+    count: Annotated[str, flag("Column that holds the count.")] = "count"
+    duplicates: Annotated[
+        Duplicates, flag("Several rows for one user and place: stop with an error, or add them up.")
+    ] = "error"
 
     @property
     def columns(self) -> tuple[str, str, str]:

@@ -6,7 +6,7 @@ from typing import Annotated, get_args
 from habitprint.auditing.goal import Decide, Goal
 from habitprint.checks import Code
 from habitprint.errors import InputError, require_option, require_seed, require_whole
-from habitprint.flags import ADVERSARY, OUTPUT, PROTECTIONS, Record, flag
+from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.forecasting import MOST_PEOPLE
 from habitprint.losses import Purpose
 from habitprint.wording.findings import to_codes
@@ -48,25 +48,30 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     overlap: Annotated[
         float | None,
         flag(
-            "The adversary knows only this share of the people, such as 50%.", ADVERSARY, metavar="RATE", read=to_share
+            "Share of the released people whom the attacker knows, such as 50%; default: all.",
+            ATTACKER,
+            metavar="RATE",
+            read=to_share,
         ),
     ] = None
     population: Annotated[
         int | None,
         flag(
-            "Forecast how many would be identified among so many people; default: ten times those attacked, or of a "
-            "sample, all.",
-            ADVERSARY,
+            "Number of people for which the risk is forecast; default: ten times the people tested, or everybody "
+            "where a sample is tested.",
+            ATTACKER,
             metavar="N",
             least=1,
         ),
     ] = None
-    seed: Annotated[int, flag("Decides all random choices but noise.", ADVERSARY, least=0)] = 0
+    seed: Annotated[
+        int, flag("Seed of all random choices, except protective noise and pseudonyms.", ATTACKER, least=0)
+    ] = 0
     target: Annotated[
         float | None,
         flag(
-            f"The largest share of people identified that you accept, {PERCENT}; default: 5%.",
-            PROTECTIONS,
+            f"Largest share of people who may be re-identified, {PERCENT}; default: 5%.",
+            MAIN,
             metavar="RATE",
             read=to_share,
         ),
@@ -74,23 +79,23 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     decide: Annotated[
         Decide,
         flag(
-            "What must be within the target once the table is protected: what is proven about anybody, or what the "
-            "strongest attack was measured to reach.",
+            "Figure of a protected table that must be within the target: its guarantee, or the risk that the strongest "
+            "attack was measured to reach.",
             PROTECTIONS,
         ),
     ] = "proven"
     keep: Annotated[
         Purpose,
         flag(
-            "What the release is for; which loss makes a protection cheap: totals of places, their ranking, patterns "
-            "of each person, their predictive value, or as many people as possible.",
-            PROTECTIONS,
+            "Utility metric by which protections are compared: totals of places, ranking of places, patterns of each "
+            "person, predictive value, or number of people kept.",
+            MAIN,
         ),
     ] = "patterns"
     surest_target: Annotated[
         float | None,
         flag(
-            "How often the surest claims may be right: 5% of all claims, at least 50.",
+            "Highest precision allowed for the attacker's most confident claims (the top 5%, at least 50 claims).",
             PROTECTIONS,
             metavar="RATE",
             read=to_share,
@@ -99,8 +104,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     person_target: Annotated[
         float | None,
         flag(
-            "The highest probability of pointing at anybody's row: guaranteed for each, or with --decide measured, the "
-            "upper end for the surest tenth of the people, at least 50. Not about rows reconstructed.",
+            "Highest probability allowed of pointing at the row of any one person. With --decide measured, it applies "
+            "to the top 10% most confident claims, at least 50. It does not cover rows reconstructed.",
             PROTECTIONS,
             metavar="RATE",
             read=to_share,
@@ -108,21 +113,21 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     ] = None
     counts: Annotated[
         bool,
-        flag("Let what is advised keep counts, and so totals, where it can: groups are always shares.", PROTECTIONS),
+        flag("Allow protections that publish counts, and so totals. Without it, shares are published.", PROTECTIONS),
     ] = False
     noise: Annotated[
         bool,
-        flag("Try noise too, if OpenDP is installed; it has no seed.", PROTECTIONS, names=("--noise/--no-noise",)),
+        flag("Also try noise, if OpenDP is installed. Noise has no seed.", PROTECTIONS, names=("--noise/--no-noise",)),
     ] = True
     name: Annotated[
-        str | None, flag("What the data is called in report and record; default: the name of its file.", OUTPUT)
+        str | None, flag("Name of the data in the report and the record; default: the name of its file.", OUTPUT)
     ] = None
     fail_above: Annotated[
         float | None,
         flag(
-            "Exit with 1 if the table exceeds this: by the upper end of the 95% interval of the strongest attack, "
-            "unless it is proven of a protected table that nobody could reach more.",
-            OUTPUT,
+            "Exit with code 1 if the risk of the table is above this rate. The risk is the upper end of the 95% "
+            "interval, or the guarantee of a protected table.",
+            MAIN,
             metavar="RATE",
             read=to_share,
         ),
@@ -130,7 +135,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     accept: Annotated[
         tuple[Code, ...],
         flag(
-            "Code of a finding that stops the audit because it makes the answer wrong: go on. May be repeated.",
+            "Code of a finding that would stop the audit. The audit goes on and records it. May be repeated.",
             OUTPUT,
             metavar="CODE",
         ),

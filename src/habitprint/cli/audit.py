@@ -49,7 +49,7 @@ from habitprint.cli.train import refuse_to_train_on, require_earlier
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import EventSpec, ReadAs
-from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS
 from habitprint.formatting import percent
 from habitprint.histograms import TableSpec, read_histograms
 from habitprint.io.count_tables import Duplicates
@@ -87,50 +87,54 @@ class AuditFiles(Options, panel=OUTPUT):
 
     out: Annotated[
         Path,
-        typer.Option(help="The folder for the report; it must not be there, or be empty."),
+        typer.Option(help="Folder for the report. It must be new or empty.", rich_help_panel=MAIN),
     ]
     duplicates: Annotated[
-        Duplicates, typer.Option(help="What several rows for one user and place mean.", rich_help_panel=INPUT)
+        Duplicates,
+        typer.Option(
+            help="Several rows for one user and place: stop with an error, or add them up.", rich_help_panel=INPUT
+        ),
     ] = "error"
     original: Annotated[
         Path | None,
         typer.Option(
-            help="Of a RELEASED table that was protected: the table before any protection. It is needed to measure "
-            "whether own rows can be reconstructed.",
+            help="Table before any protection, if RELEASED is protected. Without it, reconstructed rows cannot be "
+            "measured.",
             rich_help_panel=INPUT,
         ),
     ] = None
     train: Annotated[
         tuple[Path, Path] | None,
         typer.Option(
-            help="Two earlier tables of the people whom the adversary knows, with the same ids, from which he learns "
-            "which evidence counts. Of events, the known part is cut in two.",
-            rich_help_panel=ADVERSARY,
+            help="Two earlier tables of people whom the attacker knows, with the same ids, for training. With events, "
+            "the attacker trains on two halves of their own data.",
+            rich_help_panel=ATTACKER,
             metavar="A B",
         ),
     ] = None
     other: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Of two tables: another release of the same people that the attacker has too. May be repeated.",
-            rich_help_panel=ADVERSARY,
+            help="Another release of the same people that the attacker also has. May be repeated.",
+            rich_help_panel=ATTACKER,
             metavar="RELEASE",
         ),
     ] = None
     coarsen: Annotated[
         list[Path] | None,
         typer.Option(
-            help="A table with the columns place, to: coarser places to try. May be repeated.",
+            help="Table with the columns place, to: coarser places to try. May be repeated.",
             rich_help_panel=PROTECTIONS,
         ),
     ] = None
     positions: Annotated[
         Path | None,
-        typer.Option(help="Where places are, for a map in the report: a table with the columns place, lat, lon."),
+        typer.Option(help="Table with the columns place, lat, lon, for a map in the report."),
     ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace the files of an earlier audit in that folder.")] = (
-        False
-    )
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace the files of an earlier audit in that folder.", rich_help_panel=MAIN),
+    ] = False
     as_json: JsonOption = False
 
     @property
@@ -144,8 +148,8 @@ def audit(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Events: a table (a pattern reads many files), a folder of tracks, or the address of a database; or "
-            "two tables of histograms: released, known.",
+            help="One source of events: a table, a pattern such as 'calls/*.csv', a folder of tracks, or a database "
+            "address. Or two tables of counts: the one that you publish and the one that the attacker has.",
             metavar="EVENTS | RELEASED KNOWN",
         ),
     ],
@@ -155,26 +159,26 @@ def audit(
     engine: AuditEngineOptions,
     beside: AuditFiles,
 ) -> None:
-    """Find out how many people statistics of their habits would identify, and whether that meets a target.
-
-    Attacks the data as an adversary would who knows the same people from another period,
-    tries protections against the same attacks, and finds the cheapest that keeps the risk within the target.
-    Without a word on periods, the file is cut at the day that halves its rows: before it released, from it on known.
-    Rows that cannot be used are counted by reason, and left out.
-    Writes a report (report.html, report.json), a record for the files of a data-protection officer (record.html,
-    record.md), all without names, and who is at risk (users.parquet). All of it is for internal use.
+    """Measure how many people an attacker could re-identify, and find a protection that meets your target.
 
     [bold]Examples[/bold]
 
     habitprint audit calls.parquet --user caller --time start --place antenna --out audit
 
-    habitprint audit calls.parquet --release 2012-04-09..2012-04-15 --out audit
-
-    habitprint audit 'gps/*.csv' --lat lat --lon lon --side 500 --halves --out audit --fail-above 5%
+    habitprint audit calls.parquet --release 2012-04-09..2012-04-15 --out audit --fail-above 5%
 
     habitprint audit week1.csv week2.csv --target 1% --out audit
 
-    habitprint audit calls/ --engine spark --master spark://host:7077 --out audit
+    [bold]What it does[/bold]
+
+    The attacker knows the same people's habits from another period and tries to match them to the published rows.
+    habitprint runs these attacks, tries protections, and recommends the one that loses least utility.
+
+    Without options about periods, the file is divided at the day that halves its rows. You publish the first part;
+    the attacker knows the second.
+
+    The folder holds a report (report.html, report.json), a record to sign (record.html, record.md), both without
+    names, and a list of people at risk (users.parquet). Keep all of it internal.
     """
     is_events, is_spark = _is_events(files), engine.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]

@@ -19,7 +19,7 @@ from habitprint.cli.say import Screen, print_chosen, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.cli.train import ChosenWeight, WeightOptions
 from habitprint.errors import InputError
-from habitprint.flags import ADVERSARY, OUTPUT
+from habitprint.flags import ATTACKER, OUTPUT
 from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
@@ -74,10 +74,10 @@ def forecast(
         ForecastMethod,
         typer.Option(
             help="Whether all people are matched at once, or each alone; one by one is forecast person by person.",
-            rich_help_panel=ADVERSARY,
+            rich_help_panel=ATTACKER,
         ),
     ] = "joint",
-    seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ATTACKER)] = 0,
     target: Annotated[
         str | None,
         typer.Option(

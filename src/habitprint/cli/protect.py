@@ -25,7 +25,7 @@ from habitprint.cli.table_options import refuse_protected
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.events.spec import SPAN
-from habitprint.flags import ADVERSARY, INPUT, OUTPUT, PROTECTIONS
+from habitprint.flags import ATTACKER, INPUT, OUTPUT, PROTECTIONS
 from habitprint.formatting import at_most, counted, number, percent
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.io.count_tables import COLUMNS
@@ -233,7 +233,7 @@ def protect(
         typer.Option(
             help="What somebody knows of the same people from another time: attack the release with it. Of events, "
             "by default what was known in the audit.",
-            rich_help_panel=ADVERSARY,
+            rich_help_panel=ATTACKER,
             metavar="KNOWN",
         ),
     ] = None,

@@ -13,7 +13,7 @@ from habitprint.arguments import is_release
 from habitprint.checks import Finding
 from habitprint.cli.options import Options
 from habitprint.errors import InputError
-from habitprint.flags import ADVERSARY, INPUT
+from habitprint.flags import ATTACKER, INPUT
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.io.tables import read_table
 from habitprint.mechanisms import OwnerRecord, Release
@@ -24,11 +24,11 @@ from habitprint.truth import SAME_ID, common_users
 
 ReleasedFile = Annotated[
     Path,
-    typer.Argument(
-        help="Histograms whose owners are hidden: CSV, Parquet, Excel, DuckDB or SQLite.", metavar="RELEASED"
-    ),
+    typer.Argument(help="Table of counts that you publish: CSV, Parquet, Excel, DuckDB or SQLite.", metavar="RELEASED"),
 ]
-KnownFile = Annotated[Path, typer.Argument(help="Histograms whose owners are known.", metavar="KNOWN")]
+KnownFile = Annotated[
+    Path, typer.Argument(help="Table of counts that the attacker has, with real ids.", metavar="KNOWN")
+]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class TableOptions(Options, panel=INPUT):
     truth: Annotated[
         str | None,
         typer.Option(
-            help="Who really is whom, to say how many are identified: a table with the columns released, known; "
+            help="True pairs, for counting who is re-identified: a table with the columns released, known; "
             "or same-id, where a user has the same id in both tables.",
             metavar="FILE|same-id",
         ),
@@ -73,8 +73,8 @@ class TableOptions(Options, panel=INPUT):
         bool,
         typer.Option(
             "--as-is",
-            help="Leave KNOWN as it is, even if the .json beside RELEASED says what to copy.",
-            rich_help_panel=ADVERSARY,
+            help="Attack with KNOWN unchanged, even if the .json beside RELEASED says how it was protected.",
+            rich_help_panel=ATTACKER,
         ),
     ] = False
 

@@ -13,7 +13,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_copied, print_json
 from habitprint.cli.table_options import TableOptions
 from habitprint.errors import InputError
-from habitprint.flags import ADVERSARY, OUTPUT
+from habitprint.flags import ATTACKER, OUTPUT
 from habitprint.formatting import percent
 from habitprint.histograms import TableSpec
 from habitprint.io.files import check_target
@@ -44,7 +44,7 @@ class ChosenWeight:
 
 
 @dataclass(frozen=True)
-class WeightOptions(Options, panel=ADVERSARY):
+class WeightOptions(Options, panel=ATTACKER):
     """The weight by which users are compared: a given one, one that was trained before, or the best in training."""
 
     weight: Annotated[
@@ -166,7 +166,7 @@ def train(
     known_file: Annotated[Path, typer.Argument(help="The same people in another period.", metavar="B")],
     spec: TableSpec,
     tables: TableOptions,
-    seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ADVERSARY)] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Decides the choices among people.", rich_help_panel=ATTACKER)] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Write the weight to this .json file.", rich_help_panel=OUTPUT)
     ] = None,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypedDict
 from habitprint.errors import InputError
 from habitprint.events.events import OnBadRows
 from habitprint.events.times import require_time_zone
-from habitprint.flags import PERIODS, PLACES, flag
+from habitprint.flags import MAIN, PERIODS, PLACES, flag
 from habitprint.io.dialects import Format, FormatKeywords
 
 SPAN = "FIRST..LAST"
@@ -17,7 +17,7 @@ Shared = Literal["keep", "merge", "drop"]
 StaysOption = Annotated[
     str | None,
     flag(
-        "Positions are fixes of a device: make stays of them first, within so many metres for so long.",
+        "Turn positions of a device into stays: largest width and shortest time of a stay.",
         metavar="200m,15min",
     ),
 ]
@@ -52,24 +52,25 @@ class Reading(Format, frozen=True, kw_only=True):
     {'user': 'caller', 'time': 'time', 'lat': 'y', 'lon': 'x'}
     """
 
-    user: Annotated[str, flag("The column that says who.")] = "user"
-    place: Annotated[str | None, flag("The column that says where; default: place.")] = None
-    time: Annotated[str, flag("The column that says when.")] = "time"
-    lat: Annotated[str | None, flag("The column of latitudes, instead of a place.")] = None
-    lon: Annotated[str | None, flag("The column of longitudes.")] = None
-    seconds: Annotated[str | None, flag("The column that says how long it lasted.")] = None
+    user: Annotated[str, flag("Column that holds the user id.", MAIN)] = "user"
+    place: Annotated[str | None, flag("Column that holds the place; default: place.", MAIN)] = None
+    time: Annotated[str, flag("Column that holds the time.", MAIN)] = "time"
+    lat: Annotated[str | None, flag("Column that holds the latitude, instead of a place.")] = None
+    lon: Annotated[str | None, flag("Column that holds the longitude.")] = None
+    seconds: Annotated[str | None, flag("Column that holds the duration of an event in seconds.")] = None
     columns: Annotated[
         Sequence[str] | None,
         flag(
-            "Names of all columns, with commas, of a file without a header.",
+            "Names of all columns of a file without a header, separated by commas.",
             read=lambda text, _: [name.strip() for name in text.split(",")] if text else None,
         ),
     ] = None
-    time_zone: Annotated[str, flag("Where days begin, such as Europe/Zurich.")] = "UTC"
+    time_zone: Annotated[str, flag("Time zone in which days begin, such as Europe/Zurich.")] = "UTC"
     time_format: Annotated[
         str | Sequence[str] | None,
         flag(
-            "Such as '%d.%m.%Y %H:%M'; or for numbers: seconds, milliseconds, microseconds since 1970, or excel.",
+            "Format of the times, such as '%d.%m.%Y %H:%M'. For numbers: seconds, milliseconds or microseconds since "
+            "1970, or excel.",
             read=lambda text, _: text,
         ),
     ] = None
@@ -113,22 +114,22 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     """
 
     stays: StaysOption = None
-    on_bad_rows: Annotated[OnBadRows, flag("Rows that cannot be used: counted and left out, or the end of it.")] = (
-        "skip"
-    )
-    shared: Annotated[Shared, flag("What to do with users who share their events with another id.")] = "keep"
-    plain_ids: Annotated[bool, flag("Take blanks around ids, and zeros before them, away.")] = False
+    on_bad_rows: Annotated[OnBadRows, flag("Invalid rows: skip (count and ignore them) or fail (stop).")] = "skip"
+    shared: Annotated[
+        Shared, flag("Ids that share their events: keep them, merge them into one person, or drop them.")
+    ] = "keep"
+    plain_ids: Annotated[bool, flag("Remove blanks around ids and zeros in front of them.")] = False
     without_user: Annotated[
-        tuple[str, ...], flag("Id of a user to leave out, such as NULL. May be repeated.", metavar="ID")
+        tuple[str, ...], flag("User id to leave out, such as NULL. May be repeated.", metavar="ID")
     ] = ()
     without_place: Annotated[
-        tuple[str, ...], flag("Id of a place to leave out, such as unknown. May be repeated.", metavar="ID")
+        tuple[str, ...], flag("Place to leave out, such as unknown. May be repeated.", metavar="ID")
     ] = ()
     release_span: Annotated[
         str | None,
         flag(
-            "The days that would be released; alone: all other time is known.",
-            PERIODS,
+            "Days that you publish. Without --known, the attacker knows all other days.",
+            MAIN,
             names=("--release-span", "--release"),
             metavar=SPAN,
         ),
@@ -136,41 +137,51 @@ class EventSpec(Reading, frozen=True, kw_only=True):
     known_span: Annotated[
         str | None,
         flag(
-            "The days that the adversary knows; alone: all other time is released.",
+            "Days that the attacker knows. Without --release, you publish all other days.",
             PERIODS,
             names=("--known-span", "--known"),
             metavar=SPAN,
         ),
     ] = None
     weeks: Annotated[
-        str | None, flag("Two consecutive weeks from this day, such as 2012-04-09.", PERIODS, metavar="DATE")
+        str | None,
+        flag("First day of two weeks: you publish the first, the attacker knows the second.", MAIN, metavar="DATE"),
     ] = None
-    ranges: Annotated[str | None, flag("Released and known days.", PERIODS, metavar=f"{SPAN},{SPAN}")] = None
-    halves: Annotated[bool, flag("First and second half of each user's active weeks.", PERIODS)] = False
-    days: Annotated[str | None, flag("Only these days of the week.", PERIODS, metavar="monday..wednesday")] = None
-    first_day: Annotated[DayName, flag("On which day a week begins.", PERIODS)] = "monday"
-    active: Annotated[int, flag("Least number of events of a user in a part to count there.", PERIODS, least=1)] = 1
+    ranges: Annotated[
+        str | None, flag("Days that you publish, and days that the attacker knows.", PERIODS, metavar=f"{SPAN},{SPAN}")
+    ] = None
+    halves: Annotated[
+        bool, flag("Publish the first half of each user's active weeks; the attacker knows the second.", PERIODS)
+    ] = False
+    days: Annotated[
+        str | None, flag("Days of the week that count; default: all.", PERIODS, metavar="monday..wednesday")
+    ] = None
+    first_day: Annotated[DayName, flag("First day of a week.", PERIODS)] = "monday"
+    active: Annotated[
+        int, flag("Smallest number of events of a user in a period. Users with fewer are left out.", PERIODS, least=1)
+    ] = 1
     count: Annotated[
         str | None,
         flag(
-            "What a count is: visits, or seconds; default: visits. Of tables of histograms: the column of counts.",
+            "Quantity that is counted: visits or seconds; default: visits. For tables of counts: column that holds the "
+            "count.",
             PERIODS,
             metavar="visits|seconds",
         ),
     ] = None
-    side: Annotated[float | None, flag("Lay a grid of such squares over positions: metres.", PLACES)] = None
-    box: Annotated[str | None, flag("What the grid covers; default: all.", PLACES, metavar="SOUTH,WEST,NORTH,EAST")] = (
-        None
-    )
+    side: Annotated[float | None, flag("Side of the grid squares that positions fall into, in metres.", PLACES)] = None
+    box: Annotated[
+        str | None, flag("Area that the grid covers; default: everything.", PLACES, metavar="SOUTH,WEST,NORTH,EAST")
+    ] = None
     mapping: Annotated[
         str | None,
         flag(
-            "A table with the columns place, to: coarser places for each place.",
+            "Table with the columns place, to: the coarser place for each place.",
             PLACES,
             names=("--map",),
             metavar="PATH",
         ),
     ] = None
-    map_to: Annotated[str, flag("The column of --map that says where a place goes.", PLACES)] = "to"
-    by_hours: Annotated[int | None, flag("Split places by time of day: block of hours.", PLACES)] = None
+    map_to: Annotated[str, flag("Column of --map that holds the coarser place.", PLACES)] = "to"
+    by_hours: Annotated[int | None, flag("Split places by time of day, in blocks of this many hours.", PLACES)] = None
     by_weekday: Annotated[bool, flag("Split places by day of the week.", PLACES)] = False

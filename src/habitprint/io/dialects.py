@@ -66,19 +66,17 @@ class Format(Record, frozen=True, kw_only=True):
 
     separator: Annotated[
         str | None,
-        flag("What separates the columns of a text file; default: found from it.", metavar="comma|semicolon|tab|pipe"),
+        flag("Separator of the columns of a text file; default: detected.", metavar="comma|semicolon|tab|pipe"),
     ] = None
-    decimal: Annotated[Decimal | None, flag("The sign before a fraction in a text file; default: found from it.")] = (
-        None
-    )
+    decimal: Annotated[Decimal | None, flag("Decimal mark in a text file; default: detected.")] = None
     encoding: Annotated[
-        str | None, flag("Of a text file, such as utf-8, cp1252 or utf-16; default: found from it.")
+        str | None, flag("Encoding of a text file, such as utf-8, cp1252 or utf-16; default: detected.")
     ] = None
-    sheet: Annotated[str | None, flag("The sheet of an Excel file; default: the only one.")] = None
+    sheet: Annotated[str | None, flag("Sheet of an Excel file; default: the only one.")] = None
     sql: Annotated[
         str | None,
         flag(
-            "The query that makes the table, of a DuckDB or SQLite file or an address; default: the only table.",
+            "Query that returns the table, for a DuckDB or SQLite file or a database address; default: the only table.",
             metavar="QUERY",
         ),
     ] = None

@@ -4,7 +4,7 @@ import re
 from typing import Annotated, TypedDict
 
 from habitprint.errors import InputError
-from habitprint.flags import ADVERSARY, Record, flag
+from habitprint.flags import ATTACKER, Record, flag
 from habitprint.matching.matching import Direction, Method
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 
@@ -50,11 +50,14 @@ class SolverOptions(Record, frozen=True, kw_only=True):
     SolverOptions(seed=7)
     """
 
-    seed: Annotated[int, flag("Decides among equally good matchings.", ADVERSARY, least=0)] = 0
+    seed: Annotated[int, flag("Seed of the choice among equally good matchings.", ATTACKER, least=0)] = 0
     max_memory: Annotated[
         float,
         flag(
-            "What the joint matching may use, such as 500MB; default: 4GB.", ADVERSARY, metavar="BYTES", read=to_bytes
+            "Memory that the joint matching may use, such as 500MB; default: 4GB.",
+            ATTACKER,
+            metavar="BYTES",
+            read=to_bytes,
         ),
     ] = 4e9
 
@@ -69,14 +72,12 @@ class MatchOptions(SolverOptions, frozen=True, kw_only=True):
     """
 
     weight: Weight = WEIGHTS["jensen-shannon"]
-    size: Annotated[
-        int | None, flag("Give out exactly this many pairs; without it, as many as there can be.", ADVERSARY)
-    ] = None
+    size: Annotated[int | None, flag("Number of pairs to match; default: as many as possible.", ATTACKER)] = None
     method: Annotated[
         Method,
-        flag("All users at once, exactly or approximately (needs --epsilon), or each on its own.", ADVERSARY),
+        flag("Matching method: joint (exact), approximate (needs --epsilon), or one-by-one (nearest match).", ATTACKER),
     ] = "joint"
     epsilon: Annotated[
-        float | None, flag("Approximate only: the share of the gain that may be missing, such as 0.01.", ADVERSARY)
+        float | None, flag("Share of the gain that the approximate method may miss, such as 0.01.", ATTACKER)
     ] = None
-    direction: Annotated[Direction, flag("One by one only: who looks for whom.", ADVERSARY)] = "released-to-known"
+    direction: Annotated[Direction, flag("Side that searches in one-by-one matching.", ATTACKER)] = "released-to-known"
