@@ -56,10 +56,7 @@ def ours(released: hp.Histograms, known: hp.Histograms, options: argparse.Namesp
         "stages": dict(watch.seconds),
         "gap": matching.gap,
         "total_gain": matching.total_gain,
-        "accuracy": result.accuracy,
-        "accuracy_interval": result.accuracy_interval,
-        "accuracy_random": result.accuracy_random,
-        "size": matching.size,
+        **result.to_json(),
     }
 
 

@@ -25,7 +25,7 @@ def test_the_paper_s_illustration_is_solved() -> None:
     truth = {"?1": "Jill", "?2": "John", "?3": "Mike", "?4": "Mary"}
     result = hp.evaluate(hp.match(released, known), released, known, truth)
     assert (result.expected_correct, result.n_common, result.accuracy, result.precision) == (4, 4, 1, 1)
-    assert result.accuracy_random == 0.25
+    assert result.to_json()["accuracy_random"] == 0.25
 
 
 def test_without_ties_correct_pairs_are_simply_counted() -> None:
@@ -36,8 +36,8 @@ def test_without_ties_correct_pairs_are_simply_counted() -> None:
     assert result.expected_correct == counted
     assert result.accuracy == counted / 150
     assert result.precision == counted / 100
-    assert result.precision_random == pytest.approx(1 / 150)
-    assert result.accuracy_random == pytest.approx(100 / 150**2)
+    assert result.to_json()["precision_random"] == pytest.approx(1 / 150)
+    assert result.to_json()["accuracy_random"] == pytest.approx(100 / 150**2)
 
 
 @pytest.mark.parametrize("method", ["joint", "one-by-one"])
@@ -47,7 +47,7 @@ def test_everybody_equal_is_one_correct_pair_whatever_the_number(method: str) ->
     assert result.expected_correct == pytest.approx(1)
     assert result.accuracy == pytest.approx(1 / 37)
     assert result.cluster_accuracy == pytest.approx(1)
-    assert result.cluster_accuracy_random == pytest.approx(1)
+    assert result.to_json()["cluster_accuracy_random"] == pytest.approx(1)
 
 
 def test_the_expectation_is_the_mean_over_all_ways_to_draw_equal_users() -> None:
@@ -145,7 +145,7 @@ def test_a_truth_of_users_who_are_not_there_leaves_rates_undefined() -> None:
     with pytest.warns(hp.NoCommonUserWarning, match="nobody can be identified"):
         result = hp.evaluate(hp.match(habits, habits), habits, habits, truth={7: 8})
     assert (result.n_common, result.expected_correct, result.n_ignored) == (0, 0, 1)
-    assert (result.accuracy, result.accuracy_interval, result.accuracy_random) == (None, None, None)
+    assert (result.accuracy, result.accuracy_rate) == (None, None)
     assert result.precision == 0
 
 

@@ -75,8 +75,9 @@ def test_the_precision_of_the_evaluated_sizes_is_drawn_with_its_interval(path: h
     assert drawn["size"].to_list() == [10, 40]
     for row, result in zip(drawn.iter_rows(named=True), reversed(results), strict=True):
         assert row["precision"] == result.precision
-        assert (row["low"], row["high"]) == result.precision_interval
-        assert row["by_chance"] == result.precision_random
+        assert result.precision_rate is not None
+        assert (row["low"], row["high"]) == result.precision_rate.interval
+        assert row["by_chance"] == result.precision_rate.by_chance
 
 
 @pytest.mark.parametrize("ending", FORMATS)

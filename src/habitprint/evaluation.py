@@ -12,7 +12,7 @@ from habitprint.errors import NoCommonUserWarning
 from habitprint.expectation import Expected, expect_joint, expect_one_by_one, user_chances
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
-from habitprint.rates import Interval, IntervalMethod, Rate, rates_frame
+from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.showing import Shown
 from habitprint.truth import SAME_ID, common_users
 
@@ -21,17 +21,14 @@ NO_COMMON_USER = (
     "Check that it spells ids as the histograms do."
 )
 RATES = ("accuracy", "precision", "cluster_accuracy")
-IN_JSON = (
-    *("expected_correct", "n_common", "size", "n_guesses", "n_ignored"),
-    *(name + part for name in RATES for part in ("", "_interval", "_random")),
-)
+COUNTS = ("expected_correct", "n_common", "size", "n_guesses", "n_ignored")
 
 
 @dataclass(frozen=True)
 class Evaluation(Shown):
     """The success of an attack: three rates, each with its 95% interval and its baseline by chance.
 
-    A rate that is not defined (no common user, say) is None, and so are its interval and baseline.
+    A rate that is not defined (no common user, say) is None.
 
     Parameters
     ----------
@@ -58,7 +55,7 @@ class Evaluation(Shown):
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(n_users=100, seed=3)
     >>> result = hp.evaluate(hp.match(released, known), released, known)
-    >>> result.n_common, result.accuracy > 0.5, result.accuracy_random
+    >>> result.n_common, result.accuracy > 0.5, result.accuracy_rate.by_chance
     (100, True, 0.01)
     """
 
@@ -97,48 +94,23 @@ class Evaluation(Shown):
         return None if self.accuracy_rate is None else self.accuracy_rate.value
 
     @property
-    def accuracy_interval(self) -> Interval | None:
-        """Return the interval of the accuracy."""
-        return None if self.accuracy_rate is None else self.accuracy_rate.interval
-
-    @property
-    def accuracy_random(self) -> float | None:
-        """Return the accuracy of pairs drawn at random."""
-        return None if self.accuracy_rate is None else self.accuracy_rate.by_chance
-
-    @property
     def precision(self) -> float | None:
         """Return the correct pairs as a share of those given out."""
         return None if self.precision_rate is None else self.precision_rate.value
-
-    @property
-    def precision_interval(self) -> Interval | None:
-        """Return the interval of the precision."""
-        return None if self.precision_rate is None else self.precision_rate.interval
-
-    @property
-    def precision_random(self) -> float | None:
-        """Return the precision of pairs drawn at random."""
-        return None if self.precision_rate is None else self.precision_rate.by_chance
 
     @property
     def cluster_accuracy(self) -> float | None:
         """Return the pairs that hit the right cluster as a share of the common users."""
         return None if self.cluster_rate is None else self.cluster_rate.value
 
-    @property
-    def cluster_accuracy_interval(self) -> Interval | None:
-        """Return the interval of the cluster-level accuracy."""
-        return None if self.cluster_rate is None else self.cluster_rate.interval
-
-    @property
-    def cluster_accuracy_random(self) -> float | None:
-        """Return the cluster-level accuracy of pairs drawn at random."""
-        return None if self.cluster_rate is None else self.cluster_rate.by_chance
-
     def to_json(self) -> dict[str, object]:
-        """Return it under the names of its properties, as commands print it."""
-        return {name: getattr(self, name) for name in IN_JSON}
+        """Return its numbers by name, as commands print them; a rate that is not defined is null."""
+        numbers: dict[str, object] = {name: getattr(self, name) for name in COUNTS}
+        for name, rate in self._rates.items():
+            numbers[name] = rate and rate.value
+            numbers[f"{name}_interval"] = rate and rate.interval
+            numbers[f"{name}_random"] = rate and rate.by_chance
+        return numbers
 
 
 def evaluate(
@@ -167,8 +139,8 @@ def evaluate(
     >>> released, known = hp.datasets.illustration()
     >>> result = hp.evaluate(hp.match(released, known), released, known,
     ...                      truth={"?1": "Jill", "?2": "John", "?3": "Mike", "?4": "Mary"})
-    >>> result.accuracy, [round(end, 2) for end in result.accuracy_interval], result.accuracy_random
-    (1.0, [0.51, 1.0], 0.25)
+    >>> result.accuracy_rate.words
+    '100% (95% interval 51.0% to 100%; by chance 25%)'
     """
     released, known = as_histograms(released, "released"), as_histograms(known, "known")
     common = common_users(truth, released.users, known.users)

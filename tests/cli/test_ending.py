@@ -13,7 +13,7 @@ from polars.exceptions import PanicException
 
 import habitprint as hp
 from command_line import run
-from habitprint.cli.stopping import INTERRUPTED
+from habitprint.cli.ending import INTERRUPTED
 from habitprint.io.tables import write_table
 
 

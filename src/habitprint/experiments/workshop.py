@@ -252,7 +252,7 @@ def measure(job: Job, workshop: Workshop, seed: int, *, max_memory: float = 2e9,
     >>> from habitprint.experiments.sources import Folders, find_sources
     >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
     >>> result = measure(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0).result
-    >>> result.found.n_common, result.found.accuracy > result.found.accuracy_random
+    >>> result.found.n_common, result.found.accuracy > result.found.accuracy_rate.by_chance
     (20, True)
     """
     start = time.perf_counter()

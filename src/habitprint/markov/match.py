@@ -182,7 +182,7 @@ def evaluate_chains(matching: ChainMatching, truth: Truth = SAME_ID) -> Evaluati
     >>> at = {"time": clock, "lat": [40.0] * 30 + [41.0] * 30, "lon": [116.0] * 60}
     >>> chains = mobility_chains({"user": ["Ann"] * 30 + ["Bob"] * 30} | at)
     >>> result = evaluate_chains(match_chains(chains, chains))
-    >>> result.expected_correct, result.accuracy, result.accuracy_random
+    >>> result.expected_correct, result.accuracy, result.accuracy_rate.by_chance
     (2.0, 1.0, 0.5)
     """
     common = common_users(truth, matching.released, matching.known_users)
