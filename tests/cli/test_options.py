@@ -120,14 +120,14 @@ def test_an_option_without_a_default_is_asked_for() -> None:
 @pytest.mark.parametrize(
     ("command", "groups"),
     [
-        ("audit", ["Input", "Periods", "Places", "Adversary", "Protections", "Output", "Cluster"]),
-        ("split", ["Input", "Periods", "Places", "Cluster", "Output"]),
-        ("inspect", ["Input", "Output"]),
-        ("match", ["Input", "Adversary", "Cluster", "Output"]),
-        ("path", ["Input", "Adversary", "Output"]),
-        ("train", ["Input", "Adversary", "Output"]),
+        ("audit", ["Most needed", "Input", "Periods", "Places", "Attacker", "Protections", "Output", "Cluster"]),
+        ("split", ["Most needed", "Input", "Periods", "Places", "Cluster", "Output"]),
+        ("inspect", ["Most needed", "Input", "Output"]),
+        ("match", ["Input", "Attacker", "Cluster", "Output"]),
+        ("path", ["Input", "Attacker", "Output"]),
+        ("train", ["Input", "Attacker", "Output"]),
     ],
 )
 def test_help_comes_in_groups(command: str, groups: list[str]) -> None:
     text = CliRunner().invoke(app, [command, "--help"]).output
-    assert re.findall(r"╭─ (\w+) ─", text)[2:] == groups  # after the arguments, and --help
+    assert re.findall(r"╭─ ([\w ]+) ─", text)[2:] == groups  # after the arguments, and --help
