@@ -1,6 +1,6 @@
 """Draw what groups cost and what they hide, by each method of grouping: docs/frontier.svg (some minutes).
 
-Against the loss: the share that anybody could reach (proven), and that the stronger of two attacks reaches (measured).
+Against the loss: the average risk that is guaranteed, and the risk that the stronger of two attacks reaches (measured).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ def points() -> Iterator[dict[str, object]]:
             for k in SIZES:
                 release, protected = both.protected_by(groups(k))
                 risks = {
-                    "proven": hp.ProvenShare.of(protected.anonymity_sets).mean,
+                    "guaranteed": hp.GuaranteedRisk.of(protected.anonymity_sets).average,
                     "measured": strongest_of(run_screening(protected, ways).outcomes).rate.value,
                 }
                 loss = hp.measure_losses(both.released, release).information_loss
@@ -66,7 +66,7 @@ def main() -> None:
         .properties(width=260, height=200)
     )
     chart = lines.facet(
-        row=alt.Row("kind:N", title=None, sort=["proven", "measured"]), column=alt.Column("data:N", title=None)
+        row=alt.Row("kind:N", title=None, sort=["guaranteed", "measured"]), column=alt.Column("data:N", title=None)
     )
     save_chart(chart, TARGET, overwrite=True)
     print("written to", TARGET)

@@ -104,7 +104,7 @@ def values() -> dict[str, object]:
         "owner": hp.OwnerRecord(release.steps, hp.measure_losses(released, release), (), is_as_written=True),
         "input": hp.InputFile("x.csv", "0" * 64, 5),
         "exposure": hp.totals_exposure(released),
-        "proven": hp.proven_share(released),
+        "guaranteed": hp.guaranteed_risk(released),
         "preparation": hp.Preparation(),
         "mapping": mapping,
         "box": hp.Box(39, 116, 40, 117),

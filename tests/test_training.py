@@ -85,7 +85,7 @@ def test_noise_is_no_reason_to_leave_the_paper_s_weight() -> None:
 def test_a_protected_table_is_trained_on_one_that_is_protected_in_the_same_way() -> None:
     released, known = hp.datasets.town(80, 20)
     found = hp.train(released, known, protection=hp.Microaggregate(10))
-    bound = hp.proven_share(hp.microaggregate(released, k=10)).mean
+    bound = hp.guaranteed_risk(hp.microaggregate(released, k=10)).average
     assert max(attack.rate.value for attack in found.attacks) <= bound + 1e-9
 
 

@@ -1,4 +1,4 @@
-"""From the audit to the file that goes out, and back: what is advised, and proven, survives the same tool's audit."""
+"""From the audit to the file that goes out, and back: what is advised and guaranteed survives the same audit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -77,7 +77,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "target"), CASES)
-def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path: Path) -> None:
+def test_guaranteed_advice_survives_its_own_audit(name: str, target: float, tmp_path: Path) -> None:
     released, known = DATA[name]()
     found = hp.audit((released, known), target=target, noise=False)
     if (name, target) == ("calls", 0.02):  # one row of 83 people that is reconstructed is too much
@@ -98,10 +98,10 @@ def test_proven_advice_survives_its_own_audit(name: str, target: float, tmp_path
     assert again.verdict.is_protected
     # The attack that looks for people's groups may be another one now, which moves the interval of few people.
     taken = again.protections.trials[0].taken
-    assert again.verdict.proven.is_within(target)
+    assert again.verdict.guaranteed.is_within(target)
     assert taken.found is None or taken.found.rate.value <= target
     assert again.verdict.passes or (taken.found is not None and taken.found.rate.high > target)
-    assert again.verdict.proven.mean == pytest.approx(found.advice.proven.mean)
+    assert again.verdict.guaranteed.average == pytest.approx(found.advice.guaranteed.average)
     assert again.strongest.rate.n == found.advice.measured.n
     for attack in again.attacks:
-        assert attack.rate.value <= again.verdict.proven.mean + 1e-9
+        assert attack.rate.value <= again.verdict.guaranteed.average + 1e-9

@@ -54,14 +54,14 @@ def advised(found: hp.Audit) -> Trial:
     return found.protections.advised
 
 
-def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> None:
+def test_what_is_advised_is_guaranteed_and_no_cheaper_one_is(found: hp.Audit) -> None:
     chosen = advised(found)
     assert chosen.passes
-    assert chosen.proven.mean <= 0.1
+    assert chosen.guaranteed.average <= 0.1
     assert chosen.loss is not None
     for trial in found.protections.trials[1:]:
         assert trial.loss is not None
-        assert trial.passes == (judge(Goal(0.1), trial.evidence(), "proven") is PASS)
+        assert trial.passes == (judge(Goal(0.1), trial.evidence(), "guaranteed") is PASS)
         assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
     assert found.verdict.reason == "above target"
@@ -70,19 +70,19 @@ def test_what_is_advised_is_proven_and_no_cheaper_one_is(found: hp.Audit) -> Non
 
 def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other() -> None:
     tables = hp.datasets.town(300, 12, seed=4)
-    proven = hp.audit(tables, target=0.1, noise=False)
+    guaranteed = hp.audit(tables, target=0.1, noise=False)
     found = hp.audit(tables, target=0.1, decide="measured", noise=False)
     number = found.protections.measured
     assert number is not None
     chosen = found.protections.trials[number]
     assert max(chosen.selection_rate.high, chosen.hold_out_rate.high, chosen.risk.high) <= 0.1
     assert chosen.selection_rate.n + chosen.hold_out_rate.n == chosen.risk.n
-    assert (advised(found).loss or 0) <= (advised(proven).loss or 0)
-    assert proven.protections.measured == number
+    assert (advised(found).loss or 0) <= (advised(guaranteed).loss or 0)
+    assert guaranteed.protections.measured == number
 
 
-@pytest.mark.parametrize("decide", ["proven", "measured"])
-def test_answer_first_row_and_choice_say_the_same(decide: Literal["proven", "measured"]) -> None:
+@pytest.mark.parametrize("decide", ["guaranteed", "measured"])
+def test_answer_first_row_and_choice_say_the_same(decide: Literal["guaranteed", "measured"]) -> None:
     for target, surest in ((0.1, None), (1.0, 0.3), (1.0, 1.0)):
         found = audit_of_town(12, 5, seed=4, target=target, surest_target=surest, decide=decide)
         passes = found.verdict.passes
@@ -124,16 +124,16 @@ def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Aud
     said = about_protections(found)
     assert f"Measured on it: {percent(chosen.risk.value)} of people are identified" in said
     assert said in details(found)
-    n_proven, n_measured = (len(found.protections.within(0.1, by)) for by in ("proven", "measured"))
-    assert n_measured >= n_proven > 0  # what is guaranteed to meet the target meets it
-    assert f"{n_proven} are guaranteed to be within 10%, and {n_measured - n_proven} more" in said
+    n_guaranteed, n_measured = (len(found.protections.within(0.1, by)) for by in ("guaranteed", "measured"))
+    assert n_measured >= n_guaranteed > 0  # what is guaranteed to meet the target meets it
+    assert f"{n_guaranteed} are guaranteed to be within 10%, and {n_measured - n_guaranteed} more" in said
     page = hp.render_report(found)
     assert page.count(said) == 2  # below the answer, and where protections are shown
     assert len(re.findall(r"<td>yes</td>", page)) == sum(trial.passes is True for trial in found.protections.trials)
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
+def test_no_attack_reaches_more_than_is_guaranteed(seed: int) -> None:
     """Every attack of every trial, in expectation over the people who count; and nobody more than his group allows."""
     released, known = hp.datasets.town(50, 10, seed=seed)
     whole = run_suite(Scenario(released, known, "same-id"))
@@ -141,12 +141,12 @@ def test_no_attack_reaches_more_than_is_proven(seed: int) -> None:
         trial = run_trial(whole, candidate, Goal(0.05))
         assert trial.n_attacks >= 10
         for attack in trial.attacks:
-            assert attack.rate.value <= trial.proven.mean + 1e-9
-            assert attack.rate.high <= trial.proven.mean
-        assert trial.proven.mean <= trial.proven.largest
+            assert attack.rate.value <= trial.guaranteed.average + 1e-9
+            assert attack.rate.high <= trial.guaranteed.average
+        assert trial.guaranteed.average <= trial.guaranteed.highest
         for each in candidate.recipe:
             if isinstance(each, hp.Microaggregate):
-                assert trial.proven.largest <= 1 / each.k
+                assert trial.guaranteed.highest <= 1 / each.k
 
 
 def test_strengths_in_between_are_tried(found: hp.Audit) -> None:
@@ -182,7 +182,7 @@ def test_the_report_names_nobody_and_no_place() -> None:
 
 def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     plain = found.to_json()
-    assert plain["schema"] == "habitprint-audit/5"
+    assert plain["schema"] == "habitprint-audit/6"
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert set(plain) == {
         "schema", "options", "run",
@@ -267,15 +267,15 @@ def test_few_users_do_not_hide_a_plain_no_nor_a_proof() -> None:
     found = hp.audit(hp.datasets.town(60, 12), noise=False)
     assert found.strongest.rate.low > 0.05
     assert found.verdict.reason == "above target"
-    assert advised(found).proven.mean <= 0.05
+    assert advised(found).guaranteed.average <= 0.05
 
 
-def test_people_who_are_all_alike_are_proven_safe() -> None:
+def test_people_who_are_all_alike_are_guaranteed_safe() -> None:
     habits = hp.Histograms.from_strings(dict.fromkeys(range(100), "ab"))
     found = hp.audit((habits, habits), noise=False)
     assert found.strongest.rate.n_correct == pytest.approx(1)
     assert found.verdict.reason == "guaranteed"
-    assert found.verdict.proven.mean == pytest.approx(0.01)
+    assert found.verdict.guaranteed.average == pytest.approx(0.01)
 
 
 def test_at_one_place_only_totals_tell() -> None:
@@ -313,7 +313,7 @@ def test_a_target_on_the_surest_claims_asks_for_more() -> None:
 
 def test_what_was_not_measured_is_called_not_measured() -> None:
     found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.01, noise=False)
-    within = found.protections.within(0.2, "proven")
+    within = found.protections.within(0.2, "guaranteed")
     n_measured = sum(trial.surest is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None
@@ -323,12 +323,12 @@ def test_what_was_not_measured_is_called_not_measured() -> None:
 
 
 def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
-    fails = hp.ProvenShare(0.5, 1.0)
+    fails = hp.GuaranteedRisk(0.5, 1.0)
     worse = [
         replace(
             trial,
             passes=False,
-            proven=replace(fails, mean=0.2) if at == 5 else fails,
+            guaranteed=replace(fails, average=0.2) if at == 5 else fails,
             losses=replace(trial.losses, information_loss=1.5 if at == 5 else 0.5),
         )
         for at, trial in enumerate(found.protections.trials)

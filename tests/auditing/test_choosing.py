@@ -61,14 +61,14 @@ def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_tar
     assert found.keep == keep
     chosen = found.advised
     assert chosen is not None
-    ways: tuple[Decide, ...] = ("proven",) if decide == "proven" else DECIDE
+    ways: tuple[Decide, ...] = ("guaranteed",) if decide == "guaranteed" else DECIDE
     enough = [trial for trial in found.trials[1:] if any(judge(goal, trial.evidence(), by) is PASS for by in ways)]
     assert chosen in enough
     costs = [cost for trial in enough if (cost := trial.cost(keep)) is not None]
     assert chosen.cost(keep) == costs[find_cheapest(costs)]
     best = next(best for best in found.best if best.keep == keep)
     assert best.measured == found.measured
-    assert decide == "measured" or best.proven == found.chosen
+    assert decide == "measured" or best.guaranteed == found.chosen
 
 
 def a_town() -> hp.Histograms:
@@ -99,13 +99,15 @@ def test_between_two_sizes_of_groups_losses_are_above_the_line(make: Callable[[]
 def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_more(by: Decide) -> None:
     base = run_suite(TABLES)
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 17)}
-    risks = {k: trial.proven.mean if by == "proven" else trial.selection_rate.high for k, trial in trials.items()}
+    risks = {
+        k: trial.guaranteed.average if by == "guaranteed" else trial.selection_rate.high for k, trial in trials.items()
+    }
     weak, strong = trials[4], trials[16]
     for wanted in range(6, 15):
         goal = Goal(risks[wanted] * 1.0001, by)
         size = size_between(weak, strong, (4, 16), goal, by)
         assert size is not None
-        assert abs(size - wanted) <= (1 if by == "proven" else 4)
+        assert abs(size - wanted) <= (1 if by == "guaranteed" else 4)
         cost, least = trials[size].cost("patterns"), weak.least_cost("patterns", strong, (size - 4) / 12)
         assert cost is not None
         assert least is not None
@@ -117,19 +119,19 @@ def test_the_next_size_is_the_least_that_should_be_enough_unless_it_must_cost_mo
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [60, *(pytest.param(n, marks=pytest.mark.nightly) for n in (75, 110))])
-def test_sizes_between_end_at_the_least_that_is_proven(n: int) -> None:
+def test_sizes_between_end_at_the_least_that_is_guaranteed(n: int) -> None:
     base = run_suite(Scenario(*hp.datasets.town(n, 12, seed=1), truth="same-id"))
     trials = {k: run_trial(base, micro_aggregation(k), Goal(0.1)) for k in range(4, 21)}
     for target in (0.2, 0.15, 0.1, 0.08, 0.07, 0.06):
         goal = Goal(target)
-        least = min((k for k, trial in trials.items() if trial.proven.is_within(target)), default=None)
+        least = min((k for k, trial in trials.items() if trial.guaranteed.is_within(target)), default=None)
         if least in (None, 4):
             continue
         fails, holds = 4, 20
         while holds - fails > 1 and (
-            size := size_between(trials[fails], trials[holds], (fails, holds), goal, "proven")
+            size := size_between(trials[fails], trials[holds], (fails, holds), goal, "guaranteed")
         ):
-            fails, holds = (fails, size) if trials[size].proven.is_within(target) else (size, holds)
+            fails, holds = (fails, size) if trials[size].guaranteed.is_within(target) else (size, holds)
         assert holds == least
 
 
@@ -151,15 +153,15 @@ def test_what_is_refuted_among_the_other_half_is_not_attacked_further(monkeypatc
     halves = [(trial.selection_rate.high, trial.hold_out_rate.high) for trial in found.protections.trials[1:]]
     assert any(chosen <= goal.target < confirmed for chosen, confirmed in halves)  # else nothing is shown here
     for trial in further:
-        assert trial.proven.is_within(goal.target) or judge(goal, trial.evidence(), "measured") is not FAIL
+        assert trial.guaranteed.is_within(goal.target) or judge(goal, trial.evidence(), "measured") is not FAIL
 
 
 @pytest.mark.slow
 def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
-    goal, found = tried("patterns", "proven")
+    goal, found = tried("patterns", "guaranteed")
     assert [best.keep for best in found.best] == list(SCALES)
     for best in found.best:
-        for by, number in (("proven", best.proven), ("measured", best.measured)):
+        for by, number in (("guaranteed", best.guaranteed), ("measured", best.measured)):
             enough = [trial for trial in found.trials[1:] if judge(goal, trial.evidence(), by) is PASS]  # type: ignore[arg-type]
             costs = [cost for trial in enough if (cost := trial.cost(best.keep)) is not None]
             assert (number is None) == (not costs)
@@ -169,7 +171,7 @@ def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", PURPOSES)
 def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Purpose) -> None:
-    (_, narrowed), (_, whole) = tried(keep, "proven", 60), tried(keep, "proven")
+    (_, narrowed), (_, whole) = tried(keep, "guaranteed", 60), tried(keep, "guaranteed")
     assert narrowed.screened
     assert narrowed.advised is not None
     assert whole.advised is not None
@@ -180,7 +182,7 @@ def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Purpo
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", PURPOSES)
 def test_the_frontier_is_that_of_the_loss_that_decides(keep: Purpose) -> None:
-    _, found = tried(keep, "proven")
+    _, found = tried(keep, "guaranteed")
     points = [(trial.loss_for(keep) or 0.0, trial.risk.high) for trial in found.trials]
     for at in found.frontier:
         loss, high = points[at]

@@ -13,7 +13,7 @@ from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
 from habitprint.calibration import Reliability
 from habitprint.formatting import percent
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.wording.people import found_how_surely
 from habitprint.wording.verdict import details
 
@@ -39,11 +39,11 @@ def test_every_user_has_a_probability_and_the_report_counts_them_without_a_name(
 
 
 @pytest.mark.slow
-def test_as_advised_nobody_is_found_more_surely_than_is_proven(audit: hp.Audit) -> None:
+def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Audit) -> None:
     advised = audit.protections.advised
     assert advised is not None
     assert advised.confidence is not None
-    assert advised.confidence.highest <= advised.proven.largest
+    assert advised.confidence.highest <= advised.guaranteed.highest
     assert f"as advised, {found_how_surely(advised.confidence)}" in " ".join(details(audit))
 
 
@@ -82,14 +82,14 @@ def test_the_surest_claims_are_a_tenth_but_fifty_at_least() -> None:
         assert not made.confidence.is_within(1.0) or n_surest >= FEWEST_SUREST
 
 
-@pytest.mark.parametrize("decide", ["proven", "measured"])
+@pytest.mark.parametrize("decide", ["guaranteed", "measured"])
 def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured(decide: str) -> None:
     goal = Goal(0.5, decide, person_target=0.2)  # type: ignore[arg-type]
     made = find_confidence(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
     assert made is not None
     assert made.confidence.surest.high <= 0.2
     cases = (0.2, None), (0.21, None), (0.21, made.confidence)
-    evidence = [Evidence(ProvenShare(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
+    evidence = [Evidence(GuaranteedRisk(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
     judged = [judge(goal, each, criteria=("person",)) for each in evidence]
     assert judged == [PASS, FAIL, PASS if decide == "measured" else FAIL]
     not_looked = judge(goal, replace(evidence[1], is_looked_at=False))
@@ -97,13 +97,13 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
 
 
 @pytest.mark.slow
-def test_what_is_advised_for_a_person_target_is_proven_for_each() -> None:
+def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
     person_target = 0.05
     found = hp.audit(TOWN, target=0.25, person_target=person_target, noise=False)
     advised = found.protections.advised
     assert advised is not None
-    assert advised.proven.largest <= person_target + 1e-12
-    assert advised.proven.mean <= 0.25
+    assert advised.guaranteed.highest <= person_target + 1e-12
+    assert advised.guaranteed.average <= 0.25
     assert found.verdict.person_passes is False
     assert "for each person" in " ".join(details(found))
     assert found.options.person_target == person_target
@@ -121,7 +121,7 @@ def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_eac
     advised = found.protections.advised
     assert advised is not None
     assert advised.confidence is not None
-    assert advised.proven.largest <= 0.2 or advised.confidence.surest.high <= 0.2
+    assert advised.guaranteed.highest <= 0.2 or advised.confidence.surest.high <= 0.2
 
 
 @pytest.mark.parametrize("is_measured", [True, False])

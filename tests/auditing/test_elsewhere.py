@@ -147,9 +147,9 @@ def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
     assert said in answer(found)
 
 
-def test_what_is_proven_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
-    proven = replace(sampled.protections.trials[0], proven=hp.ProvenShare(0.01, 0.01), passes=True)
-    protections = replace(sampled.protections, trials=(proven, *sampled.protections.trials[1:]))
+def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
+    guaranteed = replace(sampled.protections.trials[0], guaranteed=hp.GuaranteedRisk(0.01, 0.01), passes=True)
+    protections = replace(sampled.protections, trials=(guaranteed, *sampled.protections.trials[1:]))
     on_all = Outcome("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
     found = judged(sampled, on_all, protections, 0.1)
     assert found.verdict.reason == "guaranteed"

@@ -66,7 +66,7 @@ def test_the_place_that_tells_most_is_the_one_that_gives_away() -> None:
         assert (why.places[0].place if why.places else None) == facts["place_1"]
 
 
-def test_no_protection_leaves_a_chance_above_what_is_proven() -> None:
+def test_no_protection_leaves_a_chance_above_what_is_guaranteed() -> None:
     for why in explained():
         for each in why.protections:
             assert each.n_alike is None or each.chance <= 1 / each.n_alike + 1e-9

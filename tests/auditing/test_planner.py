@@ -12,7 +12,7 @@ from habitprint.auditing.planner import Deepen, Done, Screening, Step, Tried, Tr
 from habitprint.auditing.trials import NotTried, Trial
 from habitprint.auditing.unmixing import TakenApart
 from habitprint.losses import SCALES
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.mechanisms.owner import Losses
 from habitprint.rates import Rate
 
@@ -29,14 +29,14 @@ def made_up(
     share: float,
     loss: float,
     *,
-    proven: float = 1.0,
+    guaranteed: float = 1.0,
     hold_out: float | None = None,
     is_full_suite: bool = False,
     goal: Goal,
 ) -> Trial:
     """Return a trial of which an attack identifies a share of the people."""
     rate = Rate.of(share * N, N, 1 / N)
-    bound = ProvenShare(proven, proven)
+    bound = GuaranteedRisk(guaranteed, guaranteed)
     judged = judge(goal, Evidence(bound, rate.high, is_full_suite=is_full_suite, is_looked_at=False))
     return Trial(
         name=candidate.name,
@@ -45,7 +45,7 @@ def made_up(
         words=(),
         promises=(),
         options="",
-        proven=bound,
+        guaranteed=bound,
         attacks=(Outcome("joint", "l1", rate, 0.0, 0),),
         n_attacks=1,
         is_full_suite=is_full_suite,
@@ -60,7 +60,7 @@ def made_up(
 
 def groups_of(k: int, goal: Goal, *, is_full_suite: bool = False) -> Trial:
     """Return a trial of groups: one in k is identified at most, and larger groups lose more."""
-    return made_up(micro_aggregation(k), 0.8 / k, 1 - 1 / k, proven=1 / k, is_full_suite=is_full_suite, goal=goal)
+    return made_up(micro_aggregation(k), 0.8 / k, 1 - 1 / k, guaranteed=1 / k, is_full_suite=is_full_suite, goal=goal)
 
 
 def as_it_is(goal: Goal, share: float = 0.9) -> Trial:
@@ -104,10 +104,10 @@ def answer(steps: list[Step]) -> Done:
 
 
 @pytest.mark.parametrize("target", [0.3, 0.12, 0.06, 0.021])
-def test_the_weakest_groups_that_are_proven_are_found_between_those_that_are_listed(target: float) -> None:
+def test_the_weakest_groups_that_are_guaranteed_are_found_between_those_that_are_listed(target: float) -> None:
     tried, steps = run(Tried(Goal(target), listed(*SIZES)))
     k = next(k for k in range(2, 51) if 1 / k <= target)
-    assert answer(steps).proven == micro_aggregation(k)
+    assert answer(steps).guaranteed == micro_aggregation(k)
     assert answer(steps).best.keys() == SCALES.keys()
     assert tried.trials[micro_aggregation(k)].is_full_suite
     assert micro_aggregation(k) in tried.looked_at
@@ -150,7 +150,7 @@ def test_what_only_the_selection_half_passes_is_rejected_and_the_next_in_cost_co
     refused = {top_places(7): NotTried("", ""), top_places(15): NotTried("", "")}
     _, steps = run(Tried(goal, trials=trials, refused=refused))
     assert answer(steps).measured == next_one
-    assert answer(steps).proven is None
+    assert answer(steps).guaranteed is None
     assert lucky not in {each.candidate for each in steps if isinstance(each, Deepen)}
 
 
@@ -167,17 +167,17 @@ def test_nothing_is_refined_that_could_not_be_tried() -> None:
     goal = Goal(0.3)
     middle = {micro_aggregation(k): NotTried("", "") for k in (3, 4)}
     _, steps = run(Tried(goal, listed(2, 5), refused=middle))
-    assert answer(steps).proven == micro_aggregation(5)
+    assert answer(steps).guaranteed == micro_aggregation(5)
 
 
-@pytest.mark.parametrize("by", ["proven", "measured"])
+@pytest.mark.parametrize("by", ["guaranteed", "measured"])
 @pytest.mark.parametrize("is_looked_at", [True, False])
 def test_a_judgement_is_open_only_where_more_could_be_measured(by: Decide, is_looked_at: bool) -> None:
-    unsafe, safe = ProvenShare(0.5, 0.5), ProvenShare(0.01, 0.01)
+    unsafe, safe = GuaranteedRisk(0.5, 0.5), GuaranteedRisk(0.01, 0.01)
     unknown = FAIL if is_looked_at else OPEN
     for goal in (Goal(0.1, by), Goal(0.1, by, surest_target=0.1), Goal(0.1, by, person_target=0.1)):
-        proven = judge(goal, Evidence(safe, 1.0, is_full_suite=False, is_looked_at=is_looked_at))
-        assert proven is (PASS if goal.surest_target is None else unknown)
+        guaranteed = judge(goal, Evidence(safe, 1.0, is_full_suite=False, is_looked_at=is_looked_at))
+        assert guaranteed is (PASS if goal.surest_target is None else unknown)
         first = judge(goal, Evidence(unsafe, 0.05, is_full_suite=False, is_looked_at=False))
         assert first is (OPEN if by == "measured" else FAIL)
         assert judge(goal, Evidence(unsafe, 0.2, is_looked_at=is_looked_at)) is FAIL

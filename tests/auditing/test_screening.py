@@ -37,7 +37,7 @@ def answers(found: Protections) -> list[str | None]:
     numbers = [
         found.chosen,
         found.measured,
-        *(number for best in found.best for number in (best.proven, best.measured)),
+        *(number for best in found.best for number in (best.guaranteed, best.measured)),
     ]
     return [None if number is None else found.trials[number].label for number in numbers]
 
@@ -46,7 +46,7 @@ def shown(found: Protections) -> list[Trial]:
     numbers = [
         found.chosen,
         found.measured,
-        *(number for best in found.best for number in (best.proven, best.measured)),
+        *(number for best in found.best for number in (best.guaranteed, best.measured)),
     ]
     return [found.trials[number] for number in numbers if number is not None]
 
@@ -101,15 +101,15 @@ def test_what_is_shown_as_an_answer_met_the_full_suite_and_what_did_not_is_out(d
         judged = judge(Goal(goal.target), trial.evidence(), "measured")
         if trial.is_full_suite or judged is FAIL:
             continue
-        # Not refuted: then something that met the full suite, or is proven, is cheaper for every purpose.
+        # Not refuted: then something that met the full suite, or is guaranteed, is cheaper for every purpose.
         for best in found.best:
             assert best.measured is not None
             cost, chosen = trial.cost(best.keep), found.trials[best.measured].cost(best.keep)
             assert cost is not None
             assert chosen is not None
             assert find_cheapest([chosen, cost]) == 0 or cost.loss < chosen.loss
-        assert (judged is PASS) == trial.proven.is_within(goal.target)
-        assert decide == "proven" or trial.proven.is_within(goal.target) or trial.passes is None
+        assert (judged is PASS) == trial.guaranteed.is_within(goal.target)
+        assert decide == "guaranteed" or trial.guaranteed.is_within(goal.target) or trial.passes is None
 
 
 def test_screening_attacks_find_no_more_than_all_do() -> None:
@@ -150,10 +150,10 @@ def test_groups_of_different_sizes_are_tried_only_where_somebody_said_how_small_
     uneven = [each for each in listed if "--mean-k" in hp.to_flags(each.recipe)]
     assert {each.recipe[-1].k for each in uneven} == sizes  # type: ignore[union-attr]
     for each in uneven:
-        proven = hp.ProvenShare.of(TABLES.protected_by(each.mechanism)[1].anonymity_sets)
-        assert proven.is_within(target)
+        guaranteed = hp.GuaranteedRisk.of(TABLES.protected_by(each.mechanism)[1].anonymity_sets)
+        assert guaranteed.is_within(target)
         assert person_target is not None
-        assert proven.is_within_for_each(person_target)
+        assert guaranteed.is_within_for_each(person_target)
 
 
 @pytest.mark.slow
@@ -161,11 +161,11 @@ def test_uneven_groups_are_advised_where_they_lose_less_and_never_against_the_ta
     tables = Scenario(*hp.datasets.town(100, 20), truth="same-id")
     found = found_on(tables, Goal(0.1, person_target=0.2))
     assert found.advised is not None
-    assert found.advised.proven.largest <= 0.2
+    assert found.advised.guaranteed.highest <= 0.2
     assert found.advised.name.endswith("uneven groups")
-    even = [trial for trial in found.within(0.1, "proven") if trial.name.endswith("micro-aggregation")]
+    even = [trial for trial in found.within(0.1, "guaranteed") if trial.name.endswith("micro-aggregation")]
     assert all((found.advised.loss or 0) <= (trial.loss or 0) for trial in even)
     strict = found_on(tables, Goal(0.1, person_target=0.1))
     assert strict.advised is not None
-    assert strict.advised.proven.largest <= 0.1
+    assert strict.advised.guaranteed.highest <= 0.1
     assert list(SCALES) == [best.keep for best in strict.best]

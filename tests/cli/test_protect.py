@@ -306,17 +306,17 @@ def test_protect_and_check_print_what_nobody_can_exceed_only_where_ids_are_fresh
     for name, words in (("fresh", []), ("original", ["--keep-ids"])):
         out = tmp_path / f"{name}.csv"
         assert run(monkeypatch, "protect", habits, "--k", "7", "--shares", "--out", str(out), "--json", *words) == 0
-        promised = json.loads(capsys.readouterr().out)["proven"]
+        promised = json.loads(capsys.readouterr().out)["guaranteed"]
         assert run(monkeypatch, "check", str(out), "--json") == 0
-        proven = json.loads(capsys.readouterr().out)["proven"]
-        assert proven == promised
+        guaranteed = json.loads(capsys.readouterr().out)["guaranteed"]
+        assert guaranteed == promised
         assert run(monkeypatch, "check", str(out)) == 0
         text = " ".join(capsys.readouterr().out.split())
         if name == "original":
-            assert proven is None
+            assert guaranteed is None
             assert "nothing is guaranteed" in text
         else:
-            assert proven["mean"] <= proven["largest"] == 1 / 7
+            assert guaranteed["average"] <= guaranteed["highest"] == 1 / 7
             assert "right for at most 13.4% of people on average" in text
             assert "nobody with a chance above 14.3%" in text
 

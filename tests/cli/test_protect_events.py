@@ -38,7 +38,7 @@ def any_advice() -> hp.Advice:
 def advise(any_advice: hp.Advice, tmp_path: Path) -> Advise:
     """Return what writes the advice of an audit of such events."""
 
-    def write(asked: hp.EventSpec | None, scope: Scope = SCOPE, decide: str = "proven", k: int = 5) -> Path:
+    def write(asked: hp.EventSpec | None, scope: Scope = SCOPE, decide: str = "guaranteed", k: int = 5) -> Path:
         file = tmp_path / "advice.json"
         told = replace(any_advice, recipe=(hp.Microaggregate(k, units=None),), events=asked, scope=scope, decide=decide)  # type: ignore[arg-type]
         file.write_text(told.to_text())
@@ -183,7 +183,7 @@ def test_the_printed_commands_run_as_they_are_and_lead_to_the_promised_verdict(
     assert not first.verdict.passes
     assert again.verdict.passes
     promised = hp.read_advice("my audit")
-    assert again.verdict.proven.mean == pytest.approx(promised.proven.mean)
+    assert again.verdict.guaranteed.average == pytest.approx(promised.guaranteed.average)
     record = hp.read_owner_record("my audit-safer.parquet")
     assert again.data.losses == record.losses
     assert record.losses is not None

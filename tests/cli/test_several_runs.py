@@ -96,7 +96,7 @@ def test_the_key_and_the_losses_lead_to_the_original(protect: Protect) -> None:
     assert (done["key_leads_to"], done["losses_against"], done["user_ids"]) == ("original", "original", "fresh")
     assert done["losses"] == once["losses"]
     assert done["measured"] == once["measured"]
-    assert done["proven"] == once["proven"]
+    assert done["guaranteed"] == once["guaranteed"]
     assert names("c2.csv") == ["coarsen", "pseudonymise", "microaggregate", "pseudonymise"]
     rows = {}
     for name in ("c2.csv", "one.csv"):
@@ -131,7 +131,7 @@ def test_without_the_original_losses_are_against_the_release(protect: Protect) -
 def test_ids_that_were_fresh_before_are_not_fresh_after_a_further_step(protect: Protect) -> None:
     protect("r.csv", "--round-to", "2", "--out", "c1.csv")
     done = protect("c1.csv", "--k", "5", "--keep-ids", "--out", "c2.csv")
-    assert (done["user_ids"], done["proven"]) == ("earlier", None)
+    assert (done["user_ids"], done["guaranteed"]) == ("earlier", None)
     assert set(pl.read_csv("c2.csv")["user"]) <= set(pl.read_csv("c1.csv")["user"])
     assert hp.read_owner_record("c2.csv").keys == ("c1.csv.key.csv",)
     assert protect("c2.csv", "--shares", "--out", "c3.csv")["key_leads_to"] == "original"
@@ -256,7 +256,7 @@ def test_a_sidecar_that_tells_other_steps_than_the_owner_s_file_fails_the_check(
     capsys.readouterr()
     assert run(monkeypatch, "check", "c1.csv", "--json") == 1
     found = json.loads(capsys.readouterr().out)
-    assert (found["is_told_as_by_owner"], found["is_as_written"], found["proven"]) == (False, True, None)
+    assert (found["is_told_as_by_owner"], found["is_as_written"], found["guaranteed"]) == (False, True, None)
 
 
 @pytest.mark.parametrize("command", ["match", "path", "audit", "protect"])

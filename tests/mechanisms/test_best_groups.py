@@ -9,7 +9,7 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.mechanisms.exposure import proven_share
+from habitprint.mechanisms.exposure import guaranteed_risk
 from habitprint.mechanisms.groups import grouping
 from habitprint.mechanisms.groups.best import best_groups
 from habitprint.mechanisms.groups.dissolve import dissolve
@@ -131,7 +131,7 @@ def test_groups_of_different_sizes_are_as_few_as_asked_and_cost_less_than_equal_
     released, _ = hp.datasets.town(600, 40, seed=4)
     release = hp.microaggregate(released, k, loss, mean_k=mean_k, units=None)
     assert release.histograms.identical_rows.min() >= k
-    assert proven_share(release).mean <= 1 / mean_k + 1e-9
+    assert guaranteed_risk(release).average <= 1 / mean_k + 1e-9
     rows, equal = released.shares.toarray(), release.histograms.select(places=released.places).shares.toarray()
     limit = reference_best.total_lost(rows, grouped(released.shares, mean_k, loss), loss)
     assert sum(reference_best.size(row, loss) for row in rows - equal) <= limit + 1e-9

@@ -295,31 +295,33 @@ def test_a_view_of_which_nothing_would_be_left_is_none() -> None:
 
 
 @given(released=tables(max_users=8), k=st.integers(1, 4))
-def test_the_proven_share_is_the_mean_and_the_largest_of_one_over_the_size_of_one_s_group(
+def test_the_guaranteed_risk_is_the_mean_and_the_largest_of_one_over_the_size_of_one_s_group(
     released: hp.Histograms, k: int
 ) -> None:
     release = hp.microaggregate(released, k=min(k, released.n_users))
     rows = release.histograms.counts.toarray().tolist()
     chances = [1 / rows.count(row) for row in rows]
-    proven = hp.proven_share(release)
-    assert proven.mean == pytest.approx(np.mean(chances))
-    assert proven.largest == max(chances)
+    guaranteed = hp.guaranteed_risk(release)
+    assert guaranteed.average == pytest.approx(np.mean(chances))
+    assert guaranteed.highest == max(chances)
 
 
 @pytest.mark.filterwarnings("ignore::habitprint.NoSharedPlaceWarning")
 @pytest.mark.parametrize("method", ["joint", "one-by-one"])
 @given(released=tables(max_users=7), known=tables(max_users=7), k=st.integers(1, 4))
-def test_no_attack_exceeds_the_proven_share(method: str, released: hp.Histograms, known: hp.Histograms, k: int) -> None:
+def test_no_attack_exceeds_the_guaranteed_risk(
+    method: str, released: hp.Histograms, known: hp.Histograms, k: int
+) -> None:
     release = hp.microaggregate(released, k=min(k, released.n_users))
     matching = hp.match(release.histograms, known, method=method)  # type: ignore[arg-type]
     found = hp.evaluate(matching, release.histograms, known).expected_correct
     assert found is not None
-    assert found <= hp.proven_share(release).mean * released.n_users + 1e-9
+    assert found <= hp.guaranteed_risk(release).average * released.n_users + 1e-9
 
 
-def test_what_is_proven_is_rounded_up() -> None:
-    assert "at most 33.4% of people" in bound_in_short(hp.ProvenShare(1 / 3, 1 / 2))
-    assert "at most 5.1% of people" in bound_in_short(hp.ProvenShare(0.05001, 0.1))
+def test_what_is_guaranteed_is_rounded_up() -> None:
+    assert "at most 33.4% of people" in bound_in_short(hp.GuaranteedRisk(1 / 3, 1 / 2))
+    assert "at most 5.1% of people" in bound_in_short(hp.GuaranteedRisk(0.05001, 0.1))
 
 
 def test_a_promise_that_was_broken_in_between_is_told_if_the_release_keeps_it() -> None:

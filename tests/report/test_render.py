@@ -202,7 +202,7 @@ def test_a_confirmed_protection_is_told_with_the_users_it_was_attacked_with(foun
 
 def test_the_report_says_so_when_no_protection_meets_the_target(found: hp.Audit) -> None:
     trials = tuple(
-        replace(trial, attacks=found.attacks[:1], proven=hp.ProvenShare(1.0, 1.0), passes=False)
+        replace(trial, attacks=found.attacks[:1], guaranteed=hp.GuaranteedRisk(1.0, 1.0), passes=False)
         for trial in found.protections.trials
     )
     none = replace(found.protections, trials=trials, chosen=None, measured=None)
@@ -237,12 +237,12 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
     )
     assert [row.is_marked for row in shown.rows] == [keep == found.options.keep for keep in SCALES]
     for best, row in zip(found.protections.best, shown.rows, strict=True):
-        proven, measured = (
+        guaranteed, measured = (
             "none" if number is None else found.protections.trials[number].label
-            for number in (best.proven, best.measured)
+            for number in (best.guaranteed, best.measured)
         )
-        is_same = best.proven is not None and best.proven == best.measured
-        assert [cell.text for cell in row.cells[1:]] == [proven, "none that is cheaper" if is_same else measured]
+        is_same = best.guaranteed is not None and best.guaranteed == best.measured
+        assert [cell.text for cell in row.cells[1:]] == [guaranteed, "none that is cheaper" if is_same else measured]
 
 
 @pytest.mark.slow

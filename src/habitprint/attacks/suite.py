@@ -15,7 +15,7 @@ from habitprint.arrays import Booleans
 from habitprint.attacks.attack import TITLES, Attack, AttackMethod, AttackResult, Outcome, run_attack, run_attacks
 from habitprint.attacks.scenario import HALVES_SEED, Scenario
 from habitprint.matching import Direction, Method
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.runtime.parallel import run_two
@@ -99,7 +99,7 @@ class SuiteResult:
         return tuple(self._capped(each).outcome for each in self.results)
 
     def _capped(self, result: AttackResult) -> AttackResult:
-        guaranteed = ProvenShare.of(self.scenario.anonymity_sets).mean
+        guaranteed = GuaranteedRisk.of(self.scenario.anonymity_sets).average
         return replace(result, rate=result.rate.capped(guaranteed))
 
     @property
@@ -145,7 +145,7 @@ class SuiteResult:
     def highest_among(self, is_asked: Booleans) -> Rate:
         """Return the highest rate of all attacks among some of the people in both tables, as far as is guaranteed."""
         highest = max((each.rate_among(is_asked) for each in self.results), key=lambda rate: rate.high)
-        return highest.capped(ProvenShare.of(self.scenario.anonymity_sets[is_asked]).mean)
+        return highest.capped(GuaranteedRisk.of(self.scenario.anonymity_sets[is_asked]).average)
 
 
 def strongest_of(outcomes: Iterable[Outcome]) -> Outcome:

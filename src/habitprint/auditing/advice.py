@@ -12,12 +12,12 @@ from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.io.inputs import read_text
 from habitprint.losses import Purpose
-from habitprint.mechanisms import Losses, Mechanism, ProvenShare, Recipe, chain, with_seed
+from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
 from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate
 from habitprint.showing import Shown, abbreviated
 
-FILE, SCHEMA = "advice.json", "habitprint-advice/2"
+FILE, SCHEMA = "advice.json", "habitprint-advice/3"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."
 
 
@@ -34,8 +34,8 @@ class Advice(Shown):
     label, recipe
         What to do: in words, and as mechanisms in their order.
     target, decide
-        What it reaches, and by what: proven, or only measured.
-    proven, measured
+        What it reaches, and by what: guaranteed, or only measured.
+    guaranteed, measured
         What anybody could reach, and what the strongest attack that was made reached.
     keep, losses
         What the release is for, and what is lost: no other that is enough was found to lose less for that purpose.
@@ -49,7 +49,7 @@ class Advice(Shown):
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
     >>> advice.decide, advice.recipe[0].k, advice.keep
-    ('proven', 5, 'patterns')
+    ('guaranteed', 5, 'patterns')
     """
 
     note: str
@@ -58,7 +58,7 @@ class Advice(Shown):
     recipe: Recipe
     target: float
     decide: Decide
-    proven: ProvenShare
+    guaranteed: GuaranteedRisk
     measured: Rate
     keep: Purpose
     losses: Losses
@@ -79,8 +79,8 @@ class Advice(Shown):
             candidate.label,
             candidate.recipe,
             goal.target,
-            "proven" if trial.proven.is_within(goal.target) else "measured",
-            trial.proven,
+            "guaranteed" if trial.guaranteed.is_within(goal.target) else "measured",
+            trial.guaranteed,
             trial.risk,
             goal.keep,
             trial.losses,
@@ -109,7 +109,7 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = hp.write_audit(found, Path(folder) / "audit")
     ...     advice = hp.read_advice(Path(folder) / "audit")
-    >>> advice == found.advice, advice.proven.is_within(0.2)
+    >>> advice == found.advice, advice.guaranteed.is_within(0.2)
     (True, True)
     """
     path = Path(path)

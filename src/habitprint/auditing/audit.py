@@ -72,7 +72,7 @@ from habitprint.weighing import Weight
 if TYPE_CHECKING:
     import altair as alt
 
-SCHEMA = "habitprint-audit/5"  # a change of meaning or of a name makes it /6; new names do not
+SCHEMA = "habitprint-audit/6"  # a change of meaning or of a name makes it /7; new names do not
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
@@ -206,7 +206,7 @@ class Audit(Shown):
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(12, 5), target=1.0, noise=False)
     >>> found.to_json()["schema"], found.verdict.passes
-    ('habitprint-audit/5', True)
+    ('habitprint-audit/6', True)
     """
 
     options: AuditOptions
@@ -481,9 +481,9 @@ def audit(
     target
         The share of people that may be identified; None for the tool's default, 5%, which is no legal threshold.
     decide
-        What must not be above the target, once the table is protected: ``"proven"``, what anybody could reach, whatever
-        they know; or ``"measured"``, the upper end of the 95% interval of the strongest attack that was made. A table
-        that is not protected is only ever measured.
+        The risk of a protected table that must not be above the target: ``"guaranteed"``, the average risk that a row
+        is pointed at by any attack; or ``"measured"``, the upper end of the 95% interval of the strongest attack that
+        was made. A table that is not protected is only ever measured.
     keep
         What the release is for, so which loss makes a protection cheap: ``"totals"`` of places, their ``"ranking"``,
         the ``"patterns"`` of each person (the paper's L), or as many ``"people"`` as possible. Of equal losses, the
@@ -493,8 +493,8 @@ def audit(
     surest_target
         The precision that the surest claims may have: 5% of all claims, at least 50.
     person_target
-        The probability with which anybody may be found: proven, one over the size of the smallest group of identical
-        rows; where what is measured decides, the upper end for the surest tenth of the people, at least 50.
+        The probability with which anybody may be re-identified: guaranteed, one over the size of the smallest
+        anonymity set; where what is measured decides, the upper end for the surest tenth of the people, at least 50.
     overlap
         The share of the people whom the adversary knows; None for all.
     grid

@@ -212,7 +212,7 @@ def list_candidates(
 
 
 def group_needed(target: float) -> int:
-    """Return how many in each group are proven to be enough for a target, whatever the attack.
+    """Return how many in each group are guaranteed to be enough for a target, whatever the attack.
 
     Examples
     --------
@@ -244,8 +244,8 @@ def _uneven(mean: int, smallest: int, largest: int) -> list[Candidate]:
     Unless somebody said with which probability a single person may be found, there are none: some would be found with
     twice the probability of the target, and hardly less would be lost.
     """
-    # What is proven on average is so of all who are released; of those who count, who are in both tables, it may be a
-    # little more: then a few more on average are enough.
+    # The average risk is guaranteed over all who are released. Over those who count, who are in both tables, it may be
+    # a little more: then a few more on average are enough.
     some_more = mean + max(mean // 20, 1)
     is_room = max(_least_of(mean), smallest, 2) < mean and some_more <= largest
     return [uneven_groups(size, smallest) for size in (mean, some_more)] if is_room else []

@@ -18,7 +18,7 @@ from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.formatting import counted, percent, printable_json
 from habitprint.losses import SCALES
-from habitprint.mechanisms import InputFile, Losses, ProvenShare
+from habitprint.mechanisms import GuaranteedRisk, InputFile, Losses
 from habitprint.rates import Difference, Rate, rates_frame
 from habitprint.showing import Drawn, abbreviated
 
@@ -89,7 +89,7 @@ class Compared:
     strongest, other_time
         The strongest attack on the released table; and that of an adversary who knows all other time in the file, where
         he finds more, else None.
-    proven
+    guaranteed
         What is guaranteed about pointing at rows.
     target, decide, is_protected, passes
         The target, what decides about a protected table, whether this one was, and whether it meets the target.
@@ -110,7 +110,7 @@ class Compared:
     scope: Scope
     strongest: Outcome
     other_time: Outcome | None
-    proven: ProvenShare
+    guaranteed: GuaranteedRisk
     target: float
     decide: Decide
     is_protected: bool
@@ -132,7 +132,7 @@ class Compared:
             scope=audit.data.scope,
             strongest=audit.strongest,
             other_time=audit.knows_more,
-            proven=verdict.proven,
+            guaranteed=verdict.guaranteed,
             target=verdict.target,
             decide=audit.options.decide,
             is_protected=verdict.is_protected,
@@ -229,7 +229,7 @@ class Comparison(Drawn):
             "audit": [audit.name for audit in self.audits],
             "passes": [audit.passes for audit in self.audits],
             "target": [audit.target for audit in self.audits],
-            "proven": [audit.proven.mean for audit in self.audits],
+            "guaranteed": [audit.guaranteed.average for audit in self.audits],
             "difference": [None, *(other.difference.value for other in self.others)],
         }
         return rates_frame(names, [audit.strongest.rate for audit in self.audits])

@@ -9,7 +9,7 @@ from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
 from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 from habitprint.showing import abbreviated
 
@@ -108,7 +108,7 @@ def find_confidence(joint: AttackResult, margins: Floats | None = None) -> PairC
         n_people=matching.size,
         above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
         highest=float(said.max()),
-        surest=_surest(said, chances, by_chance).capped(ProvenShare.of(joint.scenario.anonymity_sets).largest),
+        surest=_surest(said, chances, by_chance).capped(GuaranteedRisk.of(joint.scenario.anonymity_sets).highest),
         reliability=Reliability.of(said, chances, by_chance),
     )
     return PairConfidence(confidence, said)

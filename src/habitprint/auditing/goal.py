@@ -7,10 +7,10 @@ from typing import Literal, get_args
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.unmixing import WHOLE, TakenApart
 from habitprint.losses import Purpose
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 
-Decide = Literal["proven", "measured"]
+Decide = Literal["guaranteed", "measured"]
 Criterion = Literal["pointing", "reconstruction", "person", "surest"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # what the target itself is about
@@ -41,8 +41,8 @@ class Goal:
     target
         The share of people that may be identified.
     decide
-        ``"proven"``: what anybody could reach must not be above it. ``"measured"``: it is enough that the upper end of
-        the interval of the strongest attack is not.
+        ``"guaranteed"``: the guaranteed average risk must not be above it. ``"measured"``: it is enough that the upper
+        end of the interval of the strongest attack is not.
     surest_target
         How often the surest claims may be right; None if that does not matter.
     keep
@@ -54,7 +54,7 @@ class Goal:
     """
 
     target: float
-    decide: Decide = "proven"
+    decide: Decide = "guaranteed"
     surest_target: float | None = None
     seed: int = 0
     keep: Purpose = "patterns"
@@ -71,7 +71,7 @@ class Evidence:
 
     Parameters
     ----------
-    proven
+    guaranteed
         What anybody could reach.
     high
         The upper end of the strongest attack, among all people whom the judgement is about.
@@ -85,7 +85,7 @@ class Evidence:
         Whether somebody tried to find out how sure claims are; else what is not known of that is open.
     """
 
-    proven: ProvenShare
+    guaranteed: GuaranteedRisk
     high: float
     taken: TakenApart = WHOLE
     is_full_suite: bool = True
@@ -100,18 +100,18 @@ def judge(
     """Judge whether a table reaches a goal: the one rule of verdict, gate, advice and search.
 
     Whatever decides about pointing at rows, it must have been measured that rows are not reconstructed either. What is
-    proven holds against every attack, made or not: then it is measured to be enough, too.
+    guarantee holds against every attack, made or not: then it is measured to be enough, too.
 
     Parameters
     ----------
     by
-        What decides: only what is proven, or also what is measured. None for what decides by the goal.
+        What decides: only what is guaranteed, or also what is measured. None for what decides by the goal.
     criteria
         What is asked.
 
     Examples
     --------
-    >>> some = Evidence(ProvenShare(1.0, 1.0), 0.04, is_full_suite=False)
+    >>> some = Evidence(GuaranteedRisk(1.0, 1.0), 0.04, is_full_suite=False)
     >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
     (['FAIL', 'OPEN'], 'FAIL')
     """
@@ -120,9 +120,9 @@ def judge(
 
 
 def _pointing(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
-    if evidence.proven.is_within(goal.target):
+    if evidence.guaranteed.is_within(goal.target):
         return PASS
-    if by == "proven" or evidence.high > goal.target:
+    if by == "guaranteed" or evidence.high > goal.target:
         return FAIL
     return PASS if evidence.is_full_suite else OPEN
 
@@ -132,11 +132,11 @@ def _reconstruction(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  #
 
 
 def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
-    if goal.person_target is None or evidence.proven.is_within_for_each(goal.person_target):
+    if goal.person_target is None or evidence.guaranteed.is_within_for_each(goal.person_target):
         return PASS
     if by == "measured" and evidence.confidence is not None:
         return PASS if evidence.confidence.is_within(goal.person_target) else FAIL
-    return FAIL if by == "proven" or evidence.is_looked_at else OPEN
+    return FAIL if by == "guaranteed" or evidence.is_looked_at else OPEN
 
 
 def _surest(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)

@@ -83,7 +83,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
             "attack was measured to reach.",
             PROTECTIONS,
         ),
-    ] = "proven"
+    ] = "guaranteed"
     keep: Annotated[
         Purpose,
         flag(

@@ -16,7 +16,7 @@ from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
 from habitprint.matching.path import find_sizes
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime.parallel import PLACES
@@ -195,7 +195,7 @@ class _Ranked:
     def _precision(self, n: int) -> Rate:
         n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
         rate = Rate.of_sums(n_correct, squares, n, self.by_chance, IntervalMethod.JOINT)
-        return rate.capped(ProvenShare.of(self.joint.scenario.anonymity_sets).largest)
+        return rate.capped(GuaranteedRisk.of(self.joint.scenario.anonymity_sets).highest)
 
     def claims(self) -> list[Claims]:
         """Return the precision of the first claims, for some numbers of them."""
@@ -242,7 +242,7 @@ def _by_size(joint: AttackResult, progress: Progress) -> list[Claims]:
     with PLACES:
         smaller = find_sizes(*both, weight, sizes, seed=seed, progress=progress)
     by_chance, claims = _by_chance(tables), []
-    guaranteed = ProvenShare.of(joint.scenario.anonymity_sets).largest
+    guaranteed = GuaranteedRisk.of(joint.scenario.anonymity_sets).highest
     for matching in [*smaller, joint.matching]:
         chances = pair_chances(matching, tables.released, tables.known, tables.common)
         rate = Rate.of_chances(chances, matching.size, by_chance, IntervalMethod.JOINT)

@@ -35,7 +35,7 @@ class Deepen:
 
 @dataclass(frozen=True)
 class Done:
-    """The answer: the cheapest protections that are proven, and measured, to be enough; None where none is.
+    """The answer: the cheapest protections that are guaranteed, and measured, to be enough; None where none is.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Done:
         The same for each purpose. Empty where the release reaches the goal as it is.
     """
 
-    proven: Candidate | None
+    guaranteed: Candidate | None
     measured: Candidate | None
     best: Mapping[Purpose, tuple[Candidate | None, Candidate | None]] = field(default_factory=dict)
 
@@ -66,15 +66,15 @@ class Screening:
         The protections that differ in strength only, from weak to strong; those that were enough at a low cost first.
     floors
         The least that each of them can cost among all users.
-    unproven
-        Groups of which no proof can be expected: with some of the users it was far above the target, and what is proven
+    unguaranteed
+        Groups for which no guarantee can be expected: with some of the users it was far above the target, and it
         follows from their sizes.
     """
 
     keep: Purpose
     families: tuple[tuple[Candidate, ...], ...]
     floors: Mapping[Candidate, Cost]
-    unproven: frozenset[Candidate]
+    unguaranteed: frozenset[Candidate]
 
     @classmethod
     def of(cls, screened: Mapping[Candidate, Trial], goal: Goal) -> "Screening":
@@ -111,13 +111,13 @@ class Screening:
             # The release as it is comes first: what every protection is compared with.
             families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])
-        unproven = frozenset(
+        unguaranteed = frozenset(
             each
             for each, trial in screened.items()
-            if each.is_cheaper_among_more and trial.proven.mean > FAR_ABOVE * goal.target
+            if each.is_cheaper_among_more and trial.guaranteed.average > FAR_ABOVE * goal.target
         )
         floors = {each: floor(each) for each in screened}
-        return cls(keep, tuple(members for _, members in families), floors, unproven)
+        return cls(keep, tuple(members for _, members in families), floors, unguaranteed)
 
     def next_few(
         self,
@@ -142,14 +142,14 @@ class Screening:
         refused
             Protections that cannot be tried on all users.
         by
-            Which are looked for: those that are proven to be enough, or also those that are measured to be.
+            Which are looked for: those that are guaranteed to be enough, or also those that are measured to be.
         most
             How many at most. The more at once, the more of them are tried for nothing.
         """
         enough = [cost for each in passing if (cost := trials[each].cost(self.keep)) is not None]
         too_dear = {each for each, floor in self.floors.items() if not may_be_cheaper(floor, enough)}
         skipped = too_dear | set(refused)
-        failing = self.unproven if by == "proven" else frozenset[Candidate]()
+        failing = self.unguaranteed if by == "guaranteed" else frozenset[Candidate]()
         found: list[Candidate] = []
         for members in self.families:
             if members[0].between is None:  # not a scale: one says nothing about the others
@@ -214,7 +214,7 @@ class Tried:
     looked_at: frozenset[Candidate] = frozenset()
 
     def looks_enough(self, candidate: Candidate, by: Decide) -> bool:
-        """Return whether a protection may be enough by what is proven, or by the selection half of the people."""
+        """Return whether a protection may be enough by what is guaranteed, or by the selection half of the people."""
         trial = self.trials[candidate]
         high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
         evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
@@ -251,14 +251,14 @@ def _steps(tried: Tried) -> Generator[Step]:
         yield Deepen(AS_IT_IS, "closer look")
     if passes:
         yield Done(AS_IT_IS, None)
-    proven = yield from _choose(tried, "proven")
+    guaranteed = yield from _choose(tried, "guaranteed")
     measured = yield from _choose(tried, "measured")
     if not is_looked_at:  # the answer does not depend on it, but it is shown
         yield Deepen(AS_IT_IS, "closer look")
     best = {}
     for keep in SCALES:
-        best[keep] = (yield from _best(tried, "proven", keep)), (yield from _best(tried, "measured", keep))
-    yield Done(proven, measured, best)
+        best[keep] = (yield from _best(tried, "guaranteed", keep)), (yield from _best(tried, "measured", keep))
+    yield Done(guaranteed, measured, best)
 
 
 def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]:
@@ -301,9 +301,9 @@ def _best(tried: Tried, by: Decide, keep: Purpose) -> Generator[Step, None, Cand
 
 
 def _attack_further(tried: Tried, candidate: Candidate, *, is_answer: bool) -> Generator[Step]:
-    """Run the full suite on the answer; and on what the answer rests on, unless it is proven."""
+    """Run the full suite on the answer; and on what the answer rests on, unless it is guaranteed."""
     trial = tried.trials[candidate]
-    if not trial.is_full_suite and (is_answer or not trial.proven.is_within(tried.goal.target)):
+    if not trial.is_full_suite and (is_answer or not trial.guaranteed.is_within(tried.goal.target)):
         yield Deepen(candidate, "full suite")
 
 
@@ -357,7 +357,7 @@ def size_between(
     """Return the least size of groups that should be enough, between one that is not and one that is.
 
     What is left of a risk is about one over the size of groups, so one over the risk is followed as a line. What is
-    proven is the number of groups, and n users make at most n // k: few users need no line.
+    guaranteed is the number of groups, and n users make at most n // k: few users need no line.
 
     Parameters
     ----------
@@ -370,7 +370,7 @@ def size_between(
     -------
     int or None
         None where that size must cost more, and no smaller one should be enough; or where all between are too small.
-        The latter is said only of what is proven, which follows from the number of groups: what is measured is tried.
+        The latter is said only of the guarantee, which follows from the number of groups: what is measured is tried.
 
     Examples
     --------
@@ -380,16 +380,16 @@ def size_between(
     >>> from habitprint.auditing.runner import run_trial
     >>> tables = run_suite(Scenario(*hp.datasets.town(300, 20), truth="same-id"))
     >>> trials = [run_trial(tables, micro_aggregation(k), Goal(0.1)) for k in (5, 20)]
-    >>> [size_between(*trials, (5, 20), Goal(target), "proven") for target in (0.1, 0.051, 0.049)]
+    >>> [size_between(*trials, (5, 20), Goal(target), "guaranteed") for target in (0.1, 0.051, 0.049)]
     [10, 19, None]
     """
     fails, holds = sizes
-    risks = [trial.proven.mean if by == "proven" else trial.selection_rate.high for trial in (weak, strong)]
+    risks = [trial.guaranteed.average if by == "guaranteed" else trial.selection_rate.high for trial in (weak, strong)]
     if not risks[0] > risks[1] > 0.0:
         return (fails + holds) // 2
     low, high = (1 / risk for risk in risks)
     wanted = fails + (1 / goal.target - low) / (high - low) * (holds - fails)
-    if by == "proven":
+    if by == "guaranteed":
         n = strong.losses.n_users_kept
         wanted = min(wanted, n // (math.floor(goal.target * n + ROUNDING) + 1) + 1)
         if wanted > holds - 1 + NEARLY:

@@ -11,7 +11,7 @@ from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
 from habitprint.histograms import Histograms
-from habitprint.mechanisms import ProvenShare, Release
+from habitprint.mechanisms import GuaranteedRisk, Release
 from habitprint.mechanisms.release import as_release
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
@@ -25,7 +25,7 @@ class Risks:
 
     Parameters
     ----------
-    proven
+    guaranteed
         How often anybody points at the right row at most; None where something else tells identical rows apart.
     is_grouped
         Whether rows are published for groups.
@@ -34,11 +34,11 @@ class Risks:
 
     Examples
     --------
-    >>> Risks(ProvenShare(0.05, 0.05), is_grouped=True).reconstruction is None
+    >>> Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True).reconstruction is None
     True
     """
 
-    proven: ProvenShare | None
+    guaranteed: GuaranteedRisk | None
     is_grouped: bool
     reconstruction: Reconstruction | None = None
     attribution: Attribution | None = None
@@ -74,18 +74,18 @@ def measure_risks(
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
     >>> risks = hp.measure_risks(released, hp.microaggregate(released, k=5), known)
-    >>> risks.proven.mean, risks.reconstruction.rate.n
+    >>> risks.guaranteed.average, risks.reconstruction.rate.n
     (0.2, 60)
     """
     table, theirs = as_histograms(original, "original"), as_histograms(known, "known")
     release = as_release(release)
     tables = Scenario(release.histograms.in_order(), theirs.in_order(), truth, release.steps)
-    proven = ProvenShare.of(tables.anonymity_sets)
+    guaranteed = GuaranteedRisk.of(tables.anonymity_sets)
     scene = Scene.of(table, replace(release, histograms=tables.released), tables, point(tables, progress))
     if scene is None:
-        return Risks(proven, is_grouped=is_grouped(release))
+        return Risks(guaranteed, is_grouped=is_grouped(release))
     return Risks(
-        proven,
+        guaranteed,
         is_grouped=True,
         reconstruction=reconstruct(scene, [second_look(scene, other, tables, progress) for other in others], progress),
         attribution=attribute(scene),

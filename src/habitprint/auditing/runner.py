@@ -34,7 +34,7 @@ from habitprint.auditing.unmixing import Scene, TakenApart, reconstruct, second_
 from habitprint.errors import InputError
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching
-from habitprint.mechanisms import Microaggregate, ProvenShare, Release, to_flags, with_seed
+from habitprint.mechanisms import GuaranteedRisk, Microaggregate, Release, to_flags, with_seed
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, nested, silent
@@ -98,7 +98,7 @@ def find_protection(
     >>> import habitprint as hp
     >>> tables = run_suite(Scenario(*hp.datasets.town(20, 6), truth="same-id"))
     >>> found = find_protection(tables, tables, [], Goal(0.2), noise=False)
-    >>> found.protections.advised.proven.is_within(0.2)
+    >>> found.protections.advised.guaranteed.is_within(0.2)
     True
     """
     released = whole.scenario.released
@@ -119,7 +119,7 @@ def find_protection(
         tried = Tried(goal, screening=Screening.of(screened, goal))
     while not isinstance(step := next_step(tried), Done):
         tried = runner.take(step, tried)
-    chosen = step.measured if goal.decide == "measured" and step.proven != AS_IT_IS else step.proven
+    chosen = step.measured if goal.decide == "measured" and step.guaranteed != AS_IT_IS else step.guaranteed
     why = why_no_noise(released) if noise else "it was not asked for"
     numbers: dict[Candidate | None, int] = {candidate: number for number, candidate in enumerate(tried.trials)}
     protections = Protections(
@@ -148,7 +148,7 @@ def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Pro
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
     >>> trial.promises[0].words
     '5-anonymity: every row is identical to at least 4 others'
-    >>> trial.proven.mean
+    >>> trial.guaranteed.average
     0.2
     """
     release, tables = base.scenario.protected_by(candidate.mechanism, progress)
@@ -162,16 +162,16 @@ def make_trial(original: Scenario, candidate: Candidate, release: Release, attac
     """Return what came of a release that was attacked."""
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
-    proven, half = ProvenShare.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
+    guaranteed, half = GuaranteedRisk.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
     rule = goal.of_original(is_protected=bool(original.steps)) if candidate == AS_IT_IS else goal
     scene = _scene(original, release, attacked)
     risk = strongest_of(attacked.outcomes).rate
     taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
-    if scene is not None and (candidate == AS_IT_IS or proven.is_within(goal.target) or risk.high <= goal.target):
+    if scene is not None and (candidate == AS_IT_IS or guaranteed.is_within(goal.target) or risk.high <= goal.target):
         seconds = [second_look(scene, other, attacked.scenario) for other in original.others]
         taken = TakenApart(is_grouped=True, found=reconstruct(scene, seconds))
-    evidence = Evidence(proven, risk.high, taken, attacked.is_full_suite, is_looked_at=False)
+    evidence = Evidence(guaranteed, risk.high, taken, attacked.is_full_suite, is_looked_at=False)
     return Trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
@@ -179,7 +179,7 @@ def make_trial(original: Scenario, candidate: Candidate, release: Release, attac
         words=tuple(step.words for step in added.steps),
         promises=tuple(map(Promise.of, release.guarantees)),
         options=to_flags(candidate.recipe),
-        proven=proven,
+        guaranteed=guaranteed,
         attacks=strongest_of_each(attacked.outcomes),
         n_attacks=len(attacked.outcomes),
         is_full_suite=attacked.is_full_suite,

@@ -13,7 +13,7 @@ from habitprint.auditing.people import CloserLook
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, TakenApart
 from habitprint.losses import SCALES, Cost, Purpose, cost_of
-from habitprint.mechanisms import Guarantee, ProvenShare
+from habitprint.mechanisms import Guarantee, GuaranteedRisk
 from habitprint.mechanisms.owner import Losses
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn
@@ -47,7 +47,7 @@ class Trial:
         What was done, step by step, and what holds for sure then.
     options
         Options of ``habitprint protect`` that do the same; MAPPING is a file of coarser places.
-    proven
+    guaranteed
         What anybody could reach.
     attacks, n_attacks
         The strongest attack of each method and weight, of so many that were made.
@@ -77,7 +77,7 @@ class Trial:
     words: tuple[str, ...]
     promises: tuple[Promise, ...]
     options: str
-    proven: ProvenShare
+    guaranteed: GuaranteedRisk
     attacks: tuple[Outcome, ...]
     n_attacks: int
     is_full_suite: bool
@@ -92,7 +92,7 @@ class Trial:
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
-        return f"Trial({self.label}: {verdict}; {self.risk.words}; proven {self.proven.mean:.4g})"
+        return f"Trial({self.label}: {verdict}; {self.risk.words}; guaranteed {self.guaranteed.average:.4g})"
 
     @property
     def strongest(self) -> Outcome:
@@ -148,7 +148,7 @@ class Trial:
         if high is None:
             high = max(self.risk.high, self.selection_rate.high, self.hold_out_rate.high)
         return Evidence(
-            self.proven,
+            self.guaranteed,
             high,
             self.taken,
             self.is_full_suite,
@@ -165,7 +165,7 @@ class Trial:
     @property
     def risks(self) -> Risks:
         """Return the three lines about it."""
-        return Risks(self.proven, self.taken.is_grouped, self.reconstruction, self.attribution)
+        return Risks(self.guaranteed, self.taken.is_grouped, self.reconstruction, self.attribution)
 
     @property
     def reconstruction(self) -> Reconstruction | None:
@@ -186,7 +186,7 @@ class Best:
     """The best protections for one purpose: their numbers among the trials, None where none is enough."""
 
     keep: Purpose
-    proven: int | None
+    guaranteed: int | None
     measured: int | None
 
 
@@ -208,7 +208,7 @@ class Protections(Drawn):
         The number of the cheapest of which only measurements say that it is within the target: chosen with one half of
         the people, confirmed with the other. None if there is none.
     best
-        For each purpose, the best among `trials`: by what is proven, and by what is measured, with each half of the
+        For each purpose, the best among `trials`: by what is guaranteed, and by what is measured, with each half of the
         people. Empty where the release reaches the goal as it is.
     not_tried
         What could not be tried, and why.
@@ -247,7 +247,7 @@ class Protections(Drawn):
             "strength": [trial.strength for trial in trials],
             "passes": [trial.passes for trial in trials],
             "is_advised": [trial is self.advised for trial in trials],
-            "proven": [trial.proven.mean for trial in trials],
+            "guaranteed": [trial.guaranteed.average for trial in trials],
             **{f"loss_{keep}": [trial.loss_for(keep) for trial in trials] for keep in SCALES},
             "n_dropped": [trial.n_dropped for trial in trials],
         }
@@ -285,7 +285,7 @@ class Protections(Drawn):
         )
 
     def within(self, target: float, by: Decide, at_least: Judgement = PASS) -> list[Trial]:
-        """Return the protections, tried on all users, that are not above a target by what is proven or measured.
+        """Return the protections, tried on all users, that are not above a target by what is guaranteed or measured.
 
         Parameters
         ----------
@@ -296,7 +296,7 @@ class Protections(Drawn):
         --------
         >>> import habitprint as hp
         >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections
-        >>> len(found.within(0.2, "proven")) <= len(found.within(0.2, "measured"))
+        >>> len(found.within(0.2, "guaranteed")) <= len(found.within(0.2, "measured"))
         True
         """
         return [trial for trial in self.trials[1:] if judge(Goal(target), trial.evidence(), by) >= at_least]

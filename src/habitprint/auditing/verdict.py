@@ -8,7 +8,7 @@ from habitprint.attacks import Outcome
 from habitprint.auditing.goal import PASS, ROWS, Criterion, Evidence, Goal, judge
 from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import wilson_interval
 from habitprint.showing import abbreviated
 
@@ -42,13 +42,13 @@ class Verdict:
         and of the attack on all people.
     least_end, chance_end
         The same end for an attack that identifies nobody, and for pairs drawn at random.
-    proven
+    guaranteed
         What anybody could reach on the table as it is.
     target, passes
         The target, and whether the table meets it as it is.
     is_protected
-        Whether the table was protected before: then what is proven decides, unless asked otherwise. A table that was
-        not is only ever measured.
+        Whether the table was protected before: then the guarantee decides, unless asked otherwise. A table that was not
+        is only ever measured.
     can_pass_at_all, n_users_needed
         Whether a measured result could pass at all with so few users, and how many it takes.
     surest_passes
@@ -66,7 +66,7 @@ class Verdict:
     upper_end: float
     least_end: float
     chance_end: float
-    proven: ProvenShare
+    guaranteed: GuaranteedRisk
     target: float
     passes: bool
     is_protected: bool
@@ -117,25 +117,25 @@ def reach_verdict(
     # A table that is not protected is only ever measured.
     rule = goal.of_original(is_protected=is_protected)
     table, rate = protections.trials[0], strongest.rate
-    proven, passes = table.proven, bool(table.passes)
-    evidence = Evidence(proven, rate.high, table.taken, surest=people.surest, confidence=people.confidence)
+    guaranteed, passes = table.guaranteed, bool(table.passes)
+    evidence = Evidence(guaranteed, rate.high, table.taken, surest=people.surest, confidence=people.confidence)
 
     def reaches(goal: Goal, criteria: tuple[Criterion, ...] = ROWS) -> bool:
         return judge(goal, evidence, criteria=criteria) is PASS
 
     is_safe = reaches(rule, ("person",))
     least, chance = (wilson_interval(right, rate.n)[1] for right in (0, rate.by_chance * rate.n))
-    # What is proven of a sample is proven of nobody else: of all people, only what was measured counts.
+    # What is guaranteed of a sample is guaranteed of nobody else: of all people, only what was measured counts.
     among_all = 0.0 if on_all is None else on_all.rate.high
     is_apart = reaches(rule, ("reconstruction",))
     reasons: dict[Reason, bool] = {
-        "guaranteed": passes and proven.is_within(min(goal.target, SOMETHING)),
+        "guaranteed": passes and guaranteed.is_within(min(goal.target, SOMETHING)),
         "measured": passes,
         "person target": reaches(rule) and not is_safe,
         "surest target": reaches(rule),
         "rows reconstructed": not is_apart and table.reconstruction is not None,
         "reconstruction not measured": not is_apart,
-        "not guaranteed": rule.decide == "proven" and rate.high <= goal.target,
+        "not guaranteed": rule.decide == "guaranteed" and rate.high <= goal.target,
         "above target": rate.low > goal.target,
         "too few people": least > goal.target,
         "chance above target": chance > goal.target,
@@ -147,7 +147,7 @@ def reach_verdict(
         upper_end=max(rate.high, among_all),
         least_end=least,
         chance_end=chance,
-        proven=proven,
+        guaranteed=guaranteed,
         target=goal.target,
         passes=passes and among_all <= goal.target,
         is_protected=is_protected,

@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from itertools import pairwise
 from typing import Annotated
 
 import typer
@@ -46,6 +47,8 @@ REMOVED = {
     "--second-phase": ("was removed", "leave it out: the default method dissolves groups where that lowers the loss"),
     "--rehearse": ("is now --train", "write --train A B"),
     "rehearse": ("is now train", "write habitprint train A B"),
+    "--decide proven": ("is now --decide guaranteed", "write --decide guaranteed"),
+    "--decide=proven": ("is now --decide=guaranteed", "write --decide=guaranteed"),
 }
 
 
@@ -90,7 +93,8 @@ def main() -> None:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")  # a terminal that lacks a letter shows a question mark
-        for word in REMOVED.keys() & {*sys.argv[1:2], *(each for each in sys.argv if each.startswith("--"))}:
+        options = (each for each in sys.argv if each.startswith("--"))
+        for word in REMOVED.keys() & {*sys.argv[1:2], *options, *map(" ".join, pairwise(sys.argv))}:
             change, fix = REMOVED[word]
             error = InputError(f"{word} {change}", why="this version has no such option or command", fix=fix)
             typer.echo(f"error: {error}", err=True)

@@ -449,9 +449,9 @@ def _best(found: Protections) -> Table:
     table = Table("to keep", "guaranteed", "within the target only in our tests", box=None, padding=(0, 2, 0, 0))
     for best in found.best:
         scale = SCALES[best.keep]
-        trials = [None if at is None else found.trials[at] for at in (best.proven, best.measured)]
+        trials = [None if at is None else found.trials[at] for at in (best.guaranteed, best.measured)]
         words = ["none" if each is None else f"{each.label}: {scale.said(each.loss_for(best.keep))}" for each in trials]
-        words[1] = "none that is cheaper" if best.measured == best.proven is not None else words[1]
+        words[1] = "none that is cheaper" if best.measured == best.guaranteed is not None else words[1]
         table.add_row(*map(Text, (scale.kept, *words)), style="bold" if best.keep == found.keep else "")
     return table
 
@@ -474,7 +474,7 @@ def _tell_answer(found: Audit, screen: Console) -> None:
 
 def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
     _tell_answer(found, screen)
-    if any(best.proven is not None or best.measured is not None for best in found.protections.best):
+    if any(best.guaranteed is not None or best.measured is not None for best in found.protections.best):
         screen.print()
         screen.print(_best(found.protections))
     table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")

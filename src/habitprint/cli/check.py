@@ -14,7 +14,7 @@ from habitprint.cli.protect import checks_to_json
 from habitprint.cli.say import Screen, facts, print_json
 from habitprint.errors import InputError
 from habitprint.io.tables import read_table
-from habitprint.mechanisms import Release, check_guarantees, proven_share, read_release
+from habitprint.mechanisms import Release, check_guarantees, guaranteed_risk, read_release
 from habitprint.mechanisms.files import find_strangers, key_file, read_sidecar, sidecar, tells_the_same
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.truth import SAME_ID
@@ -71,11 +71,11 @@ def check(
     checks, strangers = check_guarantees(release), find_strangers(release_file)
     # Identical rows cannot be told apart unless something else tells: ids would, and so may whatever was changed since.
     is_whole = is_as_written and is_told and not strangers
-    proven = proven_share(release) if release.has_fresh_ids and is_whole else None
-    risks = Risks(proven, is_grouped=is_grouped(release))
+    guaranteed = guaranteed_risk(release) if release.has_fresh_ids and is_whole else None
+    risks = Risks(guaranteed, is_grouped=is_grouped(release))
     if original is not None or known is not None or other:
         key = truth or (key_file(release_file) if key_file(release_file).exists() else None)
-        risks = replace(_measure(release, original, known, key, other or []), proven=proven)
+        risks = replace(_measure(release, original, known, key, other or []), guaranteed=guaranteed)
     if as_json:
         found = {
             "file": str(release_file),
@@ -83,7 +83,7 @@ def check(
             "is_told_as_by_owner": is_told,
             "strangers": strangers,
             "guarantees": checks_to_json(checks),
-            "proven": None if proven is None else asdict(proven),
+            "guaranteed": None if guaranteed is None else asdict(guaranteed),
             "reconstruction": None if risks.reconstruction is None else asdict(risks.reconstruction),
             "attribution": None if risks.attribution is None else asdict(risks.attribution),
         }

@@ -34,7 +34,9 @@ ROWS: dict[str, Callable[[Compared], str]] = {
     "identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",
     "95% interval": lambda audit: audit.rate.interval_words,
     "row pointed at": lambda audit: (
-        f"guaranteed: at most {at_most(audit.proven.mean)}" if audit.proven.mean < 1 else "nothing is guaranteed"
+        f"guaranteed: at most {at_most(audit.guaranteed.average)}"
+        if audit.guaranteed.average < 1
+        else "nothing is guaranteed"
     ),
     "verdict": verdict_of,
     "lost": lambda audit: lost_by(audit) if audit.losses is None else cost_words(audit.losses),

@@ -36,17 +36,17 @@ from habitprint.losses import HALVES_SEED, SCALES
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     Check,
+    GuaranteedRisk,
     InputFile,
     Losses,
     Mechanism,
     Microaggregate,
-    ProvenShare,
     Recipe,
     Release,
     chain,
     check_guarantees,
     from_flags,
-    proven_share,
+    guaranteed_risk,
     pseudonymise,
     totals_exposure,
 )
@@ -176,9 +176,9 @@ class Protected:
         return "original" if self.release.has_original_ids else "earlier"
 
     @property
-    def proven(self) -> ProvenShare | None:
+    def guaranteed(self) -> GuaranteedRisk | None:
         """Return what nobody can exceed; None where ids may tell who is who."""
-        return proven_share(self.release) if self.release.has_fresh_ids else None
+        return guaranteed_risk(self.release) if self.release.has_fresh_ids else None
 
     @property
     def has_exact_means(self) -> bool:
@@ -190,8 +190,8 @@ class Protected:
     def risks(self) -> Risks:
         """Return the three lines about what was written."""
         if self.measured is None:
-            return Risks(self.proven, is_grouped=is_grouped(self.release))
-        return replace(self.measured, proven=self.proven)
+            return Risks(self.guaranteed, is_grouped=is_grouped(self.release))
+        return replace(self.measured, guaranteed=self.guaranteed)
 
     @property
     def n_places(self) -> int:
@@ -333,7 +333,7 @@ def protect(
 
 def _note(done: Protected, notes: Console) -> None:
     """Say what to look at before the file goes out."""
-    told, proven = done.advice, done.proven
+    told, guaranteed = done.advice, done.guaranteed
     n_users = done.start.release.histograms.n_users
     if done.ids == "original":
         print_note(notes, "the release has the original user ids, as --keep-ids asks for.")
@@ -358,11 +358,16 @@ def _note(done: Protected, notes: Console) -> None:
             f"the advice is from an audit of {told.scope.n_released:,} people in the release; "
             f"this table has {n_users:,}. Audit what was written.",
         )
-    if told is not None and told.decide == "proven" and proven is not None and not proven.is_within(told.target):
+    if (
+        told is not None
+        and told.decide == "guaranteed"
+        and guaranteed is not None
+        and not guaranteed.is_within(told.target)
+    ):
         print_note(
             notes,
             f"it is not guaranteed that this file meets the target of the audit, {percent(told.target)}: "
-            f"{bound_in_short(proven)}. Audit it before it goes out.",
+            f"{bound_in_short(guaranteed)}. Audit it before it goes out.",
             mark="warning",
         )
     if done.has_exact_means:
@@ -455,11 +460,11 @@ def events_of(advice: Advice, files: Sequence[Path], release: str | None, table:
     days = to_range("--release", to_span(release))
     known, span = scope.known.one_range, Span.between(*days)
     is_apart = known is not None and (days[1] < known[0] or known[1] < days[0])
-    if not is_apart and advice.decide != "proven":
+    if not is_apart and advice.decide != "guaranteed":
         raise InputError(
             f"--release: {span.words} overlaps what the adversary knows ({scope.known.words})",
             why="what is advised was only measured, with an adversary who knows other days than are released",
-            fix="release days that the attacker does not know; or audit with --decide proven",
+            fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
     period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
     chosen_days = period if spec.days is None else on_days(spec.days, period)
@@ -614,7 +619,7 @@ def _to_json(done: Protected) -> dict[str, Any]:
         ],
         "guarantees": checks_to_json(done.checks),
         "verified_on": "this release" if done.out is None else str(done.out),
-        "proven": None if done.proven is None else asdict(done.proven),
+        "guaranteed": None if done.guaranteed is None else asdict(done.guaranteed),
         "reconstruction": None if done.risks.reconstruction is None else asdict(done.risks.reconstruction),
         "attribution": None if done.risks.attribution is None else asdict(done.risks.attribution),
         "measured": None if done.attacked is None else asdict(done.attacked.rate),

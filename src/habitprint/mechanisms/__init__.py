@@ -9,7 +9,7 @@ from habitprint.mechanisms.counts import (
     round_to,
     suppress_below,
 )
-from habitprint.mechanisms.exposure import ProvenShare, TotalsExposure, proven_share, totals_exposure
+from habitprint.mechanisms.exposure import GuaranteedRisk, TotalsExposure, guaranteed_risk, totals_exposure
 from habitprint.mechanisms.files import read_owner_record, read_release, write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.guarantees import (
@@ -40,6 +40,7 @@ __all__ = [
     "EqualContributions",
     "EqualTotals",
     "Guarantee",
+    "GuaranteedRisk",
     "InputFile",
     "KAnonymity",
     "KeepTopPlaces",
@@ -52,7 +53,6 @@ __all__ = [
     "MultiplesOf",
     "OnlyPlaces",
     "OwnerRecord",
-    "ProvenShare",
     "Pseudonymise",
     "Recipe",
     "Release",
@@ -68,11 +68,11 @@ __all__ = [
     "check_guarantees",
     "coarsen",
     "from_flags",
+    "guaranteed_risk",
     "keep_top_places",
     "limit_contribution",
     "merge_rare_places",
     "microaggregate",
-    "proven_share",
     "pseudonymise",
     "read_owner_record",
     "read_release",

@@ -119,7 +119,7 @@ def _denominators(values: Floats) -> Indices:
 
 
 @dataclass(frozen=True)
-class ProvenShare:
+class GuaranteedRisk:
     """The highest risk that any attack can reach against rows of which several are identical.
 
     Rows that are identical, totals included, are indistinguishable under fresh random ids. With m the size of a user's
@@ -127,43 +127,43 @@ class ProvenShare:
 
     Parameters
     ----------
-    mean
-        The mean of 1/m (average risk): the largest share of all users whose rows any attacker expects to point at.
-    largest
+    average
+        The mean of 1/m: the largest share of all users whose rows any attacker expects to point at.
+    highest
         The largest 1/m: the highest risk of any person.
 
     Examples
     --------
-    >>> ProvenShare(0.0501, 0.1).is_within(0.05)
+    >>> GuaranteedRisk(0.0501, 0.1).is_within(0.05)
     False
     """
 
-    mean: float
-    largest: float
+    average: float
+    highest: float
 
     @classmethod
-    def of(cls, sizes: Indices) -> "ProvenShare":
+    def of(cls, sizes: Indices) -> "GuaranteedRisk":
         """Return the bound for people from the sizes of their anonymity sets; without people it is 0.
 
         Examples
         --------
-        >>> ProvenShare.of(np.array([2, 2, 1]))
-        ProvenShare(mean=0.6666666666666666, largest=1.0)
+        >>> GuaranteedRisk.of(np.array([2, 2, 1]))
+        GuaranteedRisk(average=0.6666666666666666, highest=1.0)
         """
         if not len(sizes):
             return cls(0.0, 0.0)
         return cls(math.fsum(1.0 / sizes) / len(sizes), 1.0 / int(sizes.min()))
 
     def is_within(self, target: float) -> bool:
-        """Return whether the mean is not above a target."""
-        return self.mean <= target + ROUNDING
+        """Return whether the average risk is not above a target."""
+        return self.average <= target + ROUNDING
 
     def is_within_for_each(self, target: float) -> bool:
         """Return whether the highest risk of any person is within a target."""
-        return self.largest <= target + ROUNDING
+        return self.highest <= target + ROUNDING
 
 
-def proven_share(source: Release | Histograms) -> ProvenShare:
+def guaranteed_risk(source: Release | Histograms) -> GuaranteedRisk:
     """Return the average risk and the highest risk of any person in a table, guaranteed against every attack on rows.
 
     It assumes that ids are fresh and random (`pseudonymise`, `Release.has_fresh_ids`).
@@ -171,7 +171,7 @@ def proven_share(source: Release | Histograms) -> ProvenShare:
     Examples
     --------
     >>> import habitprint as hp
-    >>> proven_share(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
-    ProvenShare(mean=0.2, largest=0.2)
+    >>> guaranteed_risk(hp.microaggregate(hp.datasets.town(60, 20)[0], k=5))
+    GuaranteedRisk(average=0.2, highest=0.2)
     """
-    return ProvenShare.of((source.histograms if isinstance(source, Release) else source).identical_rows)
+    return GuaranteedRisk.of((source.histograms if isinstance(source, Release) else source).identical_rows)

@@ -104,7 +104,7 @@ def _shares(found: Comparison) -> Section:
         "Lower end",
         "Upper end",
         "By chance",
-        "Proven: at most",
+        "Guaranteed: at most",
         "Target",
         "Meets it",
     ]
@@ -112,7 +112,7 @@ def _shares(found: Comparison) -> Section:
         [
             Cell(audit.name),
             *rate_cells(audit.rate),
-            Cell(in_column(rounded_up(audit.proven.mean)), audit.proven.mean),
+            Cell(in_column(rounded_up(audit.guaranteed.average)), audit.guaranteed.average),
             Cell(percent(audit.target), audit.target),
             Cell("yes" if audit.passes else "no"),
         ]
@@ -207,7 +207,7 @@ def _advice(found: Comparison) -> Section:
     heads = [
         "Audit",
         "Advice",
-        "Proven: at most",
+        "Guaranteed: at most",
         "Measured, up to",
         "Information loss",
         headed(SCALES["prediction"].name),
@@ -225,7 +225,7 @@ def _advice_cells(audit: Compared) -> list[Cell]:
     loss = Cell("not defined") if trial.loss is None else Cell(f"{trial.loss:.2f}", trial.loss)
     return [
         Cell(trial.label),
-        Cell(at_most(trial.proven.mean), trial.proven.mean),
+        Cell(at_most(trial.guaranteed.average), trial.guaranteed.average),
         Cell(at_most(trial.risk.high), trial.risk.high),
         loss,
         _share(trial.loss_for("prediction")),

@@ -29,7 +29,7 @@ from habitprint.formatting import counted, headed, in_column, moment, number, pe
 from habitprint.histograms import Histograms
 from habitprint.losses import SCALES, measure_losses
 from habitprint.matching import Matching, MatchingPath
-from habitprint.mechanisms import Losses, Release, check_guarantees, proven_share
+from habitprint.mechanisms import Losses, Release, check_guarantees, guaranteed_risk
 from habitprint.periods import Split
 from habitprint.plots import drawable, plot_path
 from habitprint.report.charts import (
@@ -228,7 +228,7 @@ def _(value: Release) -> Card:
             for at, check in enumerate(checks, start=1)
         ),
         *([] if checks else [Term("Guarantees", "none")]),
-        Term("Row pointed at, guaranteed", tell_bound(proven_share(value.histograms))),
+        Term("Row pointed at, guaranteed", tell_bound(guaranteed_risk(value.histograms))),
         *([] if value.original is None else _losses(measure_losses(value.original, value))),
     )
     size = f"{counted(value.histograms.n_users, 'user')} × {counted(value.histograms.n_places, 'place')}"
@@ -275,7 +275,7 @@ def _(value: Audit) -> Card:
         Term("Scope", about_scope(value.data.scope)),
         *(Term("Caution", words_of(found)) for found in value.data.findings if found.is_grave),
         Term("Measured", f"{value.strongest.title}: {rate.words}"),
-        Term("Row pointed at, guaranteed", tell_bound(value.verdict.proven)),
+        Term("Row pointed at, guaranteed", tell_bound(value.verdict.guaranteed)),
         Term("Target", f"at most {percent(value.verdict.target)}"),
         Term("Advice", "none" if advised is None else f"{advised.label}: {advised.risk.words}"),
         *([Term("Measured on all", on_all)] if (on_all := on_all_people(value)) else []),
@@ -298,7 +298,7 @@ def _(value: Advice) -> Card:
     facts = (
         Term("Protection", value.label),
         Term("Target", f"at most {percent(value.target)}, {value.decide}"),
-        Term("Row pointed at, guaranteed", bound_in_short(value.proven)),
+        Term("Row pointed at, guaranteed", bound_in_short(value.guaranteed)),
         Term("Measured", value.measured.words),
         Term("To keep", value.keep),
         *_losses(value.losses),
@@ -314,7 +314,7 @@ def _(value: Protections) -> Card:
         Term("To keep", value.keep),
         Term("Advised", advised),
     )
-    columns = ("protection", "passes", "proven", f"loss_{value.keep}", "share", "high")
+    columns = ("protection", "passes", "guaranteed", f"loss_{value.keep}", "share", "high")
     frame = value.to_frame().select(columns)
     front = [at for at in value.frontier if at != value.chosen]
     shown = frame[([] if value.chosen is None else [value.chosen]) + front]

@@ -120,7 +120,7 @@ def _remedies(audit: Audit) -> list[Block]:
 
 def _best_for_each(found: Protections) -> list[Block]:
     """Show the best protection for each purpose; that of this audit is marked."""
-    if all(best.proven is None and best.measured is None for best in found.best):
+    if all(best.guaranteed is None and best.measured is None for best in found.best):
         return []
 
     def cell(at: int | None, keep: Purpose) -> Cell:
@@ -132,9 +132,9 @@ def _best_for_each(found: Protections) -> list[Block]:
     rows = [
         [
             Cell(headed(SCALES[best.keep].kept)),
-            cell(best.proven, best.keep),
+            cell(best.guaranteed, best.keep),
             Cell("none that is cheaper")
-            if best.measured == best.proven is not None
+            if best.measured == best.guaranteed is not None
             else cell(best.measured, best.keep),
         ]
         for best in found.best
@@ -191,7 +191,7 @@ def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
     cells = [
         Cell(trial.label, note=note),
         Cell(IN_WORDS[trial.passes]),
-        Cell(in_column(rounded_up(trial.proven.mean)), trial.proven.mean),
+        Cell(in_column(rounded_up(trial.guaranteed.average)), trial.guaranteed.average),
         Cell("–") if taken is None else Cell(in_column(rounded_up(taken.rate.high)), taken.rate.high),
         Cell(least + in_column(risk.value), risk.value),
         Cell(least + in_column(rounded_up(risk.high)), risk.high),
@@ -224,17 +224,17 @@ def _why_not(trial: Trial, allowed: float | None) -> str:
 
 def _advice(trial: Trial, periods: str | None) -> list[Block]:
     """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
-    proven = [promise for promise in trial.promises if promise.protects_people]
+    guaranteed = [promise for promise in trial.promises if promise.protects_people]
     holds = [promise for promise in trial.promises if not promise.protects_people]
     terms = [
         Term("What it does", " ".join(map(sentence, trial.words))),
         *(Term(headed(name), sentence(words)) for name, words in risk_lines(trial.risks)),
         Term("Cost", sentence(cost_words(trial.losses))),
     ]
-    if proven or not holds:
-        words = " ".join(sentence(promise.words) for promise in proven)
+    if guaranteed or not holds:
+        words = " ".join(sentence(promise.words) for promise in guaranteed)
         terms.append(Term("Guarantee", words or "None: what was measured is all that is known."))
-    if any(promise.hides_in_groups for promise in proven):
+    if any(promise.hides_in_groups for promise in guaranteed):
         terms.append(Term("What it does not hide", GROUPS))
     if holds:
         words = " ".join(map(sentence, [*(promise.words for promise in holds), NO_GUARANTEE]))

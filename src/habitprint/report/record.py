@@ -180,7 +180,7 @@ def _guaranteed(audit: Audit) -> list[Term]:
     """Return the three lines about a table in groups; of another, what is guaranteed about pointing at its rows."""
     sampled, risks = of_sample(audit.data.scope), audit.protections.trials[0].risks
     if not risks.is_grouped:
-        return [Term(f"Guarantee{sampled}", tell_bound(audit.verdict.proven))]
+        return [Term(f"Guarantee{sampled}", tell_bound(audit.verdict.guaranteed))]
     return [Term(f"{headed(name)}{sampled}", sentence(words)) for name, words in risk_lines(risks)]
 
 
@@ -220,11 +220,11 @@ def _reaches(trial: Trial) -> str:
 
 def _not_covered(audit: Audit) -> str:
     advised, target = audit.protections.advised, audit.verdict.target
-    proven = audit.verdict.proven if advised is None else advised.proven
+    guaranteed = audit.verdict.guaranteed if advised is None else advised.guaranteed
     parts = list(stanzas(NOT_COVERED))
-    # What is proven rests on rows that are identical: on groups.
-    is_proven = proven.is_within(min(target, ALMOST_ONE)) and audit.data.scope.whole is None
-    parts.insert(0, GROUPS if is_proven else ONLY_MEASURED)
+    # What is guaranteed rests on rows that are identical: on groups.
+    is_guaranteed = guaranteed.is_within(min(target, ALMOST_ONE)) and audit.data.scope.whole is None
+    parts.insert(0, GROUPS if is_guaranteed else ONLY_MEASURED)
     return " ".join(parts)
 
 

@@ -126,9 +126,11 @@ def _opening(audit: Audit) -> list[Block]:
     """Return what stands right below the answer: its numbers, the sentences that go with it, and a picture of it."""
     target, rate, advised = audit.verdict.target, audit.strongest.rate, audit.protections.advised
     verdict = audit.verdict
-    proven = verdict.proven
-    is_proof = proven.is_within(min(target, ALMOST_ONE)) or (verdict.is_protected and audit.options.decide == "proven")
-    bound = f"at most {at_most(proven.mean)}" if proven.mean < 1 else "none"
+    guaranteed = verdict.guaranteed
+    is_proof = guaranteed.is_within(min(target, ALMOST_ONE)) or (
+        verdict.is_protected and audit.options.decide == "guaranteed"
+    )
+    bound = f"at most {at_most(guaranteed.average)}" if guaranteed.average < 1 else "none"
     more = audit.knows_more
     # Where there are two adversaries, each number says whose it is.
     label = "Measured" if audit.other_time is None else "Measured, one period known"

@@ -152,7 +152,7 @@ def verdict_of(audit: Compared) -> str:
     >>> verdict_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
     'misses the target of 5%'
     """
-    how = "guaranteed" if audit.proven.is_within(audit.target) else "measured"
+    how = "guaranteed" if audit.guaranteed.is_within(audit.target) else "measured"
     target = f"the target of {percent(audit.target)}"
     if audit.advice == "sample meets the target":
         return f"is not shown to meet {target}"

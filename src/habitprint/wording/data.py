@@ -11,7 +11,7 @@ from habitprint.periods.dates import in_words as day_in_words
 SAMPLED = (
     "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "
     "other attacks, what the risk depends on, the protections, and who is at risk. Among fewer people each is easier "
-    "to find, so what is measured in the sample is, as a rule, above what it would be among all. What is proven or "
+    "to find, so what is measured in the sample is, as a rule, above what it would be among all. What is guaranteed or "
     "measured of a protection is about the sample under it: protect the whole table in the same way, and check or "
     "audit what comes of it, before anything is published."
 )

@@ -8,7 +8,7 @@ from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import Reconstruction
 from habitprint.formatting import at_most, percent, sentence
-from habitprint.mechanisms import ProvenShare
+from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 
 POINTED, RECONSTRUCTED, ATTRIBUTED = "row pointed at", "row reconstructed", "places attributed"
@@ -23,16 +23,16 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
 
     Examples
     --------
-    >>> for line in risk_lines(Risks(ProvenShare(0.05, 0.05), is_grouped=True)):
+    >>> for line in risk_lines(Risks(GuaranteedRisk(0.05, 0.05), is_grouped=True)):
     ...     print(*line, sep=": ")
     row pointed at: guaranteed: right for at most 5% of people on average, and nobody with a chance above 5%
     row reconstructed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     places attributed: not measured: that needs the original, the attacker's data, and groups that no later step changed
     """
-    proven, otherwise = risks.proven, NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
+    guaranteed, otherwise = risks.guaranteed, NOT_MEASURED if risks.is_grouped else WHOLE_ROWS
     pointed = NOT_FRESH
-    if proven is not None:
-        pointed = f"guaranteed: right for {bound_in_short(proven)}" if proven.mean < 1 else UNIQUE
+    if guaranteed is not None:
+        pointed = f"guaranteed: right for {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
     return (
         (POINTED, pointed),
         (RECONSTRUCTED, otherwise if risks.reconstruction is None else _reconstructed(risks.reconstruction)),
@@ -45,13 +45,13 @@ def tell_risks(risks: Risks) -> str:
 
     Examples
     --------
-    >>> tell_risks(Risks(ProvenShare(0.05, 0.1), is_grouped=True))  # doctest: +NORMALIZE_WHITESPACE
+    >>> tell_risks(Risks(GuaranteedRisk(0.05, 0.1), is_grouped=True))  # doctest: +NORMALIZE_WHITESPACE
     'Guaranteed: an attacker who points at rows is right for at most 5% of people on average, and nobody with a
     chance above 10%. Not measured: whether own rows can be reconstructed; that needs the original.'
     """
     said = ["Guarantee: none."]
-    if risks.proven is not None and risks.proven.mean < 1:
-        said = [f"Guaranteed: an attacker who points at rows is right for {bound_in_short(risks.proven)}."]
+    if risks.guaranteed is not None and risks.guaranteed.average < 1:
+        said = [f"Guaranteed: an attacker who points at rows is right for {bound_in_short(risks.guaranteed)}."]
     if risks.is_grouped and risks.reconstruction is None:
         said.append("Not measured: whether own rows can be reconstructed; that needs the original.")
     if risks.reconstruction is not None:
@@ -63,29 +63,29 @@ def tell_risks(risks: Risks) -> str:
     return " ".join(said)
 
 
-def bound_in_short(proven: ProvenShare) -> str:
+def bound_in_short(guaranteed: GuaranteedRisk) -> str:
     """Return what is guaranteed about pointing at rows in a few words; bounds are rounded up.
 
     Examples
     --------
-    >>> bound_in_short(ProvenShare(0.0501, 0.1))
+    >>> bound_in_short(GuaranteedRisk(0.0501, 0.1))
     'at most 5.1% of people on average, and nobody with a chance above 10%'
     """
-    largest = at_most(proven.largest)
-    return f"at most {at_most(proven.mean)} of people on average, and nobody with a chance above {largest}"
+    largest = at_most(guaranteed.highest)
+    return f"at most {at_most(guaranteed.average)} of people on average, and nobody with a chance above {largest}"
 
 
-def tell_bound(proven: ProvenShare) -> str:
+def tell_bound(guaranteed: GuaranteedRisk) -> str:
     """Say what is guaranteed about pointing at rows of a table, as a sentence.
 
     Examples
     --------
-    >>> tell_bound(ProvenShare(0.2, 0.2))
+    >>> tell_bound(GuaranteedRisk(0.2, 0.2))
     'At most 20% of people on average, and nobody with a chance above 20%.'
     """
-    if proven.mean >= 1:
+    if guaranteed.average >= 1:
         return "None: every row is unlike all others, so nothing limits what an attack that was not made could reach."
-    return sentence(bound_in_short(proven))
+    return sentence(bound_in_short(guaranteed))
 
 
 def rows_reconstructed(rate: Rate) -> str:

@@ -81,7 +81,7 @@ def _about_table(audit: Audit) -> str:  # noqa: C901  (one case for each reason)
                 taken = f"The {subject} misses the target of {target}: {own}"
             misses = f"{taken}. {tell_risks(table.risks).rstrip('.')}"
         case "not guaranteed":
-            bound = bound_in_short(verdict.proven)
+            bound = bound_in_short(verdict.guaranteed)
             misses = f"It is not guaranteed that the {subject} meets the target of {target}: {bound}"
         case "above target":
             misses = f"The {subject} misses the target of {target} as it is: {_measured(audit)}"
@@ -95,8 +95,8 @@ def _about_table(audit: Audit) -> str:  # noqa: C901  (one case for each reason)
     if protection is None:
         return f"{misses}. No protection that was tried is enough."
     left = f"; little is left of the {SCALES[goal.keep].kept}" if leaves_little(goal.keep, protection.losses) else ""
-    is_proven = protection.proven.is_within(goal.target)
-    how = "" if is_proven else f", but only in our tests: measured up to {at_most(protection.risk.high)}"
+    is_guaranteed = protection.guaranteed.is_within(goal.target)
+    how = "" if is_guaranteed else f", but only in our tests: measured up to {at_most(protection.risk.high)}"
     person = goal.person_target
     each = "" if person is None else f", and that of {percent(person)} for pointing at the row of each person"
     helps = f"Protected by “{protection.label}” it meets the target{each}{how}"
@@ -133,9 +133,9 @@ def _surest(audit: Audit) -> str:
 def _each_person(audit: Audit) -> str:
     """Say how surely people may be found, and are."""
     allowed, confidence = percent(audit.options.person_target or 0.0), audit.people.confidence
-    if audit.verdict.is_protected and audit.options.decide == "proven":
-        largest = at_most(audit.verdict.proven.largest)
-        return f"what is proven is that nobody is found with a chance above {largest}, where {allowed} is allowed"
+    if audit.verdict.is_protected and audit.options.decide == "guaranteed":
+        largest = at_most(audit.verdict.guaranteed.highest)
+        return f"what is guaranteed is that nobody is found with a chance above {largest}, where {allowed} is allowed"
     if confidence is None:
         return f"{allowed} is allowed, and there are too few people to learn how surely each is found"
     surest = confidence.surest
@@ -215,12 +215,12 @@ def about_protections(audit: Audit) -> str:
         return "No protection could be tried."
     with_most = f", {found.n_on_all} of them on {found.n_users_in_all:,} people" if found.screened else ""
     tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
-    n_proven, n_measured = len(found.within(target, "proven")), len(found.within(target, "measured"))
+    n_guaranteed, n_measured = len(found.within(target, "guaranteed")), len(found.within(target, "measured"))
     # On protections that are dearer than the answer only screening attacks ran.
     n_maybe = len(found.within(target, "measured", OPEN)) - n_measured
     maybe = f", {n_maybe:,} more by screening attacks alone" if n_maybe else ""
-    only = f"{n_measured - n_proven:,} more {'is' if n_measured - n_proven == 1 else 'are'}"
-    are = f"{n_proven:,} {'is' if n_proven == 1 else 'are'}"
+    only = f"{n_measured - n_guaranteed:,} more {'is' if n_measured - n_guaranteed == 1 else 'are'}"
+    are = f"{n_guaranteed:,} {'is' if n_guaranteed == 1 else 'are'}"
     said = f"{tried}, {are} guaranteed to be within {percent(target)}, and {only} measured to be{maybe}."
     return said + _about_advised(found.advised) + _about_only_measured(found.only_measured) + _why_none(audit)
 
@@ -243,7 +243,7 @@ def _about_only_measured(only: Trial | None) -> str:
     return (
         f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
         f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks "
-        f"that were not made may reach up to {at_most(only.proven.mean)}."
+        f"that were not made may reach up to {at_most(only.guaranteed.average)}."
     )
 
 
@@ -270,9 +270,9 @@ def _why_none(audit: Audit) -> str:
     useful = [(loss, trial) for loss, trial in losses if loss is not None and loss <= scale.worst]
     if within or not useful:
         return ""
-    _, least = min(useful, key=lambda one: (one[1].proven.mean, one[1].risk.high, one[0]))
+    _, least = min(useful, key=lambda one: (one[1].guaranteed.average, one[1].risk.high, one[0]))
     bound = f" The lowest bound at {scale.one} of at most {scale.limit} is that of “{least.label}”"
-    return f"{bound}: {bound_in_short(least.proven)}{_cost(least)}."
+    return f"{bound}: {bound_in_short(least.guaranteed)}{_cost(least)}."
 
 
 def about_gate(audit: Audit) -> str:
@@ -289,9 +289,9 @@ def about_gate(audit: Audit) -> str:
         return ""
     sampled, taken = of_sample(audit.data.scope), audit.protections.trials[0].taken
     of_both = ", in the sample or on all people" if sampled else ""
-    proven = f", guaranteed{sampled} {bound_in_short(verdict.proven)}" if verdict.proven.mean < 1 else ""
+    guaranteed = f", guaranteed{sampled} {bound_in_short(verdict.guaranteed)}" if verdict.guaranteed.average < 1 else ""
     rows = ", rows reconstructed: not measured" if taken.is_grouped else ""
     if taken.found is not None:
         rows = f", rows reconstructed up to {at_most(taken.found.rate.high)}"
     word = "exceeds" if verdict.fails_gate else "does not exceed"
-    return f"the table {word} {percent(limit)}: measured up to {at_most(verdict.upper_end)}{of_both}{proven}{rows}"
+    return f"the table {word} {percent(limit)}: measured up to {at_most(verdict.upper_end)}{of_both}{guaranteed}{rows}"
