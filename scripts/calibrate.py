@@ -20,10 +20,7 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.datasets.calls_twin import START as CALLS_START
-from habitprint.datasets.calls_twin import CallsModel, calls_twin
-from habitprint.datasets.web_twin import START as WEB_START
-from habitprint.datasets.web_twin import WebModel, web_twin
+from habitprint.datasets.twins import CALLS_START, WEB_START, CallsModel, WebModel, calls_twin, web_twin
 
 WEIGHTS = ("jensen-shannon", "l1", "cosine", "dot")
 Figures = dict[str, float]

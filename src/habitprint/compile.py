@@ -12,7 +12,7 @@ import numpy as np
 from habitprint.datasets import illustration
 from habitprint.evaluation import evaluate
 from habitprint.histograms import align
-from habitprint.markov import kernel as chain_kernel
+from habitprint.markov import stays
 from habitprint.matching import match
 from habitprint.matching.impostors import count_impostors
 from habitprint.matching.probability import pair_scores
@@ -119,7 +119,7 @@ def compile_others() -> float:
     Examples
     --------
     >>> seconds = compile_others()
-    >>> all(compiled.signatures for compiled in (chain_kernel._stays, chain_kernel._join_all))
+    >>> all(compiled.signatures for compiled in (stays._stays, stays._join_all))
     True
     """
     start = time.perf_counter()
@@ -127,8 +127,8 @@ def compile_others() -> float:
     for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method)
     microaggregate(released, k=1, mean_k=2)
-    chain_kernel.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
-    chain_kernel.find_clusters(np.zeros((2, 3)), 1.0, 2)
+    stays.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
+    stays.find_clusters(np.zeros((2, 3)), 1.0, 2)
     return time.perf_counter() - start
 
 

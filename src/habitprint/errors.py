@@ -172,6 +172,43 @@ def require_seed(seed: object) -> None:
     require_whole("seed", seed, 0, why="it makes random choices repeatable", fix="use 0, 1, 2, …")
 
 
+def require_within(model: object, bounds: dict[str, tuple[float, float]]) -> None:
+    """Raise `InputError` unless each parameter of a model is a number within its bounds, ends included.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> require_within(SimpleNamespace(burst=2.5), {"burst": (1.0, 100.0)})
+    """
+    for name, (least, most) in bounds.items():
+        value = getattr(model, name)
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        if not is_number or not least <= value <= most:
+            raise InputError(
+                f"{name}={value!r} makes no sense in a {type(model).__name__}",
+                why=f"it is a number from {least:g} to {most:g}",
+                fix="leave it out for the default, or use a number in that range",
+            )
+
+
+def require_counts(model: object, least: dict[str, int]) -> None:
+    """Raise `InputError` unless each parameter that counts something is a whole number, and large enough.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> require_counts(SimpleNamespace(n_sites=20), {"n_sites": 1})
+    """
+    for name, smallest in least.items():
+        value = getattr(model, name)
+        if not is_whole(value) or value < smallest:
+            raise InputError(
+                f"{name}={value!r} makes no sense in a {type(model).__name__}",
+                why=f"it is a whole number of {smallest} or more",
+                fix="leave it out for the default, or use such a number",
+            )
+
+
 def first_few(items: Iterable[object], limit: int = 5) -> str:
     """List the first few items for a message, and say when there are more.
 

@@ -268,7 +268,7 @@ def test_spans_of_an_audit_have_short_names(calls: Path, tmp_path: Path) -> None
 def test_twins_are_made_on_the_spot_and_say_what_they_are(tmp_path: Path) -> None:
     out, antennas = tmp_path / "calls.parquet", tmp_path / "antennas.csv"
     result = run("datasets", "make", "cdr", "--users", 100, "--out", out, "--antennas", antennas)
-    assert "nobody in it exists" in result.stdout
+    assert "contains no real person" in result.stdout
     assert pl.read_parquet(out).columns == ["user", "time", "place"]
     assert {"place", "lat", "lon", "sub_prefecture"} <= set(pl.read_csv(antennas).columns)
     again = run("datasets", "make", "cdr", "--users", 100, "--out", out)
@@ -286,8 +286,8 @@ def test_a_twin_stays_a_twin_through_the_split(tmp_path: Path) -> None:
     out, released = tmp_path / "calls.parquet", tmp_path / "r.parquet"
     run("datasets", "make", "cdr", "--users", 100, "--out", out)
     result = run("split", out, "--released", released, "--known", tmp_path / "k.csv", "--json")
-    assert "nobody in it exists" in json.loads(result.stdout)["source"]
-    assert "nobody in it exists" in pl.read_parquet_metadata(released)["habitprint.source"]
+    assert "contains no real person" in json.loads(result.stdout)["source"]
+    assert "contains no real person" in pl.read_parquet_metadata(released)["habitprint.source"]
 
 
 def test_two_outputs_have_two_names_and_only_calls_have_antennas(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_duplicates_are_an_error_unless_summed(
 def test_the_demo_tells_both_stories(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(monkeypatch, "demo", "--users", "60") == 0
     text = capsys.readouterr().out
-    for words in ("Four students", "Jill", "nobody in it exists", "jensen-shannon", "one-by-one", "by chance"):
+    for words in ("Four students", "Jill", "contains no real person", "jensen-shannon", "one-by-one", "by chance"):
         assert words in text
     assert run(monkeypatch, "demo", "--users", "60", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["calls"]["attacks"]) == 8

@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.datasets.geolife import BEIJING, CACHE, geolife, geolife_shared_files
+from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
 from habitprint.grids import Grid
+
+CACHE = "habitprint-geolife.parquet"
 
 HEADER = [
     "Geolife trajectory",

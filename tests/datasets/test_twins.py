@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.datasets import CallsModel, CallsTwin, WebModel, WebTwin, calls_twin, web_twin
-from habitprint.datasets.country import CountryModel, make_country
+from habitprint.datasets.twins import CountryModel, make_country
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
 
 SCHEMA = {"user": pl.Int64, "time": pl.Datetime("us", "UTC"), "place": pl.Int64}
@@ -108,7 +108,7 @@ def test_the_source_says_that_nobody_in_it_exists(kind: str) -> None:
     source = make(kind, 12, seed=5).source
     assert "12" in source
     assert "seed 5" in source
-    assert "nobody in it exists" in source
+    assert "contains no real person" in source
 
 
 @each_twin

@@ -90,7 +90,7 @@ def test_every_output_from_a_twin_says_so(made: tuple[Path, Reproduction], name:
     assert "twin" in (out / f"{name}.md").read_text()
     assert "twin" in pl.read_csv(out / f"{name}.csv")["source"].to_list()
     if name.startswith("figure"):
-        assert "nobody in it exists" in (out / f"{name}.svg").read_text()
+        assert "contains no real person" in (out / f"{name}.svg").read_text()
 
 
 def test_every_quick_figure_says_so(made: tuple[Path, Reproduction]) -> None:

@@ -9,10 +9,10 @@ import pytest
 from tracks import write_tracks
 
 import habitprint as hp
+from habitprint.datasets.cache import files_fingerprint
 from habitprint.experiments import DataTask, Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
 from habitprint.experiments.jobs import MARKOV, AttackTask, Description, Done, MeasuredAttack
-from habitprint.experiments.sources import files_fingerprint
 from habitprint.experiments.workshop import Workshop, measure
 
 R = TypeVar("R")
@@ -133,11 +133,15 @@ def test_twins_follow_the_seed() -> None:
 
 
 def test_a_changed_file_changes_the_fingerprint(tmp_path: Path) -> None:
-    file = tmp_path / "a.csv"
+    file = tmp_path / "visits.csv"
     file.write_text("1")
-    before = files_fingerprint(tmp_path), files_fingerprint(file)
+    (tmp_path / "places.csv").write_text("id,favicon_id\n1,2\n")
+
+    def fingerprints() -> tuple[str, str]:
+        return find_sources(Folders(web_history=tmp_path))["web"].fingerprint, files_fingerprint([file])
+
+    before = fingerprints()
     (tmp_path / "habitprint-geolife.parquet").write_text("a cache of ours")
-    assert files_fingerprint(tmp_path) == before[0]
+    assert fingerprints() == before
     file.write_text("22")
-    assert files_fingerprint(tmp_path) != before[0]
-    assert files_fingerprint(file) != before[1]
+    assert all(new != old for new, old in zip(fingerprints(), before, strict=True))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.events import Events
 from habitprint.markov import to_stays
-from habitprint.markov.sphere import ground_distances, to_space
+from habitprint.markov.points import ground_distances, to_space
 from habitprint.markov.stays import IN_A_STAY, ON_THE_WAY
 
 START = datetime(2012, 4, 9, 8)  # noqa: DTZ001 - a clock

@@ -1,8 +1,6 @@
-"""Data to try things on: built in, made up, or read from the sources that the paper used."""
+"""Data to try things on: built in, synthetic, or read from the sources that the paper used."""
 
-from habitprint.datasets.calls_twin import CallsModel, CallsTwin, calls_twin
 from habitprint.datasets.complete_journey import complete_journey, complete_journey_categories
-from habitprint.datasets.country import CountryModel
 from habitprint.datasets.d4d import (
     d4d_antennas,
     d4d_calls,
@@ -10,12 +8,11 @@ from habitprint.datasets.d4d import (
     d4d_sub_prefecture_calls,
     d4d_sub_prefectures,
 )
+from habitprint.datasets.examples import AUDIT_OF_TOWN, illustration, town
 from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
-from habitprint.datasets.illustration import illustration
-from habitprint.datasets.town import AUDIT_OF_TOWN, town
 from habitprint.datasets.tracks import read_tracks
+from habitprint.datasets.twins import CallsModel, CallsTwin, CountryModel, WebModel, WebTwin, calls_twin, web_twin
 from habitprint.datasets.web_history import web_history
-from habitprint.datasets.web_twin import WebModel, WebTwin, web_twin
 
 __all__ = [
     "AUDIT_OF_TOWN",

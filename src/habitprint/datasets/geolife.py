@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep, metadata_of
+from habitprint.datasets.cache import TrackFile, cached_points
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
 from habitprint.events.events import Reason
@@ -25,9 +25,7 @@ from habitprint.runtime.blocks import run_blocks
 # Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
 BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)
 BEGIN = datetime(2007, 4, 1, tzinfo=UTC)  # of the recordings
-CACHE = "habitprint-geolife.parquet"
-LAYOUT = "2"  # of the cache; another one makes older caches stale
-FINGERPRINT, SHARED = "habitprint.geolife.fingerprint", "habitprint.geolife.shared"  # in the metadata of the cache
+LAYOUT = "3"  # of the cache; another one makes older caches stale
 FIRST_LINE = b"Geolife trajectory"
 N_HEADER_LINES = 6
 COLUMNS = {
@@ -161,33 +159,21 @@ def geolife_shared_files(
 def _points_and_shared(
     folder: Path, cache: str | os.PathLike[str] | None, progress: Progress
 ) -> tuple[pl.LazyFrame, Shared]:
-    """Return the cached points; read the files anew if the cache is empty or the files have changed."""
-    files = find_plt_files(folder)
+    """Return the points, and the files that several users share."""
     if cache is not None and not Path(cache).is_dir():
         raise InputError(
             f"there is no folder {os.fspath(cache)}",
             why="the points are read once and then kept there as a Parquet file of some hundred MB",
             fix="name an existing folder for it: cache='…'",
         )
-    try:
-        path = cache_file("geolife", folder) if cache is None else Path(cache) / CACHE
-    except OSError:  # nowhere to keep it: then it is read each time
+    files = find_plt_files(folder)
+
+    def read() -> tuple[pl.DataFrame, str]:
         points, shared = _read_all(files, progress)
-        return points.lazy(), shared
-    fingerprint = fingerprint_of(folder, files, LAYOUT)
-    own = metadata_of(path)
-    is_ours = {FINGERPRINT, SHARED} <= own.keys()
-    if cache is not None and os.path.lexists(path) and not is_ours:
-        raise InputError(
-            f"{path} was not written by habitprint",
-            why="the points are kept under this name, and nothing else is overwritten",
-            fix="move the file away, or name another folder: cache='…'",
-        )
-    if is_ours and own[FINGERPRINT] == fingerprint:
-        return pl.scan_parquet(path, glob=False), json.loads(own[SHARED])
-    points, shared = _read_all(files, progress)
-    metadata = {FINGERPRINT: fingerprint, SHARED: json.dumps(shared)}
-    return keep(points, path, metadata, is_private=cache is None), shared
+        return points, json.dumps(shared)
+
+    points, shared = cached_points("geolife", folder, files, LAYOUT, read, None if cache is None else Path(cache))
+    return points, json.loads(shared)
 
 
 def find_plt_files(folder: Path) -> list[TrackFile]:
@@ -229,7 +215,7 @@ def _read_all(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFr
     for file in files:
         users.setdefault(file.user, []).append(file)
     of_user = list(users.values())
-    work = np.array([sum(file.size for file in own) for own in of_user], dtype=np.float64)
+    work = np.array([sum(file.path.stat().st_size for file in own) for own in of_user], dtype=np.float64)
     points: list[pl.DataFrame] = []
     contents: dict[bytes, list[TrackFile]] = {}
     read = run_blocks(lambda a, b: [_read_user(own) for own in of_user[a:b]], work, "reading GeoLife", progress)

@@ -3,14 +3,14 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from xml.parsers import expat
+from xml.etree import ElementTree as ET
 
 import polars as pl
 
-from habitprint.datasets.cache import TrackFile, cache_file, fingerprint_of, keep, metadata_of
+from habitprint.datasets.cache import TrackFile, cached_points
 from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
@@ -22,7 +22,6 @@ from habitprint.progress import Progress, silent
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"
 ENDINGS = (GPX, GEOJSON, PLT)
 LAYOUT = "1"
-FINGERPRINT = "habitprint.tracks.fingerprint"
 POINT = {"user": pl.String(), "time": pl.String(), "lat": pl.String(), "lon": pl.String()}
 # As devices write it, with and without fractions of a second and an offset: several in one folder.
 ISO = tuple(f"%Y-%m-%dT%H:%M:%S{fraction}{zone}" for zone in ("%#z", "") for fraction in ("", "%.f"))
@@ -139,8 +138,13 @@ def read_tracks(
             else read_plt(files[0], on_bad_rows=on_bad_rows)
         )
         return replace(points, time_zone=time_zone)
-    names = _Names(user, time)
-    frame = _kept(path, files, names, progress) if path.is_dir() else _read_all(files, names, progress).lazy()
+
+    def read() -> tuple[pl.DataFrame, str]:
+        return _read_all(files, user, time, progress), ""
+
+    frame = (
+        cached_points("tracks", path, files, f"{LAYOUT} {user} {time}", read)[0] if path.is_dir() else read()[0].lazy()
+    )
     how = Reading(
         lat="lat",
         lon="lon",
@@ -151,106 +155,40 @@ def read_tracks(
     return to_events(frame, how, os.fspath(path))
 
 
-@dataclass(frozen=True)
-class _Names:
-    """The names of the properties of a feature that contain the user id and the time."""
-
-    user: str
-    time: str
-
-
-def _kept(folder: Path, files: Sequence[TrackFile], names: _Names, progress: Progress) -> pl.LazyFrame:
-    """Return the cached points of a folder; read the files anew if they have changed."""
-    fingerprint = fingerprint_of(folder, files, f"{LAYOUT} {names}")
-    try:
-        path = cache_file("tracks", folder)
-    except OSError:  # nowhere to keep it: then it is read each time
-        return _read_all(files, names, progress).lazy()
-    if metadata_of(path).get(FINGERPRINT) == fingerprint:
-        return pl.scan_parquet(path, glob=False)
-    return keep(_read_all(files, names, progress), path, {FINGERPRINT: fingerprint}, is_private=True)
-
-
-def _read_all(files: Sequence[TrackFile], names: _Names, progress: Progress) -> pl.DataFrame:
+def _read_all(files: Sequence[TrackFile], user: str, time: str, progress: Progress) -> pl.DataFrame:
     points: list[pl.DataFrame] = []
     for done, file in enumerate(files):
         progress("reading tracks", done, len(files))
-        read: Callable[[], list[Point]] = {
-            GPX: lambda file=file: _read_gpx(file),
-            GEOJSON: lambda file=file: list(_read_geojson(file, names)),
-        }[file.path.suffix.lower()]
-        with reading(
-            file.path,
-            why=f"its content is not that of a {file.path.suffix.lower()} file",
-            fix="export it again, or take it away",
-        ):
-            points.append(pl.DataFrame(read(), schema=POINT, orient="row"))
+        kind = file.path.suffix.lower()
+        why, fix = f"its content is not that of a {kind} file", "export it again, or take it away"
+        with reading(file.path, why=why, fix=fix):
+            read = _read_gpx(file) if kind == GPX else _read_geojson(file, user, time)
+            points.append(pl.DataFrame(list(read), schema=POINT, orient="row"))
     return pl.concat(points)
 
 
-@dataclass
-class _GpxReader:
-    """Collect the points of tracks while a file is parsed."""
+class _Builder(ET.TreeBuilder):
+    """The builder of a document that refuses to declare a type, before any entity of it is expanded."""
 
-    user: str
-    points: list[Point] = field(default_factory=list)
-    position: tuple[str | None, str | None] | None = None  # of the point that is being read
-    time: str | None = None
-    depth: int = 0  # below that point
-    is_time: bool = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        local = _local(name)
-        if self.position is not None:
-            self.depth += 1
-            # Extensions of a point may have times of their own, deeper in it; and the first time counts.
-            if local == "time" and self.depth == 1 and self.time is None:
-                self.is_time, self.time = True, ""
-        elif local == "trkpt":
-            self.position, self.time, self.depth = (attributes.get("lat"), attributes.get("lon")), None, 0
-
-    def text(self, text: str) -> None:
-        if self.is_time and self.depth == 1:
-            self.time = (self.time or "") + text
-
-    def end(self, _name: str) -> None:
-        if self.position is None:
-            return
-        if self.depth == 0:
-            self.points.append((self.user, self.time, *self.position))
-            self.position = None
-            return
-        if self.depth == 1:
-            self.is_time = False
-        self.depth -= 1
-
-
-def _local(name: str) -> str:
-    return name.rpartition(":")[2]
-
-
-def _read_gpx(file: TrackFile) -> list[Point]:
-    def refuse(*_: object) -> None:
+    def doctype(self, *_: object) -> None:
         raise InputError(
-            f"cannot read {file.path}: it declares a document type",
+            "it declares a document type",
             why="a track needs none, and entities that are declared there can swell or read other files",
             fix="export it again, or remove the lines with <!DOCTYPE …>",
         )
 
-    reader = _GpxReader(file.user)
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = reader.start
-    parser.EndElementHandler = reader.end
-    parser.CharacterDataHandler = reader.text
-    with file.path.open("rb") as content:
-        parser.ParseFile(content)
-    return reader.points
+
+def _read_gpx(file: TrackFile) -> Iterator[Point]:
+    """Yield the points of tracks; waypoints and routes are plans. Only a child of a point gives its time."""
+    try:
+        tree = ET.parse(file.path, ET.XMLParser(target=_Builder()))  # noqa: S314  (document types are refused)
+    except InputError as error:
+        raise error.of(str(file.path)) from None
+    for point in tree.iterfind(".//{*}trkpt"):
+        yield file.user, point.findtext("{*}time"), point.get("lat"), point.get("lon")
 
 
-def _read_geojson(file: TrackFile, names: _Names) -> Iterator[Point]:
+def _read_geojson(file: TrackFile, user: str, time: str) -> Iterator[Point]:
     why = "a GeoJSON file is text"
     text = read_text(file.path, why=why, fix="export it again, or take it away").removeprefix("\ufeff")
     content = json.loads(text)
@@ -264,12 +202,12 @@ def _read_geojson(file: TrackFile, names: _Names) -> Iterator[Point]:
     for feature in features if isinstance(features, list) else ():
         properties = feature.get("properties") if isinstance(feature, dict) else None
         known = properties if isinstance(properties, dict) else {}
-        whose = known.get(names.user, file.user)
+        whose = known.get(user, file.user)
         is_id = isinstance(whose, str) or (isinstance(whose, int) and not isinstance(whose, bool))
         geometry = feature.get("geometry") if isinstance(feature, dict) else None
-        given = next((known[name] for name in TIMES if name in known), known.get(names.time))
-        for lon_lat, time in _positions(geometry, given, 0):
-            yield (str(whose) if is_id else None, None if time is None else str(time), lon_lat[1], lon_lat[0])
+        given = next((known[name] for name in TIMES if name in known), known.get(time))
+        for lon_lat, at in _positions(geometry, given, 0):
+            yield (str(whose) if is_id else None, None if at is None else str(at), lon_lat[1], lon_lat[0])
 
 
 def _positions(geometry: object, times: object, depth: int) -> Iterator[tuple[tuple[str | None, str | None], object]]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast, get_type_hints
 
 import msgspec
 
+from habitprint.datasets.cache import files_fingerprint
 from habitprint.errors import InputError, require_option
 from habitprint.events import read_events
 from habitprint.events.read import find_files
@@ -24,7 +25,7 @@ from habitprint.experiments.jobs import (
     Setting,
     attacks,
 )
-from habitprint.experiments.sources import Data, DataSource, files_fingerprint
+from habitprint.experiments.sources import Data, DataSource
 from habitprint.experiments.spec import Claim, Experiment, Part
 from habitprint.formatting import printable
 from habitprint.grids import Box
@@ -239,7 +240,7 @@ def _source(events: SpecEvents, period: Period, folder: Path) -> DataSource:
         return Data(read_events(pattern, **options), period, box=box)
 
     words = Path(events.file).name + (f", {len(files)} files" if len(files) > 1 else "")
-    fingerprint = f"{files_fingerprint(*files)} {sorted(options.items())} {period!r} {box!r}"
+    fingerprint = f"{files_fingerprint(files)} {sorted(options.items())} {period!r} {box!r}"
     return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read, files=tuple(files))
 
 

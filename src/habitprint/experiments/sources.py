@@ -1,6 +1,5 @@
 """The data of an experiment: the paper's own if it is given, else a synthetic twin that is labelled as such."""
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,9 +9,8 @@ import numpy as np
 import polars as pl
 
 from habitprint import datasets
-from habitprint.datasets.cache import is_cache_writable
-from habitprint.datasets.calls_twin import calls_twin_words
-from habitprint.datasets.web_twin import web_twin_words
+from habitprint.datasets.cache import files_fingerprint, is_cache_writable
+from habitprint.datasets.twins import twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
 from habitprint.experiments.jobs import DataName
@@ -114,7 +112,7 @@ def find_sources(folders: Folders, *, seed: int = 0, is_quick: bool = False) -> 
     --------
     >>> sources = find_sources(Folders(), is_quick=True)
     >>> sources["calls"].words
-    'twin of the calls, 4,000 customers, seed 0 (made up: nobody in it exists)'
+    'synthetic twin of the calls, 4,000 customers, seed 0 (contains no real person)'
     >>> sources["geolife"].kind
     'none'
     """
@@ -136,7 +134,7 @@ def _calls_twin(n_users: int, seed: int) -> DataSource:
         regions = twin.antennas.rename({"sub_prefecture": "region"})
         return Data(events_from_frame(twin.events, source=twin.source), FORTNIGHT, regions)
 
-    return _twin("calls", calls_twin_words(n_users, seed), datasets.CallsModel(), make)
+    return _twin("calls", twin_words("calls", n_users, seed), datasets.CallsModel(), make)
 
 
 def _regions_twin(n_users: int, seed: int) -> DataSource:
@@ -147,7 +145,7 @@ def _regions_twin(n_users: int, seed: int) -> DataSource:
         regions = PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
         return Data(regions.apply(events_from_frame(twin.events, source=twin.source)), FORTNIGHT)
 
-    words = f"{calls_twin_words(n_users, seed)}: another sample, by sub-prefecture"
+    words = f"{twin_words('calls', n_users, seed)}: another sample, by sub-prefecture"
     return _twin("sub-prefectures", words, datasets.CallsModel(), make)
 
 
@@ -156,7 +154,7 @@ def _web_twin(seed: int) -> DataSource:
         twin = datasets.web_twin(WEB_USERS, seed=seed)
         return Data(events_from_frame(twin.events, source=twin.source), BusiestWeeks())
 
-    return _twin("web", web_twin_words(WEB_USERS, seed), datasets.WebModel(), make)
+    return _twin("web", twin_words("web histories", WEB_USERS, seed), datasets.WebModel(), make)
 
 
 def _twin(name: DataName, words: str, model: object, make: Callable[[], Data]) -> DataSource:
@@ -179,7 +177,7 @@ def _d4d(folder: Path, seed: int, *, is_quick: bool) -> list[DataSource]:
     has_regions = any(folder.glob("**/SUBPREF_POS_SAMPLE_A.TSV*"))
     what = "another sample" if has_regions else "the same calls, each antenna put into the nearest one"
     words = "D4D, Ivory Coast" + (f", {QUICK_USERS:,} customers drawn" if is_quick else "")
-    fingerprint = f"{files_fingerprint(folder)} {seed} {is_quick}"
+    fingerprint = f"{_fingerprint(folder)} {seed} {is_quick}"
     return [
         DataSource("calls", words, kind="real", fingerprint=fingerprint, open=calls),
         DataSource("sub-prefectures", f"{words} ({what})", kind="real", fingerprint=fingerprint, open=regions),
@@ -216,7 +214,7 @@ def _web_history(folder: Path) -> DataSource:
     def read() -> Data:
         return Data(datasets.web_history(visits, table, on_bad_rows="skip"), BusiestWeeks())
 
-    return DataSource("web", "Web History Repository", kind="real", fingerprint=files_fingerprint(folder), open=read)
+    return DataSource("web", "Web History Repository", kind="real", fingerprint=_fingerprint(folder), open=read)
 
 
 def _geolife(folder: Path, cache: Path | None) -> DataSource:
@@ -225,24 +223,10 @@ def _geolife(folder: Path, cache: Path | None) -> DataSource:
         return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
 
     words = "GeoLife 1.3, users who share files kept as they are"
-    return DataSource("geolife", words, kind="real", fingerprint=files_fingerprint(folder), open=read)
+    return DataSource("geolife", words, kind="real", fingerprint=_fingerprint(folder), open=read)
 
 
-def files_fingerprint(*paths: Path) -> str:
-    """Return a text that changes when files are added, removed or changed.
-
-    Examples
-    --------
-    >>> files_fingerprint(Path("/nowhere")) == files_fingerprint(Path("/elsewhere"))
-    True
-    """
-    listing = []
-    for path in paths:
-        files = [path] if path.is_file() else path.rglob("*")
-        for file in files:
-            if file.is_file() and not file.name.startswith("habitprint-"):
-                found = file.stat()
-                listing.append(
-                    f"{file.name if file == path else file.relative_to(path)} {found.st_size} {found.st_mtime_ns}"
-                )
-    return hashlib.sha256("\n".join(sorted(listing)).encode()).hexdigest()[:32]
+def _fingerprint(folder: Path) -> str:
+    """Return a text that changes when the files of a folder do; caches of our own do not count."""
+    files = (file for file in folder.rglob("*") if file.is_file() and not file.name.startswith("habitprint-"))
+    return files_fingerprint(files, folder)

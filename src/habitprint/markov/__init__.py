@@ -4,10 +4,15 @@ Source: S. Gambs, M.-O. Killijian, M. Núñez del Prado Cortez, "De-anonymizatio
 Computer and System Sciences 80 (2014) 1597-1614, doi:10.1016/j.jcss.2014.04.024.
 """
 
-from habitprint.markov.chains import Chains, mobility_chains
-from habitprint.markov.distances import CHAIN_DISTANCES, ChainDistance, chain_distances
-from habitprint.markov.match import ChainMatching, evaluate_chains, match_chains
-from habitprint.markov.model import MarkovModel
+from habitprint.markov.chain_matching import (
+    CHAIN_DISTANCES,
+    ChainDistance,
+    ChainMatching,
+    chain_distances,
+    evaluate_chains,
+    match_chains,
+)
+from habitprint.markov.chains import Chains, MarkovModel, mobility_chains
 from habitprint.markov.stays import to_stays
 
 __all__ = [

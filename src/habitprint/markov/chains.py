@@ -1,5 +1,6 @@
 """The mobility Markov chain of each user: its states, the time spent in them, and the transitions."""
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,12 +8,53 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError
-from habitprint.markov.kernel import find_clusters, find_stays
-from habitprint.markov.model import MarkovModel
-from habitprint.markov.points import Points, read_points
-from habitprint.markov.sphere import EARTH_RADIUS, to_degrees
+from habitprint.errors import InputError, require_counts, require_within
+from habitprint.markov.points import EARTH_RADIUS, Points, read_points, to_degrees
+from habitprint.markov.stays import find_clusters, find_stays
 from habitprint.progress import Progress, silent
+
+LARGEST = 1_000_000.0  # metres: there a straight line through the earth is a kilometre shorter than the way over it
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarkovModel:
+    """The parameters that turn points into states.
+
+    Points are thinned to one per `sample_every` seconds. Those of a *stay* are kept: consecutive points no two of
+    which are more than `max_diameter` apart, over at least `min_stay` seconds. Where at least `min_points` of these
+    lie within `radius` of one of them, they belong to one state; states that share a point are one.
+
+    Parameters
+    ----------
+    radius
+        Metres. 500 in the setting that the paper compares with.
+    min_points
+        Points within `radius` of a point, itself included, that make a state.
+    max_diameter
+        Metres between the two points of a stay that are farthest apart.
+    min_stay
+        Seconds from the first to the last point of a stay.
+    sample_every
+        Seconds: of the points of each such stretch of time only the first is kept, so that a state's number of
+        points is the time spent there, however often the device took a fix. None keeps every point.
+
+    Examples
+    --------
+    >>> MarkovModel(min_points=5)
+    MarkovModel(radius=500.0, min_points=5, max_diameter=200.0, min_stay=900.0, sample_every=60.0)
+    """
+
+    radius: float = 500.0
+    min_points: int = 10
+    max_diameter: float = 200.0
+    min_stay: float = 900.0
+    sample_every: float | None = 60.0
+
+    def __post_init__(self) -> None:
+        metres, seconds = (0.001, LARGEST), (1e-6, 1e9)
+        bounds = {"radius": metres, "max_diameter": (0.0, LARGEST), "min_stay": (0.0, sys.float_info.max)}
+        require_within(self, bounds | ({} if self.sample_every is None else {"sample_every": seconds}))
+        require_counts(self, {"min_points": 1})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

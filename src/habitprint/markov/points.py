@@ -1,4 +1,9 @@
-"""The points of users: checked, thinned out and in the order of time."""
+"""Points of users: checked, thinned out, in the order of time, and as points in space.
+
+In space, there is no date line and no pole, and a metre is a metre everywhere: people who travel from Beijing to
+Shanghai need no second projection. Over 500 m, the straight line and the way over the ground differ by a
+ten-thousandth of a millimetre.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,14 +11,64 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from habitprint.arrays import Floats, Indices
-from habitprint.errors import InputError, first_few
-from habitprint.ids import to_ids
-from habitprint.io.tables import require_columns, to_frame
-from habitprint.markov.sphere import to_space
+from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.events import Events, events_from_frame
+from habitprint.io.tables import collect
 
 COLUMNS = ["user", "time", "lat", "lon"]
-DEGREES = {"lat": 90.0, "lon": 180.0}
+EARTH_RADIUS = 6_371_008.8  # metres: the mean radius of the earth (IUGG)
+
+
+def to_space(latitudes: Floats, longitudes: Floats) -> Floats:
+    """Return positions in degrees as points in space, in metres from the centre of the earth, shape (n, 3).
+
+    Examples
+    --------
+    >>> to_space(np.array([0.0, 90.0]), np.array([0.0, 0.0])).round(1).tolist()
+    [[6371008.8, 0.0, 0.0], [0.0, 0.0, 6371008.8]]
+    """
+    up, east = np.radians(latitudes), np.radians(longitudes)
+    return EARTH_RADIUS * np.column_stack([np.cos(up) * np.cos(east), np.cos(up) * np.sin(east), np.sin(up)])
+
+
+def to_degrees(points: Floats) -> tuple[Floats, Floats]:
+    """Return the latitudes and longitudes that points in space lie above (or below).
+
+    Examples
+    --------
+    >>> latitudes, longitudes = to_degrees(to_space(np.array([40.0]), np.array([116.5])))
+    >>> latitudes.round(9).tolist(), longitudes.round(9).tolist()
+    ([40.0], [116.5])
+    """
+    x, y, z = points.T
+    return np.degrees(np.arctan2(z, np.hypot(x, y))), np.degrees(np.arctan2(y, x))
+
+
+def ground_distances(a: Floats, b: Floats) -> Floats:
+    """Return the way over the ground between all points of `a` and of `b` on the sphere, in metres, shape (n, m).
+
+    Examples
+    --------
+    >>> poles = to_space(np.array([90.0, -90.0]), np.array([0.0, 0.0]))
+    >>> (ground_distances(poles, poles) / EARTH_RADIUS).round(3).tolist()
+    [[0.0, 3.142], [3.142, 0.0]]
+    """
+    # From differences, not from a product: near points keep their digits, and the distance to itself is exactly 0.
+    squares = np.zeros((len(a), len(b)))
+    for axis in range(3):
+        squares += np.square(np.subtract.outer(a[:, axis], b[:, axis]))
+    return 2 * EARTH_RADIUS * np.arcsin(np.minimum(np.sqrt(squares) / (2 * EARTH_RADIUS), 1.0))
+
+
+def is_new(values: pl.Series) -> Booleans:
+    """Return where a value differs from the one before it; the first one always does.
+
+    Examples
+    --------
+    >>> is_new(pl.Series(["a", "a", "b"])).tolist()
+    [True, False, True]
+    """
+    return (values != values.shift()).fill_null(value=True).to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +97,7 @@ class Points:
 
 
 def read_points(table: Any, sample_every: float | None) -> Points:
-    """Check a table of points and keep the first of each stretch of `sample_every` seconds.
+    """Return the points of a table, only the first of each stretch of `sample_every` seconds.
 
     Stretches are counted from 1970 on, so that they do not depend on who else is in the table. Points that repeat each
     other (same user, time and position) count once.
@@ -50,7 +105,7 @@ def read_points(table: Any, sample_every: float | None) -> Points:
     Parameters
     ----------
     table
-        Any frame with the columns ``user, time, lat, lon``: ids, date-times and degrees.
+        `Events` with positions, or any frame with the columns ``user, time, lat, lon``.
     sample_every
         Seconds, or None to keep every point.
 
@@ -63,76 +118,28 @@ def read_points(table: Any, sample_every: float | None) -> Points:
     >>> points.users.to_list(), points.starts.tolist(), points.n_given
     (['a', 'b'], [0, 1, 2], 3)
     """
-    frame = to_frame(table)
-    require_columns(frame, COLUMNS, source="the table of points")
-    if frame.height == 0:
-        raise InputError(
-            "the table of points is empty",
-            why="without a point there is nobody to make a chain of",
-            fix="check the period and the area that the points were taken from",
-        )
-    frame = frame.select(
-        to_ids(frame["user"], "user"), _to_microseconds(frame["time"]), *(_to_degrees(frame, name) for name in DEGREES)
+    source = "the table of points"
+    events = table if isinstance(table, Events) else events_from_frame(table, lat="lat", lon="lon", source=source)
+    events.refuse_unusable()
+    # A sum with 0.0 makes −0 and 0 the same place in the order, too.
+    (given,) = collect(
+        [events.usable.select("user", pl.col("time").dt.epoch("us"), pl.col("lat", "lon") + 0.0)], source
     )
-    lazy = frame.lazy()
     if sample_every is None:
-        lazy = lazy.unique(COLUMNS)
+        sampled = given.lazy().unique(COLUMNS)
     else:
         stretch = (pl.col("time") // round(sample_every * 1e6)).alias("stretch")
         is_first = pl.col("time") == pl.col("time").min().over("user", stretch)
         # Several positions at the first time: the order of the coordinates decides, not that of the rows.
-        lazy = lazy.filter(is_first).sort(COLUMNS).unique(["user", "time"], keep="first", maintain_order=True)
-    kept = lazy.sort(COLUMNS).collect()
-    is_new = (kept["user"] != kept["user"].shift()).fill_null(value=True).to_numpy()
-    first = np.flatnonzero(is_new)
+        sampled = (
+            given.lazy().filter(is_first).sort(COLUMNS).unique(["user", "time"], keep="first", maintain_order=True)
+        )
+    kept = sampled.sort(COLUMNS).collect()
+    first = np.flatnonzero(is_new(kept["user"]))
     return Points(
         users=kept["user"].gather(first),
         starts=np.append(first, kept.height).astype(np.int64),
         times=kept["time"].to_numpy(),
         positions=to_space(kept["lat"].to_numpy(), kept["lon"].to_numpy()),
-        n_given=frame.height,
+        n_given=given.height,
     )
-
-
-def _to_microseconds(times: pl.Series) -> pl.Series:
-    if not isinstance(times.dtype, pl.Datetime):
-        raise InputError(
-            f"column 'time' holds {times.dtype} values (the first is {times[0]!r})",
-            why="stays are told by how long they last, and transitions by what comes next",
-            fix="convert 'time' to date-times first, such as with polars' str.to_datetime",
-        )
-    _refuse_missing(times)
-    return times.dt.epoch("us").alias("time")
-
-
-def _to_degrees(frame: pl.DataFrame, name: str) -> pl.Series:
-    degrees = frame[name]
-    if not degrees.dtype.is_numeric():
-        raise InputError(
-            f"column '{name}' holds {degrees.dtype} values (the first is {degrees[0]!r})",
-            why="a position is given in degrees",
-            fix=f"convert '{name}' to numbers first",
-        )
-    _refuse_missing(degrees)
-    degrees = degrees.cast(pl.Float64)
-    limit = DEGREES[name]
-    is_fine = degrees.is_between(-limit, limit) & degrees.is_finite()
-    if not is_fine.all():
-        bad = (~is_fine).arg_true()
-        raise InputError(
-            f"{'latitude' if name == 'lat' else 'longitude'} {degrees[bad[0]]} of user {frame['user'][bad[0]]!r} "
-            f"is not on the earth ({len(bad):,} such in column '{name}')",
-            why=f"'{name}' is in degrees, from −{limit:g} to {limit:g}",
-            fix="leave these points out, or look whether 'lat' and 'lon' are swapped",
-        )
-    return degrees + 0.0  # so that −0 and 0 are the same place in the order, too
-
-
-def _refuse_missing(values: pl.Series) -> None:
-    if values.null_count():
-        rows = (values.is_null().arg_true() + 1).to_list()
-        raise InputError(
-            f"column '{values.name}' has no value in row {first_few(rows)} (counted without the header)",
-            why="a point is where somebody was when",
-            fix="leave these rows out",
-        )

@@ -1,18 +1,42 @@
-"""A small synthetic town: people with a home, some usual places, and two weeks of visits."""
+"""Small built-in data: the paper's first table, and a synthetic town."""
 
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 
 from habitprint.errors import InputError, is_whole, require_seed
 from habitprint.histograms import Histograms
 
+# The paper's first table: four students, three places, two days.
+PLACES = ["dormitory", "restaurant", "library"]
+RELEASED = {"?1": (75, 15, 10), "?2": (31, 30, 39), "?3": (15, 15, 70), "?4": (15, 65, 20)}
+KNOWN = {"John": (33, 33, 34), "Jill": (70, 20, 10), "Mary": (15, 60, 25), "Mike": (15, 20, 65)}
+
+# The town.
 AUDIT_OF_TOWN = Path(__file__).with_name("audit_of_town.json")  # of ``town(12, 5)``: `habitprint.read_audit` reads it
 N_HAUNTS = 5  # places that a person goes back to
 EXPLORATION = 0.1  # share of visits to any place of the town
 MEAN_VISITS = 25.0  # per person and week; log-normal with this spread of the logarithm
 SPREAD_OF_VISITS = 0.7
+
+
+def illustration() -> tuple[Histograms, Histograms]:
+    """Return the released and the known histograms of the paper's first table, in percent.
+
+    Examples
+    --------
+    >>> released, known = illustration()
+    >>> released.n_users, known.users.to_list(), known.places.to_list()
+    (4, ['Jill', 'John', 'Mary', 'Mike'], ['dormitory', 'library', 'restaurant'])
+    """
+    return _habits(RELEASED), _habits(KNOWN)
+
+
+def _habits(rows: dict[str, tuple[int, int, int]]) -> Histograms:
+    counts = sparse.csr_array(np.array(list(rows.values())))
+    return Histograms(counts, pl.Series(list(rows)), pl.Series(PLACES)).in_order()
 
 
 def town(n_users: int = 300, n_places: int = 60, *, seed: int = 0) -> tuple[Histograms, Histograms]:
