@@ -238,7 +238,7 @@ def test_nobody_or_a_single_person_cannot_be_told_apart() -> None:
 def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
     with pytest.raises(hp.InputError, match="only one user is on both sides") as error:
         hp.audit(hp.datasets.town(20, 5), overlap=0.05)
-    assert "overlap of 0.05" in error.value.fix
+    assert "overlap above 0.05" in error.value.fix
 
 
 def test_totals_are_cautioned_about_unless_they_are_all_equal() -> None:
@@ -272,7 +272,7 @@ def test_anything_else_cannot_be_audited(source: object) -> None:
         (TOWN, {"period": hp.HalvesOfRows()}, "a period for two sets of histograms"),
         (TOWN, {"active": 3}, "active = 3 for two sets of histograms"),
         (TOWN, {"count": "seconds"}, "count = 'seconds' for two sets of histograms"),
-        (events_on({"Jill": [1, 2], "Mike": [1, 2]}), {"truth": {"Jill": "Mike"}}, "a truth for events"),
+        (events_on({"Jill": [1, 2], "Mike": [1, 2]}), {"truth": {"Jill": "Mike"}}, "truth does not apply to events"),
     ],
 )
 def test_what_is_asked_of_the_other_kind_of_source_is_refused(source: Any, asked: dict[str, Any], said: str) -> None:

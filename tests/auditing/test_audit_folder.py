@@ -73,7 +73,7 @@ def test_an_audit_that_was_read_back_has_a_page_but_names_nobody(found: hp.Audit
     again = hp.Audit.from_json(json.loads((tmp_path / "audit" / "report.json").read_text()))
     assert hp.render_report(again) == (tmp_path / "audit" / "report.html").read_text()
     for ask in (lambda: again.users, lambda: again.advice, lambda: hp.write_audit(again, tmp_path / "again")):
-        with pytest.raises(hp.InputError, match="was read from a report, and names nobody"):
+        with pytest.raises(hp.InputError, match="was read from a report, which holds no user ids"):
             ask()
     assert not (tmp_path / "again").exists()
 
@@ -81,7 +81,7 @@ def test_an_audit_that_was_read_back_has_a_page_but_names_nobody(found: hp.Audit
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": "habitprint-audit/1"}, "of the schema 'habitprint-audit/1'"),
+        ({"schema": "habitprint-audit/1"}, "has the schema 'habitprint-audit/1'"),
         ({"attacks": [{"method": "magic"}]}, r"Invalid enum value 'magic' - at `\$.attacks\[0\].method`"),
         ({"people": None}, "people"),
         ({"run": {}}, "missing required field"),

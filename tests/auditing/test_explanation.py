@@ -106,7 +106,7 @@ def test_who_is_not_in_the_release_cannot_be_explained(user: object) -> None:
 
 
 def test_an_audit_that_was_read_back_says_what_an_explanation_needs() -> None:
-    with pytest.raises(hp.InputError, match="names nobody") as error:
+    with pytest.raises(hp.InputError, match="holds no user ids") as error:
         hp.Audit.from_json(found().to_json()).explain("person")
     assert "tables" in error.value.why
     assert "audit the tables again" in error.value.fix

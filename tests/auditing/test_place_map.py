@@ -103,7 +103,7 @@ def test_a_map_is_as_high_as_wide_and_holds_every_place() -> None:
     [
         ({"place": ["a"], "lat": [91.0], "lon": [0.0]}, "cannot be used"),
         ({"place": ["a"], "lat": ["north"], "lon": [0.0]}, "cannot be used"),
-        ({"place": ["a", "a"], "lat": [1.0, 2.0], "lon": [0.0, 0.0]}, "several times"),
+        ({"place": ["a", "a"], "lat": [1.0, 2.0], "lon": [0.0, 0.0]}, "several positions"),
         ({"place": ["a"], "lat": [1.0]}, "no column 'lon'"),
         ({"place": [None], "lat": [1.0], "lon": [1.0]}, "place"),
     ],

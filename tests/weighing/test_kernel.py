@@ -134,5 +134,5 @@ def test_what_the_places_add_is_the_ceiling_less_the_weight(
 def test_a_matrix_too_large_to_hold_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gains, "LARGEST_DENSE", 99)
     habits = random_histograms(10, 5, density=0.5, seed=0)
-    with pytest.raises(hp.InputError, match=r"habitprint\.match"):
+    with pytest.raises(hp.InputError, match=r"hp\.match"):
         hp.weights(habits, habits)

@@ -251,10 +251,10 @@ class Scenario:
             who = "no user is" if self.common.n == 0 else "only one user is"
             raise InputError(
                 f"{who} on both sides",
-                why="an audit counts how many people are recognised among others",
-                fix="check that both sides use the same user ids, or give the truth; use longer periods, or more users"
+                why="the risk is the share of common people who are re-identified among others",
+                fix="check that both tables use the same user ids, or pass the truth; use longer periods or more users"
                 if overlap is None
-                else f"let the adversary know more of the people than an overlap of {overlap:g}",
+                else f"raise the overlap above {overlap:g}",
             )
 
 

@@ -124,6 +124,6 @@ def read_advice(path: str | os.PathLike[str]) -> Advice:
     except ValueError as error:
         raise InputError(
             f"{file} is not the advice of an audit: {error}",
-            why="it is applied as it was written",
+            why="an advice is applied exactly as an audit wrote it",
             fix="audit again with this version",
         ) from error

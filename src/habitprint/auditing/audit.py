@@ -76,8 +76,8 @@ SCHEMA = "habitprint-audit/6"  # a change of meaning or of a name makes it /7; n
 # What its folder holds; the advice only if a protection is needed and one is enough.
 RECORD_HTML, RECORD_MD = "record.html", "record.md"
 REPORT, FACTS, USERS, ADVICE = "report.html", "report.json", "users.parquet", FILE
-STARTS_FROM = "an audit starts from events, or from two sets of histograms: released and known"
-READ_THEM = "read them with hp.read_events(path), or give (released, known) from hp.read_histograms(path)"
+STARTS_FROM = "an audit needs events, or two tables of counts: released and known"
+READ_THEM = "read events with hp.read_events(path), or pass (released, known) from hp.read_histograms(path)"
 TIMES_AS_MANY = 10  # people as were attacked: how far the curve of their number is followed, if nobody says
 MOST_USERS = 5_000  # with whom coarser places, and every protection, are tried
 
@@ -302,9 +302,9 @@ class Audit(Shown):
         """Return what stays in the house, or raise `InputError` for an audit that was read back."""
         if self.internal is None:
             raise InputError(
-                "this audit was read from a report, and names nobody",
-                why="who is at risk is not part of a report, nor are the tables that were attacked",
-                fix="read users.parquet, which was written beside it; to explain somebody, audit the tables again",
+                "this audit was read from a report, which holds no user ids",
+                why="a report never contains the people at risk or the tables",
+                fix="read users.parquet in the same folder; to explain a person, audit the tables again",
             )
         return self.internal
 
@@ -362,17 +362,17 @@ class Audit(Shown):
         schema = facts.get("schema")
         if schema != SCHEMA:
             raise InputError(
-                f"these facts are of the schema {schema!r}, not {SCHEMA!r}",
-                why="they are read as an audit of this version writes them",
+                f"report.json has the schema {schema!r}, but this version reads {SCHEMA!r}",
+                why="names or meanings of its fields differ",
                 fix="audit again with this version",
             )
         try:
             return msgspec.convert({name: facts[name] for name in IN_JSON if name in facts}, cls)
         except msgspec.ValidationError as error:
             raise InputError(
-                f"these facts are not those of an audit: {error}",
-                why="they are read as an audit writes them",
-                fix="take the report.json that an audit wrote, unchanged, or audit again",
+                f"report.json is not valid: {error}",
+                why="a changed or damaged report cannot be read",
+                fix="use the unchanged report.json of an audit, or audit again",
             ) from error
 
 
@@ -391,12 +391,12 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
     """
     path = Path(path)
     file = path / FACTS if path.is_dir() else path
-    fix = f"give the folder that habitprint audit wrote, or its {FACTS}"
-    text = read_text(file, why="the facts of an audit are read from there", fix=fix)
+    fix = f"pass the folder that habitprint audit wrote, or its {FACTS}"
+    text = read_text(file, why="the results of an audit are read from this file", fix=fix)
     try:
         return Audit.from_json(msgspec.json.decode(text, type=dict[str, object]))
     except (msgspec.MsgspecError, RecursionError) as error:
-        why = "the facts of an audit are JSON"
+        why = "the report of an audit is a JSON file"
         raise InputError(f"{file} is not the report of an audit: {error}", why=why, fix=fix) from error
     except InputError as error:
         raise InputError(f"{file}: {error.what}", why=error.why, fix=error.fix) from error
@@ -782,9 +782,9 @@ def _refuse_misplaced(
         return
     if isinstance(source, Events):
         raise InputError(
-            "a truth for events",
-            why="a user has the same id in both periods",
-            fix="leave it out, or give two sets of histograms",
+            "truth does not apply to events",
+            why="in one file of events a user has the same id in both periods",
+            fix="remove it, or audit two tables of counts",
         )
     if is_elsewhere:
         raise InputError(
@@ -818,8 +818,8 @@ def _prepare_pair(
     if others and original is None and is_grouped(release):
         raise InputError(
             "another release is given, but not the original",
-            why="two releases in groups show people's own rows, which only the original tells",
-            fix="give the table as it was before any protection (original=, --original)",
+            why="two grouped releases can reveal people's own rows; only the original shows whose they are",
+            fix="add the table before any protection: original=… (command line: --original FILE)",
         )
     both = Scenario(release.histograms, known, subject.truth, release.steps, original=original, others=others)
     background = Background(losses=subject.preparation.losses, found=subject.preparation.found)
@@ -832,9 +832,8 @@ def _refuse_secret_mapping(release: Release) -> None:
     """Raise `InputError` where an attacker may know more than this audit: then what it measures is too low."""
     if release.steps_not_copied:
         raise InputError(
-            f"the mapping of the step {release.steps_not_copied[0].name!r} of the released table is not known here",
-            why="an attacker who knows it renames their own places in the same way; without it, the audit finds too "
-            "little and calls the table safe",
-            fix="keep the owner's file (.owner.json) beside the table or beside the key that --truth names; or on the "
-            "command line --as-is, for an attacker who copies nothing",
+            f"the place mapping of the step {release.steps_not_copied[0].name!r} is missing",
+            why="an attacker who has the mapping applies it to their own data; without it the measured risk is too low",
+            fix="put the owner's file (.owner.json) beside the table or beside the key that --truth names; or add "
+            "--as-is for an attacker who does not have the mapping",
         )

@@ -410,9 +410,9 @@ def _numbers(released: Histograms, grid: Grid) -> Indices:
     strange = released.places.filter(~is_square).to_list()
     if strange:
         raise InputError(
-            f"place {first_few(strange, 3)} is no square of the grid",
-            why="larger squares are made of the squares that the places are",
-            fix="give the grid that the events were placed on, or none",
+            f"place {first_few(strange, 3)} is not a square of the grid",
+            why="larger squares are built from the squares of the places",
+            fix="pass the grid that the events were placed on, or no grid",
         )
     return numbers.to_numpy()
 
@@ -421,8 +421,8 @@ def _by_mapping(released: Histograms, mapping: PlaceMapping, number: int, n_mapp
     lost = mapping.find_unknown(released)["place"].to_list()
     if lost:
         raise InputError(
-            f"{mapping.source or f'mapping {number}'} does not say what becomes of place {first_few(lost, 3)}",
-            why="every released place goes to some coarser one",
+            f"{mapping.source or f'mapping {number}'} has no coarser place for {first_few(lost, 3)}",
+            why="every released place needs a coarser one",
             fix=f"add these places to {mapping.source or 'the mapping'}",
         )
     n = mapping.apply(released).n_places

@@ -271,7 +271,9 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     called = _distinct([audit.run.source for audit in given] if names is None else list(names))
     if len(called) != len(given):
         raise InputError(
-            f"{len(called)} names for {len(given)} audits", why="each has one", fix="give a name for each, or none"
+            f"{len(called)} names for {len(given)} audits",
+            why="each audit needs one name",
+            fix="pass one name for each audit, or none",
         )
     first, *others = (Compared.of(audit, name) for audit, name in zip(given, called, strict=True))
     return Comparison(
@@ -293,22 +295,22 @@ def _require_comparable(audits: Sequence[Audit]) -> None:
     if len(audits) < FEWEST:
         raise InputError(
             f"{counted(len(audits), 'audit')} to compare",
-            why="a comparison is between two or more",
-            fix="give at least two, such as before and after protection",
+            why="a comparison needs two or more audits",
+            fix="pass at least two, such as before and after protection",
         )
     texts = [audit.to_text() for audit in audits]
     if len(set(texts)) < len(texts):
         again = next(at for at, text in enumerate(texts) if text in texts[:at])
         raise InputError(
             f"audits {texts.index(texts[again]) + 1} and {again + 1} are the same",
-            why="between an audit and itself there is no difference",
-            fix="give each audit once",
+            why="an audit does not differ from itself",
+            fix="pass each audit once",
         )
     levels = {audit.strongest.rate.level for audit in audits}
     if len(levels) > 1:
         raise InputError(
             f"their intervals are of different levels: {' and '.join(map(percent, sorted(levels)))}",
-            why="the interval of a difference is made of two intervals of one level",
+            why="the interval of a difference needs two intervals of the same level",
             fix="audit again with one version of habitprint",
         )
 

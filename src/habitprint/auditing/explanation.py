@@ -266,7 +266,9 @@ class Case:
         row = int(positions(to_ids([user], "user"), users)[0])
         if row < 0:
             raise InputError(
-                f"there is no user {user!r} in the released table", why="only who is in it can be explained", fix=fix
+                f"the released table has no user {user!r}",
+                why="only people in the released table can be explained",
+                fix=fix,
             )
         return row
 

@@ -28,7 +28,7 @@ def to_share(text: str, option: str) -> float:
     if not 0 < value <= 1:
         raise InputError(
             f"{option} '{text}' is not a rate",
-            why="it is a share above nothing and at most all",
+            why="a rate is above 0% and at most 100%",
             fix=f"write {option} 5%, or {option} 0.05",
         )
     return value
@@ -147,7 +147,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
         require_option("keep", self.keep, get_args(Purpose))
         to_codes(self.accept)
         if self.population is not None:
-            why, fix = "it is a number of people", f"give how many people there would be, at most {MOST_PEOPLE:,}"
+            why, fix = "the population is a number of people", f"use a whole number from 1 to {MOST_PEOPLE:,}"
             require_whole("population", self.population, 1, why=why, fix=fix)
             if self.population > MOST_PEOPLE:
                 raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
@@ -156,8 +156,8 @@ class AuditOptions(Record, frozen=True, kw_only=True):
             if value is not None and not (isinstance(value, (int, float)) and 0 < value <= 1):
                 raise InputError(
                     f"{name} = {value!r}",
-                    why="it is a share of people or of claims, above 0 and at most 1",
-                    fix="write 0.05 for 5% (on the command line also 5%)",
+                    why="a rate is above 0 and at most 1",
+                    fix="write 0.05 for 5% (command line: 5% also works)",
                 )
 
     @property

@@ -96,14 +96,14 @@ def read_positions(source: Any) -> pl.DataFrame:
     if wrong.height:
         raise InputError(
             f"{called}: {counted(wrong.height, 'position')} cannot be used, such as that of {wrong['place'][0]!r}",
-            why="latitude and longitude are degrees, from −90 to 90 and from −180 to 180",
-            fix="correct them, or leave these places out",
+            why="latitude and longitude are degrees: −90 to 90 and −180 to 180",
+            fix="correct these positions or remove their rows",
         )
     if table["place"].is_duplicated().any():
         twice = table.filter(pl.col("place").is_duplicated())["place"][0]
         raise InputError(
-            f"{called}: place {twice!r} stands there several times",
-            why="a place is at one position",
+            f"{called}: place {twice!r} has several positions",
+            why="a place can be drawn at one position only",
             fix="keep one row for each place",
         )
     return table
@@ -166,8 +166,8 @@ def _where(places: pl.Series, positions: pl.DataFrame | None, grid: Grid | None)
         if not is_told.any():
             raise InputError(
                 "no place has a position",
-                why="the table of positions speaks of other places than the data",
-                fix="check that places are named alike in both",
+                why="the table of positions and the data have no place in common",
+                fix="use the same place names in both tables",
             )
         return found
     if grid is None or not places.dtype.is_integer():

@@ -485,8 +485,8 @@ def second_look(scene: Scene, other: Release, tables: Scenario, progress: Progre
     if groups is None:
         raise InputError(
             "the other release is not in groups",
-            why="two releases are compared group by group",
-            fix="give releases whose people are in groups (--k), or leave this one out",
+            why="only releases in groups can be intersected",
+            fix="pass only releases made with groups (--k), or remove this one",
         )
     pointed = point(Scenario(other.histograms, tables.known, tables.truth, other.steps), progress)
     return SecondLook(

@@ -85,9 +85,9 @@ class Impostors:
         """
         if not is_whole(n) or not 1 <= n <= self.n_others + 1:
             raise InputError(
-                f"the share found among {n} people",
-                why=f"{self.n_others + 1:,} people were searched, of whom fewer can be drawn, and not more",
-                fix="use hp.forecast for more people",
+                f"the share re-identified among {n} people",
+                why=f"only {self.n_others + 1:,} people were attacked, and a sample cannot be larger",
+                fix="use a smaller number, or hp.forecast for more people",
             )
         # With r of M others closer, C(M − r, n − 1) of the C(M, n − 1) ways to draw n − 1 others leave all of them out.
         counts = self.count(self.n_others + 1)[: self.n_others - n + 2]
@@ -127,7 +127,7 @@ def count_impostors(
     if common.n == 0:
         raise InputError(
             "no user is on both sides",
-            why="impostors are those who come closer to somebody than he himself does",
+            why="an impostor is closer to a known user than that user's own released row",
             fix="check that both sides use the same user ids, or give the truth",
         )
     sides = Sides.of(*align(released, known), find_weight(weight))

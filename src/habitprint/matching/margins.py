@@ -81,7 +81,7 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     if proof is None or not matching.is_exact:
         raise InputError(
             f"a {matching.method} matching with gap {matching.gap} has no margins",
-            why="a margin is measured from the best matching there is",
+            why="a margin is a distance from the optimal matching, and this one is not proven optimal",
             fix="match with method='joint'",
         )
     released, known = align(released.in_order(), known.in_order())

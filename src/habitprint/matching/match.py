@@ -281,20 +281,20 @@ def _check_options(method: str, direction: str, epsilon: float | None) -> None:
     if method != "one-by-one" and direction != "released-to-known":
         raise InputError(
             f"direction '{direction}' does not go with method '{method}'",
-            why="jointly, both sides look for each other at once",
-            fix="leave out the direction, or use the method 'one-by-one'",
+            why="only one-by-one matching has a side that searches",
+            fix="remove the direction, or use the method 'one-by-one'",
         )
     if method != "approximate" and epsilon is not None:
         raise InputError(
             f"epsilon {epsilon!r} does not go with method '{method}'",
             why="only the approximate method may miss a share of the gain",
-            fix="leave out epsilon, or use the method 'approximate'",
+            fix="remove epsilon, or use the method 'approximate'",
         )
     if method == "approximate" and epsilon is None:
         raise InputError(
             "the approximate method needs epsilon",
-            why="it says which share of the gain may be missing",
-            fix="give epsilon=0.01, say (--epsilon 0.01 on the command line)",
+            why="epsilon is the share of the gain that the method may miss",
+            fix="use epsilon=0.01 (command line: --epsilon 0.01)",
         )
     if epsilon is not None:
         check_epsilon(epsilon)
@@ -323,8 +323,8 @@ def _check_size(size: int | None, method: str, n_released: int, n_known: int) ->
     if method == "one-by-one":
         raise InputError(
             f"size={size} does not go with method '{method}'",
-            why="one by one, each user gets exactly one pair",
-            fix="leave out the size, or use the method 'joint'",
+            why="one-by-one matching gives each user exactly one pair",
+            fix="remove the size, or use the method 'joint'",
         )
     check_size(size, n_released, n_known)
 
@@ -340,7 +340,7 @@ def check_size(size: int, n_released: int, n_known: int) -> None:
         raise InputError(
             f"size {size!r} is out of range",
             why=f"{n_released} released and {n_known} known users make 1 to {min(n_released, n_known)} pairs",
-            fix="give a whole number within that range, or none for as many pairs as possible",
+            fix="use a whole number in that range, or remove the size to match as many pairs as possible",
         )
 
 

@@ -178,13 +178,13 @@ class Matching(Shown, Framed):
         if self.proof is None:
             raise InputError(
                 f"a {self.method} matching has no proof to verify",
-                why="each user is matched on its own, which optimises no total",
+                why="one-by-one matching optimises no total, so nothing can be proven optimal",
                 fix="use method='joint' or 'approximate'",
             )
         if not self.proof.is_finite:
             raise InputError(
                 "the potentials or the price are not all finite numbers",
-                why="such a proof bounds nothing",
+                why="a proof with such numbers bounds nothing",
                 fix="make the matching with habitprint.match",
             )
         released, known = align(released.in_order(), known.in_order())
@@ -231,6 +231,6 @@ def not_the_same(side: str, who: str) -> InputError:
     """Return the error that says that other histograms were matched than the ones given."""
     return InputError(
         f"these {side} histograms are not the ones that were matched ({who})",
-        why="a matching says something about the histograms that it was made from",
-        fix="give the same two sets of histograms as to match, released first",
+        why="a matching is only valid for the tables that it was made from",
+        fix="pass the same two tables as to hp.match, the released one first",
     )

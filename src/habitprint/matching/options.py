@@ -23,8 +23,8 @@ def to_bytes(text: str, option: str = "--max-memory") -> float:
     if found is None:
         raise InputError(
             f"{option} '{text}' is not an amount of memory",
-            why="it says how many bytes the matching may use",
-            fix="give a number and a unit: 4GB, 500MB",
+            why="habitprint needs a number of bytes",
+            fix="write a number and a unit, such as 4GB or 500MB",
         )
     return float(found[1]) * UNITS[found[2].upper()]
 

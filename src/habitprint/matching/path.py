@@ -99,7 +99,7 @@ class MatchingPath(Drawn, Framed):
         if not is_whole(size):
             raise InputError(
                 f"size {size!r} is not a whole number",
-                why="a path has one best matching for each number of pairs",
+                why="a path has one matching for each whole number of pairs",
                 fix=f"use one from 1 to {len(self.sizes):,}",
             )
         return match(

@@ -119,13 +119,13 @@ class Weight:
         if not self.terms:
             raise InputError(
                 f"the weight '{self.name}' has no term",
-                why="without evidence nobody is nearer than anybody else",
-                fix="give it a term, or take one of the built-in weights",
+                why="without a term all pairs have the same weight",
+                fix="add a term, or use a built-in weight",
             )
         if not (math.isfinite(self.ceiling) and self.floor < self.ceiling):
             raise InputError(
                 f"the weight '{self.name}' has the ceiling {self.ceiling} and the floor {self.floor}",
-                why="a weight is below its ceiling where two users share a place, and not below its floor",
+                why="a shared place lowers the weight below its ceiling, but never below its floor",
                 fix="use a ceiling of 0 and no floor",
             )
         for term in self.terms:
@@ -139,7 +139,7 @@ def _check_term(term: Term) -> None:
     if not (is_kind and is_number and is_in_range):
         raise InputError(
             f"{term} is no evidence",
-            why="a shared place must speak for a pair: otherwise only pairs without one would be looked at",
+            why="a shared place must raise the gain of a pair, or pairs without shared places would win",
             fix=f"use a kind of {', '.join(get_args(KindName))}; a factor above 0 and up to {MOST_FACTOR:g}; a rarity "
             f"of 0 to {MOST_RARITY:g}; a doubt between 0 and 1",
         )
@@ -312,7 +312,7 @@ def find_weight(weight: str | Weight) -> Weight:
     if weight not in WEIGHTS:
         raise InputError(
             f"there is no weight '{weight}'",
-            why="a weight says what pairing two users costs",
+            why="the weight is the cost of pairing two users",
             fix=f"use one of {', '.join(WEIGHTS)}; jensen-shannon is the paper's proposal",
         )
     return WEIGHTS[weight]

@@ -154,8 +154,8 @@ def weights(released: Histograms, known: Histograms, weight: WeightName | Weight
     if n_pairs > LARGEST_DENSE:
         raise InputError(
             f"the matrix of all weights would have {n_pairs:,} entries ({8 * n_pairs / 1e9:.1f} GB)",
-            why=f"dense matrices are for small inputs, up to {LARGEST_DENSE:,} pairs",
-            fix="use habitprint.match, which needs no such matrix, or select fewer users",
+            why=f"a dense matrix may have at most {LARGEST_DENSE:,} entries",
+            fix="use hp.match, which needs no dense matrix, or select fewer users",
         )
     sides = Sides.of(*align(released, known), chosen)
     result = np.empty((released.n_users, known.n_users))

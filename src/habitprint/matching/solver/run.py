@@ -297,8 +297,8 @@ def _check_memory(needed: float, max_memory: float) -> None:
     if needed > max_memory:
         raise InputError(
             f"the matching needs more than {max_memory / 1e9:.3g} GB of memory: at least {needed / 1e9:.3g} GB",
-            why="it keeps the best pairs of each user and cannot do with fewer",
-            fix="allow more with max_memory (--max-memory on the command line), or match fewer users",
+            why="the matching keeps the best pairs of each user in memory",
+            fix="raise max_memory (command line: --max-memory 8GB), or match fewer users",
         )
 
 
