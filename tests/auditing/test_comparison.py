@@ -193,7 +193,7 @@ def test_a_page_is_not_overwritten_unless_asked(found: hp.Audit, tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", "is not the report of an audit"), ("[]", "is not the report"), ('{"schema": "x"}', "of the schema 'x'")],
+    [("{", "is not the report of an audit"), ("[]", "is not the report"), ('{"schema": "x"}', "has the schema 'x'")],
 )
 def test_what_is_no_audit_is_refused_by_its_name(tmp_path: Path, text: str, message: str) -> None:
     file = tmp_path / "report.json"
