@@ -159,7 +159,7 @@ def events_rows(copies: list[int]) -> list[str]:
     return [
         *lines,
         "",
-        f"A full twin of the calls (50,000 customers, 4.8 million calls) is made in {made['seconds']:.0f} s.",
+        f"A full synthetic twin of the calls (50,000 customers, 4.8 million calls) takes {made['seconds']:.0f} s.",
     ]
 
 
@@ -233,9 +233,9 @@ def compilation_lines() -> list[str]:
     """Measure the first compilation, and what a process loads after it; return the sentences."""
     first, again = compile_times()
     return [
-        f"The very first compilation of all kernels on a machine takes {first:.1f} s, in two processes (`make` does it",
-        "during set-up; without it, each command compiles what it needs). After that, a new process loads those of the",
-        f"matching in {again:.1f} s.",
+        f"The first compilation of all kernels on a machine takes {first:.1f} s, in two processes.",
+        "`make` does it during set-up; otherwise each command compiles what it needs. Afterwards a new process",
+        f"loads the kernels of the matching in {again:.1f} s.",
     ]
 
 

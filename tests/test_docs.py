@@ -41,6 +41,15 @@ def test_the_sample_of_the_numbers_is_what_is_printed() -> None:
         assert line.rstrip() in text
 
 
+def test_the_map_names_files_that_are_there() -> None:
+    map_of_code = (ROOT / "docs" / "design.md").read_text()
+    named = re.findall(r"`([\w/]+(?:\.py|/))`", map_of_code)
+    assert named
+    for name in named:
+        home = ROOT if name.startswith(("tests/", "src/")) else ROOT / "src" / "habitprint"
+        assert (home / name).exists(), name
+
+
 def test_the_readme_shows_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text()
     assert "make demo" in text
