@@ -9,7 +9,7 @@ import pytest
 from command_line import run
 from habitprint.experiments import NAMES
 from habitprint.experiments import run as run_module
-from habitprint.experiments.workshop import measure
+from habitprint.experiments.measure import measure
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,7 @@
 """What is said to hold is judged with the noise in mind."""
 
 import math
+import re
 import zlib
 from collections.abc import Sequence
 
@@ -13,7 +14,10 @@ from scipy import stats
 import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.experiments.claims import (
+    CHANCE,
+    PRECISION,
     Beats,
+    ByUser,
     Drops,
     Extremes,
     FallsWhileFlat,
@@ -22,31 +26,26 @@ from habitprint.experiments.claims import (
     Moves,
     PeaksInside,
     Reaches,
+    compare,
+    contrast,
+    mean_accuracy,
+    sign_test,
+    verdict_of,
 )
 from habitprint.experiments.jobs import (
-    COMMON,
-    JOINT,
     MARKOV,
-    ONE_BY_ONE,
-    AttackMethod,
-    AttackTask,
+    Claim,
+    Comparison,
+    Judgement,
     MeasuredAttack,
     Outcomes,
     ProtectionEffect,
     Run,
     Spot,
+    attacks,
+    method_of,
 )
-from habitprint.experiments.spec import Claim, Judgement
-from habitprint.experiments.statistics import (
-    CHANCE,
-    PRECISION,
-    ByUser,
-    Lead,
-    compare,
-    contrast,
-    mean_accuracy,
-    verdict_of,
-)
+from habitprint.experiments.pages import finding_words
 from habitprint.weighing import WeightName
 
 
@@ -57,7 +56,7 @@ def attacked(
     value: float | None = None,
     part: str = "calls",
     weight: WeightName = "jensen-shannon",
-    method: AttackMethod = JOINT,
+    method: str = "joint",
     repeat: int = 0,
     size: int | None = None,
     clustered: Floats | None = None,
@@ -65,7 +64,7 @@ def attacked(
 ) -> Run:
     """Return a run with what became of each user."""
     label = "" if value is None else f"{value:g}"
-    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=AttackTask(weight, method))
+    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, attack=attacks(weight, methods=[method])[0])
     n, size = len(right), size or len(right)
     rate, precision = (hp.Rate.of(right.sum(), of, by_chance=0.0) for of in (n, size))
     clusters = None if clustered is None else hp.Rate.of(clustered.sum(), n, by_chance=0.0)
@@ -82,7 +81,7 @@ def run(
     value: float | None = None,
     part: str = "calls",
     weight: WeightName = "jensen-shannon",
-    method: AttackMethod = JOINT,
+    method: str = "joint",
     n_common: int = 1000,
     cluster: float = 1.0,
     protected: ProtectionEffect | None = None,
@@ -123,7 +122,7 @@ def test_the_interval_of_several_repeats_is_students(rates: list[float]) -> None
 
 
 def verdict(first: Sequence[Run], second: Sequence[Run]) -> Judgement:
-    return verdict_of([compare(first, second).lead])
+    return verdict_of([compare(first, second)])
 
 
 @given(first=st.floats(0, 1), second=st.floats(0, 1), n=st.integers(10, 10_000))
@@ -136,11 +135,11 @@ def test_two_rates_are_never_both_clearly_larger(first: float, second: float, n:
 @given(st.lists(st.sampled_from([-1.0, 0.0, 1.0]), max_size=60))
 def test_where_users_are_found_or_not_the_test_is_mcnemars(differences: list[float]) -> None:
     n_more, n_less = differences.count(1.0), differences.count(-1.0)
-    lead = Lead.of(np.array(differences))
+    _, p_more, p_less = sign_test(np.array(differences))
     if n_more + n_less == 0:
-        assert (lead.p_more, lead.p_less) == (1.0, 1.0)
+        assert (p_more, p_less) == (1.0, 1.0)
         return
-    for p, n in ((lead.p_more, n_more), (lead.p_less, n_less)):
+    for p, n in ((p_more, n_more), (p_less, n_less)):
         exact = stats.binomtest(n, n_more + n_less, alternative="greater").pvalue
         assert p == pytest.approx(exact, abs=4 * math.sqrt(exact * (1 - exact) / 4000) + 1e-3)
 
@@ -161,11 +160,9 @@ def drawn(random: np.random.Generator, n: int, *, has_ties: bool = False) -> Flo
 @pytest.mark.parametrize("n", [10, 154, 2000])
 def test_chance_alone_looks_like_a_clear_lead_as_rarely_as_it_says(n: int, *, has_ties: bool) -> None:
     random = np.random.default_rng(n)
-    leads = [Lead.of(drawn(random, n, has_ties=has_ties) - drawn(random, n, has_ties=has_ties)) for _ in range(TRIALS)]
-    for false in (
-        np.mean([lead.p_more <= CHANCE for lead in leads]),
-        np.mean([lead.p_less <= CHANCE for lead in leads]),
-    ):
+    pairs = ([drawn(random, n, has_ties=has_ties) for _ in range(2)] for _ in range(TRIALS))
+    tests = np.array([sign_test(one - other) for one, other in pairs])
+    for false in (tests[:, 1:] <= CHANCE).mean(axis=0):
         assert false <= RARELY
         assert false >= 0.02 or n < 100  # and it is not just that nothing is ever clear
 
@@ -217,8 +214,8 @@ def test_fewer_pairs_of_the_same_precision_are_not_more_precise_by_chance() -> N
     def judge() -> Judgement:
         everybody = drawn(random, 400)
         some = everybody * (random.permutation(400) < 300)
-        runs = [attacked(some, method=COMMON, size=300), attacked(everybody)]
-        return Beats("more precise", COMMON, JOINT, PRECISION).judge(runs).verdict
+        runs = [attacked(some, method="joint-common", size=300), attacked(everybody)]
+        return Beats("more precise", "joint-common", "joint", PRECISION).judge(runs).verdict
 
     verdicts = [judge() for _ in range(TRIALS)]
     assert verdicts.count("holds") / TRIALS <= RARELY
@@ -250,11 +247,14 @@ def test_a_small_lead_is_noise_on_either_side_and_a_large_one_is_not(other: floa
     assert Leads().judge([run(0.5), run(other, weight="l1")]).verdict == expected
 
 
-def test_what_is_within_the_noise_is_said_with_whose_direction_it_is() -> None:
-    close = Leads().judge([run(0.147), run(0.146, weight="l1")])
-    assert close.verdict_words("the paper's") == "in the paper's direction, within the noise"
-    other = Leads().judge([run(0.146), run(0.147, weight="l1")])
-    assert other.verdict_words("the paper's") == "within the noise"
+def test_a_finding_is_worded_with_its_numbers_and_whether_they_are_clear() -> None:
+    close, against = (Leads().judge([run(0.147), run(other, weight="l1")]) for other in (0.146, 0.4))
+    assert re.fullmatch(
+        r"calls, against l1: 14\.7% against 14\.6% \(too close to tell, p = 0\.\d+\)", finding_words(close)
+    )
+    assert finding_words(against) == "calls, against l1: 14.7% against 40.0% (the other way, p < 0.001)"
+    assert finding_words(Reaches("half", 2, 0.5).judge(curve(0.1, 0.6))) == "at 2: 60.0% against 50.0% (p ≤ 0.05)"
+    assert finding_words(Reaches("half", 9, 0.5).judge(curve(0.1, 0.6))) == "nothing to compare"
 
 
 @pytest.mark.parametrize(
@@ -288,13 +288,13 @@ def test_claims_about_curves(claim: Claim, data: list[Run], verdict: str) -> Non
 def test_methods_are_compared_value_by_value() -> None:
     both = [
         run(0.6, value=300.0),
-        run(0.5, value=300.0, method=ONE_BY_ONE),
+        run(0.5, value=300.0, method="one-by-one"),
         run(0.3, value=500.0),
-        run(0.5, value=500.0, method=ONE_BY_ONE),
+        run(0.5, value=500.0, method="one-by-one"),
     ]
-    assert Beats("joint", JOINT, ONE_BY_ONE).judge(both).verdict == "does not hold"
-    assert Beats("joint", JOINT, ONE_BY_ONE).judge(both[:2]).verdict == "holds"
-    assert Beats("joint", JOINT, MARKOV[0]).judge(both).verdict == "not tested"
+    assert Beats("joint", "joint", "one-by-one").judge(both).verdict == "does not hold"
+    assert Beats("joint", "joint", "one-by-one").judge(both[:2]).verdict == "holds"
+    assert Beats("joint", "joint", method_of(MARKOV[0])).judge(both).verdict == "not tested"
 
 
 def test_far_lower_means_by_a_factor() -> None:
@@ -330,9 +330,12 @@ def test_extremes_allow_for_users_who_are_alike_from_the_start() -> None:
 
 
 def test_all_that_is_claimed_must_be_clear_and_nothing_the_other_way() -> None:
-    clear, close, against = Lead(0.2, 0.001, 0.999), Lead(0.1, 0.2, 0.8), Lead(-0.2, 0.999, 0.001)
+    def lead(mean: float, p_more: float, *, is_claimed: bool = True) -> Comparison:
+        return Comparison("", 0.5 + mean, 0.5, mean, p_more, 1 - p_more, is_claimed)
+
+    clear = lead(0.2, 0.001)
     assert verdict_of([clear, clear]) == "holds"
-    assert verdict_of([clear, close]) == "leans"
-    assert verdict_of([clear], [close]) == "holds"
-    assert verdict_of([clear], [against]) == "does not hold"
+    assert verdict_of([clear, lead(0.1, 0.2)]) == "leans"
+    assert verdict_of([clear, lead(0.1, 0.2, is_claimed=False)]) == "holds"
+    assert verdict_of([clear, lead(-0.2, 0.999, is_claimed=False)]) == "does not hold"
     assert verdict_of([]) == "not tested"

@@ -181,6 +181,8 @@ def test_every_claim_has_a_verdict_in_words(made: tuple[Path, Reproduction]) -> 
         page = (out / f"{report.name}.md").read_text()
         for finding in report.findings:
             assert f"{finding.claim}: **{report.verdict_words(finding)}**" in page
+            if finding.verdict == "leans":
+                assert report.verdict_words(finding) == "in the paper's direction, within the noise"
 
 
 def test_without_geolife_its_parts_are_left_out_with_a_word_on_how_to_get_it(

@@ -9,9 +9,10 @@ import pytest
 from small import town_source
 
 import habitprint as hp
-from habitprint.experiments import DataSource, Job, Setting, Store, TimeTask, attacks, make_output, run_jobs
+from habitprint.experiments import DataSource, Job, Setting, Store, Timing, attacks, make_output, run_jobs
 from habitprint.experiments import run as run_module
 from habitprint.experiments.jobs import DataName, Done, LeftOut
+from habitprint.experiments.measure import SharedData
 
 SOURCES: Mapping[DataName, DataSource] = {"events": town_source(40)}
 JOBS = [
@@ -27,8 +28,13 @@ def without_time(results: dict[Job, Done]) -> dict[Job, Done]:
 
 
 def run(jobs: list[Job], store: Store, **options: Any) -> dict[Job, Done]:
-    sources = options.pop("sources", SOURCES)
-    return {job: done for job, done, _ in run_jobs(jobs, sources, store, **options)}
+    return {job: done for job, (done, _) in run_jobs(jobs, SharedData(SOURCES), store, **options).items()}
+
+
+def are_new(
+    jobs: list[Job], store: Store, sources: Mapping[DataName, DataSource] = SOURCES, seed: int = 0
+) -> list[bool]:
+    return [is_new for _, is_new in run_jobs(jobs, SharedData(sources), store, seed=seed).values()]
 
 
 def test_results_depend_neither_on_the_order_nor_on_the_number_of_threads(tmp_path: Path) -> None:
@@ -47,14 +53,13 @@ def test_what_is_there_is_not_computed_again(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize("change", [{"seed": 1}, {"sources": {"events": town_source(40, fingerprint="other data")}}])
 def test_another_seed_or_other_data_makes_results_stale(tmp_path: Path, change: dict[str, Any]) -> None:
     run(JOBS[:1], Store(tmp_path))
-    ((_, _, is_new),) = run_jobs(JOBS[:1], change.get("sources", SOURCES), Store(tmp_path), seed=change.get("seed", 0))
-    assert is_new
+    assert are_new(JOBS[:1], Store(tmp_path), **change) == [True]
 
 
 def test_another_schema_makes_results_stale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run(JOBS[:1], Store(tmp_path))
     monkeypatch.setattr(run_module, "SCHEMA", run_module.SCHEMA + 1)
-    assert [is_new for _, _, is_new in run_jobs(JOBS[:1], SOURCES, Store(tmp_path))] == [True]
+    assert are_new(JOBS[:1], Store(tmp_path)) == [True]
 
 
 def test_a_stop_loses_nothing_that_is_complete(tmp_path: Path) -> None:
@@ -65,16 +70,16 @@ def test_a_stop_loses_nothing_that_is_complete(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run(JOBS, Store(tmp_path), progress=stop)
-    again = list(run_jobs(JOBS, SOURCES, Store(tmp_path)))
-    assert {job for job, _, _ in again} == set(JOBS)
-    assert sum(not is_new for _, _, is_new in again) >= 3
+    again = are_new(JOBS, Store(tmp_path))
+    assert len(again) == len(JOBS)
+    assert again.count(False) >= 3
 
 
 def test_a_stop_reaches_the_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A worker that would go on for ever ends at its next report."""
 
-    def for_ever(job: Job, workshop: object, seed: int, *, max_memory: float, progress: Any) -> Done:
-        del job, workshop, seed, max_memory
+    def for_ever(job: Job, shared: object, seed: int, *, max_memory: float, progress: Any) -> Done:
+        del job, shared, seed, max_memory
         while True:
             progress("matching", 0, 1)
 
@@ -112,14 +117,14 @@ def test_time_is_measured_last_and_alone(tmp_path: Path, monkeypatch: pytest.Mon
         return Done(LeftOut("not computed"), 0.0)
 
     monkeypatch.setattr(run_module, "measure", note)
-    timed = [Job(data="events", setting=Setting(n_users=n), task=TimeTask()) for n in (5, 6)]
+    timed = [Job(data="events", setting=Setting(n_users=n), task=Timing()) for n in (5, 6)]
     run([*timed, *JOBS], Store(tmp_path), n_workers=3)
     assert {job for job, _ in seen[:-2]} == set(JOBS)
     assert seen[-2:] == [(job, 1) for job in timed]
 
 
 def test_repeated_cells_are_done_once(tmp_path: Path) -> None:
-    assert len(list(run_jobs(JOBS[:2] * 3, SOURCES, Store(tmp_path)))) == 2
+    assert are_new(JOBS[:2] * 3, Store(tmp_path)) == [True, True]
 
 
 def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
@@ -128,7 +133,7 @@ def test_a_folder_that_is_not_ours_is_refused(tmp_path: Path) -> None:
         make_output(tmp_path)
     make_output(tmp_path, force=True).make()
     make_output(tmp_path)
-    with pytest.raises(hp.InputError, match="is a file"):
+    with pytest.raises(hp.InputError, match="it is a file"):
         make_output(tmp_path / "thesis.tex")
     with pytest.raises(hp.InputError, match="does not exist"):
         make_output(tmp_path / "a" / "b")

@@ -10,16 +10,16 @@ from tracks import write_tracks
 
 import habitprint as hp
 from habitprint.datasets.cache import files_fingerprint
-from habitprint.experiments import DataTask, Folders, Job, Setting, find_sources
+from habitprint.experiments import Folders, Job, Picture, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.jobs import MARKOV, AttackTask, Description, Done, MeasuredAttack
-from habitprint.experiments.workshop import Workshop, measure
+from habitprint.experiments.jobs import MARKOV, Description, Done, MeasuredAttack
+from habitprint.experiments.measure import SharedData, measure
 
 R = TypeVar("R")
 
 
-def result(kind: type[R], workshop: Workshop, job: Job) -> R:
-    done = measure(job, workshop, seed=0)
+def result(kind: type[R], shared: SharedData, job: Job) -> R:
+    done = measure(job, shared, seed=0)
     assert isinstance(done.result, kind)
     assert Done.from_text(done.to_text()) == done
     return done.result
@@ -43,11 +43,11 @@ def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) 
     sources = find_sources(Folders(d4d=tmp_path / "d4d"))
     assert sources["calls"].kind == sources["sub-prefectures"].kind == "real"
     assert sources["web"].kind == "twin"
-    workshop = Workshop(sources)
-    assert workshop.split("calls", None, None).released.places.to_list() == [1, 2, 3]
-    regions = workshop.split("sub-prefectures", None, None).released.places.to_list()
+    shared = SharedData(sources)
+    assert shared.split("calls", None, None).released.places.to_list() == [1, 2, 3]
+    regions = shared.split("sub-prefectures", None, None).released.places.to_list()
     assert regions == ([77] if has_regions else [60, 61])
-    antennas = result(Description, workshop, Job(data="calls", task=DataTask.ANTENNAS))
+    antennas = result(Description, shared, Job(data="calls", task=Picture.ANTENNAS))
     assert [row[3] for row in antennas.rows] == [60, 60, 61]
 
 
@@ -57,7 +57,7 @@ def test_quick_draws_customers_of_real_calls(tmp_path: Path, monkeypatch: pytest
 
     def users(seed: int) -> list[Any]:
         sources = find_sources(Folders(d4d=tmp_path / "d4d"), is_quick=True, seed=seed)
-        found: list[Any] = Workshop(sources).split("calls", None, None).released.users.to_list()
+        found: list[Any] = SharedData(sources).split("calls", None, None).released.users.to_list()
         return found
 
     assert len(users(0)) == 4
@@ -80,36 +80,36 @@ def test_web_histories_are_read_from_their_folder(tmp_path: Path) -> None:
     (tmp_path / "places.csv").write_text("id,favicon_id\n10,7\n11,7\n12,0\n")
     sources = find_sources(Folders(web_history=tmp_path))
     assert sources["web"].kind == "real"
-    released, _ = Workshop(sources).split("web", None, None)
+    released, _ = SharedData(sources).split("web", None, None)
     assert (released.n_users, released.places.to_list(), released.totals.tolist()) == (3, ["7"], [2, 2, 2])
 
 
 def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=6)
-    workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
-    released, known = workshop.split("geolife", None, 1000.0)
+    shared = SharedData(find_sources(Folders(geolife=tmp_path / "geolife")))
+    released, known = shared.split("geolife", None, 1000.0)
     assert released.n_users == 5  # one has a single week
-    chains = workshop.chains("geolife", 1000.0)
+    chains = shared.chains("geolife", 1000.0)
     assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
     assert all(side.n_without_state == 0 for side in chains)
     setting = Setting(side=1000.0)
-    task = AttackTask(method=MARKOV[0])
-    rate = result(MeasuredAttack, workshop, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
+    task = MARKOV[0]
+    rate = result(MeasuredAttack, shared, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
     assert rate is not None
     assert rate.n == 5
     assert rate.value > rate.by_chance
-    weeks = result(Description, workshop, Job(data="geolife", task=DataTask.ACTIVE_WEEKS))
+    weeks = result(Description, shared, Job(data="geolife", task=Picture.ACTIVE_WEEKS))
     assert len({user for user, _ in weeks.rows}) == 6
     assert sorted(Counter(user for user, _ in weeks.rows).values())[1:] == [4, 4, 4, 4, 4]
 
 
 def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=3)
-    workshop = Workshop(find_sources(Folders(geolife=tmp_path / "geolife")))
-    job = Job(data="geolife", setting=Setting(side=100.0), task=DataTask.SQUARES)
-    squares = result(Description, workshop, job)
+    shared = SharedData(find_sources(Folders(geolife=tmp_path / "geolife")))
+    job = Job(data="geolife", setting=Setting(side=100.0), task=Picture.SQUARES)
+    squares = result(Description, shared, job)
     west, east, south, north = np.array(squares.rows).T
-    points = workshop.data("geolife").events.usable.collect().select("lat", "lon").rows()
+    points = shared.data("geolife").events.usable.collect().select("lat", "lon").rows()
     assert all(
         ((west - 1e-6 <= lon) & (lon <= east + 1e-6) & (south - 1e-6 <= lat) & (lat <= north + 1e-6)).any()
         for lat, lon in points

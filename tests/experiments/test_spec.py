@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
+from habitprint.attacks.attack import PROPOSED
 from habitprint.experiments import NAMES, PAPER, Experiment, Job, Part, Setting, attacks
 from habitprint.experiments.claims import Leads
 from habitprint.experiments.figures import LAYOUTS
-from habitprint.experiments.jobs import COMMON, JOINT, ONE_BY_ONE, AttackTask, DataTask, TimeTask
+from habitprint.experiments.jobs import COMMON, ONE_BY_ONE, Picture, Timing
 from habitprint.experiments.paper import METRICS
 from habitprint.experiments.spec import Drawn, Tabled
 from habitprint.weighing import PAPER_WEIGHTS
@@ -25,9 +26,9 @@ JOBS = st.builds(
     Job,
     data=st.sampled_from(["calls", "web"]),
     setting=st.builds(Setting, n_users=st.sampled_from(["all", 10, 20]), k=st.sampled_from([None, 2, "all"])),
-    task=st.builds(AttackTask, st.sampled_from(PAPER_WEIGHTS), st.sampled_from([JOINT, ONE_BY_ONE]))
-    | st.builds(TimeTask, st.sampled_from(PAPER_WEIGHTS))
-    | st.sampled_from(DataTask),
+    task=st.sampled_from(attacks(*PAPER_WEIGHTS, methods=("joint", "one-by-one")))
+    | st.builds(Timing, st.sampled_from(attacks(*PAPER_WEIGHTS)))
+    | st.sampled_from(Picture),
     repeat=st.integers(0, 2),
 )
 
@@ -49,14 +50,14 @@ def test_quick_asks_for_no_more_than_the_full_size(experiment: Experiment) -> No
 
 def test_where_nothing_is_drawn_nothing_is_repeated() -> None:
     part = Part(data="calls", varies="n_users", values=(10, "all"), tasks=attacks(*PAPER_WEIGHTS), repeats=3)
-    drawn = [(job.setting.n_users, job.repeat) for job in part.jobs() if job.task == AttackTask("l1")]
+    drawn = [(job.setting.n_users, job.repeat) for job in part.jobs() if job.task == attacks("l1")[0]]
     assert drawn == [(10, 0), (10, 1), (10, 2), ("all", 0)]
 
 
 def test_each_user_released_alone_is_everybody_one_by_one_so_nothing_is_repeated() -> None:
-    tasks = attacks(methods=(ONE_BY_ONE, JOINT))
+    tasks = (ONE_BY_ONE, PROPOSED)
     part = Part(data="calls", varies="n_released", values=(1, 2), tasks=tasks, repeats=3)
-    drawn = [(job.setting.n_released, job.repeat) for job in part.jobs() if job.task == AttackTask(method=ONE_BY_ONE)]
+    drawn = [(job.setting.n_released, job.repeat) for job in part.jobs() if job.task == ONE_BY_ONE]
     assert drawn == [(1, 0), (2, 0), (2, 1), (2, 2)]
     assert len(list(part.jobs())) == 4 + 6
 
@@ -92,7 +93,7 @@ def test_a_key_tells_jobs_apart(one: Job, other: Job) -> None:
         ({"k": 2.5}, "k = 2.5"),
         ({"side": -1}, "side = -1"),
         ({"side": "wide"}, "side = 'wide'"),
-        ({"last_day": "mon"}, "last_day 'mon'"),
+        ({"last_day": "mon"}, "last_day = 'mon'"),
         ({"n_common": 5}, "n_common = 5 with n_users = 'all'"),
         ({"n_common": 5, "n_users": 4}, "n_common = 5 with n_users = 4"),
     ],
@@ -119,7 +120,7 @@ def test_a_part_that_makes_no_sense_is_refused(fields: dict[str, Any], words: st
 
 def test_a_weight_that_there_is_not_is_refused() -> None:
     with pytest.raises(hp.InputError, match="no weight 'l2'"):
-        AttackTask("l2")  # type: ignore[arg-type]
+        attacks("l2")  # type: ignore[arg-type]
 
 
 def test_another_number_of_repeats_is_for_what_is_drawn_several_times() -> None:
@@ -133,8 +134,8 @@ def test_published_numbers_agree_with_each_other() -> None:
     """The paper prints some of its rates as counts as well."""
     assert METRICS["calls"]["jensen-shannon"] == round(9927 / 46_986, 3)
     by_name = {experiment.name: experiment for experiment in PAPER}
-    precisions = {one.task.method: one.number for one in by_name["table-overlap"].published}
-    assert precisions == {COMMON: round(1340 / 3750, 2), JOINT: round(1672 / 5000, 2)}
+    precisions = {one.attack: one.number for one in by_name["table-overlap"].published}
+    assert precisions == {COMMON: round(1340 / 3750, 2), PROPOSED: round(1672 / 5000, 2)}
     coarse = by_name["table-aggregation"].find_published("sub-prefectures")
     assert coarse is not None
     assert coarse.number == round(2070 / 46_986, 3)
@@ -150,7 +151,7 @@ def test_what_the_papers_source_has_commented_out_is_not_what_it_says() -> None:
 @pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
 def test_every_published_number_belongs_to_a_job(experiment: Experiment) -> None:
     for one in experiment.published:
-        task = TimeTask(one.task.weight) if one.measure.startswith("seconds") else one.task
+        task = Timing() if one.measure.startswith("seconds") else one.attack
         parts = [part for part in experiment.parts if part.name == one.part and task in part.tasks]
         assert parts
         assert one.value is None or any(one.value in part.values for part in parts)
@@ -158,7 +159,7 @@ def test_every_published_number_belongs_to_a_job(experiment: Experiment) -> None
 
 @pytest.mark.parametrize("experiment", PAPER, ids=lambda experiment: experiment.name)
 def test_no_two_published_numbers_are_of_the_same_row(experiment: Experiment) -> None:
-    rows = [(one.part, one.task, one.value, one.measure) for one in experiment.published]
+    rows = [(one.part, one.attack, one.value, one.measure) for one in experiment.published]
     assert len(set(rows)) == len(rows)
 
 

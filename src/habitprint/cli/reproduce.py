@@ -14,14 +14,13 @@ from habitprint.cli.options import ForceOption, JsonOption, Options, expanded, r
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
-from habitprint.experiments.jobs import DataName
-from habitprint.experiments.own import INDEX, nearest, read_spec
-from habitprint.experiments.pages import Reproduction
+from habitprint.experiments.jobs import DataName, Judgement, nearest
+from habitprint.experiments.pages import Reproduction, finding_words
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
-from habitprint.experiments.spec import Experiment, Judgement
+from habitprint.experiments.spec import INDEX, Experiment, read_spec
 from habitprint.flags import INPUT, OUTPUT
 from habitprint.matching.options import to_bytes
 
@@ -167,7 +166,7 @@ def _choose(
             raise InputError(
                 f"there is no table or figure '{name}'",
                 why=f"there are {', '.join(NAMES)}, and {ALL}; a spec of your own ends with {SPEC}",
-                fix=nearest(name, (*NAMES, ALL)),
+                fix=nearest(name, [*NAMES, ALL]),
             )
     if len(specs) > 1:
         raise InputError(
@@ -207,7 +206,7 @@ def _tell(made: Reproduction, out: Path, screen: Console) -> None:
         kinds = ", ".join(f"{source.data}: {source.kind}" for source in report.sources) or "skipped: no data"
         screen.print(Text.assemble((report.name, "bold"), f"  ({kinds})"))
         for one in report.findings:
-            words = f": {one.words}" if one.verdict != "holds" and one.words else ""
+            words = "" if one.verdict == "holds" else f": {finding_words(one)}"
             screen.print(Text.assemble("  ", (report.verdict_words(one), STYLES[one.verdict]), f"  {one.claim}{words}"))
     for sentence in dict.fromkeys(sentence for report in made.reports for sentence in report.skipped):
         screen.print(Text(f"left out: {sentence}", style="dim"))

@@ -1,37 +1,201 @@
 """Claims about results, and their tests on the same users."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import pairwise
+from typing import TypeVar
 
-from habitprint.experiments.jobs import PROPOSED, AttackMethod, Run
-from habitprint.experiments.spec import Finding, Judgement
-from habitprint.experiments.statistics import (
-    ACCURACY,
-    CHANCE,
-    CLUSTER_ACCURACY,
-    ByUser,
-    Difference,
-    Lead,
-    RateKind,
-    compare,
-    contrast,
-    groups,
-    mean,
-    mean_accuracy,
-    tenths,
-    verdict_of,
-)
-from habitprint.rates import Rate
+import numpy as np
+from scipy.special import stdtrit
 
+from habitprint.arrays import Floats, Indices
+from habitprint.attacks.attack import PROPOSED
+from habitprint.evaluation import Evaluation
+from habitprint.experiments.jobs import Comparison, Finding, Judgement, MeasuredAttack, Run, method_of, weight_of
+from habitprint.rates import IntervalMethod, Rate
+
+LEVEL = 0.9  # of intervals
+CHANCE = (1 - LEVEL) / 2  # how often chance alone may look like a clear lead
+N_DRAWS = 3999  # of signs
 STEEP = 2.0  # times: what the user-level accuracy falls by, at least
 FLAT = 0.25  # of that fall: what the cluster-level accuracy may change
 TINY = 1e-9  # rounding
+K = TypeVar("K")
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """Return the mean of what is given; None if nothing is.
+
+    Examples
+    --------
+    >>> mean([0.5, None, 1.0]), mean([None])
+    (0.75, None)
+    """
+    given = [value for value in values if value is not None]
+    return math.fsum(given) / len(given) if given else None
+
+
+def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
+    """Return the mean of accuracies with its 90% interval; None if there is none.
+
+    Of several repeats: Student's interval of their mean. Of a single one: its own.
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in mean_accuracy([Rate.of(50, 100, by_chance=0.01)]).interval]
+    [0.419, 0.581]
+    >>> several = [Rate.of(n_correct, 100, by_chance=0.01) for n_correct in (40, 50, 60)]
+    >>> [round(end, 3) for end in mean_accuracy(several).interval]
+    [0.331, 0.669]
+    """
+    if not rates:
+        return None
+    first = rates[0]
+    if len(rates) == 1:
+        return first.at(LEVEL)
+    value = math.fsum(one.value for one in rates) / len(rates)
+    n_correct = math.fsum(one.n_correct for one in rates) / len(rates)
+    by_chance = math.fsum(one.by_chance for one in rates) / len(rates)
+    half = _student([one.value for one in rates], value)
+    low, high = max(value - half, 0.0), min(value + half, 1.0)
+    variance = math.fsum(one.variance for one in rates) / len(rates)
+    return Rate(n_correct, first.n, value, low, high, by_chance, LEVEL, IntervalMethod.STUDENT, variance)
+
+
+def _student(values: Sequence[float], mean: float) -> float:
+    n = len(values)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    return float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / n)
+
+
+@dataclass(frozen=True)
+class RateKind:
+    """A rate of an attack: its place in an evaluation, and the part that each common user adds to it."""
+
+    of: Callable[[Evaluation], Rate | None]
+    shares: Callable[[MeasuredAttack], Floats | None]
+
+
+ACCURACY = RateKind(lambda found: found.accuracy_rate, lambda result: result.outcomes.right)
+PRECISION = RateKind(
+    lambda found: found.precision_rate,
+    lambda result: result.outcomes.right * (result.found.n_common / max(result.found.size, 1)),
+)
+CLUSTER_ACCURACY = RateKind(lambda found: found.cluster_rate, lambda result: result.outcomes.clustered)
+
+
+@dataclass(frozen=True, eq=False)
+class ByUser:
+    """A number for each of some users, who stand in ascending order of their numbers."""
+
+    users: Indices
+    values: Floats
+
+    @classmethod
+    def of(cls, runs: Iterable[Run], kind: RateKind = ACCURACY) -> "ByUser":
+        """Return what each user adds to a rate, on average over the repeats that drew it."""
+        shares = [(run.result.outcomes.users, kind.shares(run.result)) for run in runs]
+        given = [(users, values) for users, values in shares if values is not None]
+        every = np.concatenate([np.empty(0, np.int64), *(users for users, _ in given)])
+        users, at, n = np.unique(every, return_inverse=True, return_counts=True)
+        values = np.concatenate([np.empty(0), *(values for _, values in given)])
+        return cls(users, np.bincount(at, values, len(users)) / n)
+
+
+def contrast(*terms: tuple[float, ByUser]) -> Floats:
+    """Return the sum of multiples for each user who is in all of them.
+
+    Examples
+    --------
+    >>> one, other = ByUser(np.array([1, 2]), np.array([1.0, 0.5])), ByUser(np.array([2, 3]), np.array([0.25, 1.0]))
+    >>> contrast((1, one), (-1, other)).tolist()
+    [0.25]
+    """
+    shared = reduce(np.intersect1d, (one.users for _, one in terms))
+    total = np.zeros(len(shared))
+    for factor, one in terms:
+        total += factor * one.values[np.searchsorted(one.users, shared)]
+    return total
+
+
+def sign_test(differences: Floats) -> tuple[float, float, float]:
+    """Return the mean of users' differences, and how likely chance alone gives as much, or as little.
+
+    This is Fisher's randomization test for pairs (R. A. Fisher, The Design of Experiments, 1935, section 21): if it
+    made no difference which of the two a user met, each user's difference would be as likely to have the other sign.
+    So how often do signs drawn by coins give as much? Where users are either found or not, that is McNemar's exact
+    test of those whom only one of the two found. The test is exact if the two can be swapped, and in large samples if
+    only their means are equal (J. P. Romano, JASA 85 (1990) 686-692). Counting the observed signs among those drawn
+    keeps the level (A. C. Davison, D. V. Hinkley, Bootstrap Methods and their Application, 1997, section 4.2.5). As in
+    McNemar's test, users are taken as independent of each other, which a joint matching makes them only nearly.
+
+    Examples
+    --------
+    >>> [round(number, 1) for number in sign_test(np.array([1.0, 1.0, 0.0, 1.0, -1.0]))]
+    [0.4, 0.3, 0.9]
+    """
+    sizes, counts = np.unique(np.abs(differences[differences != 0]).round(9), return_counts=True)
+    random = np.random.default_rng(0)
+    drawn = np.zeros(N_DRAWS)
+    for size, n in zip(sizes, counts, strict=True):  # of equal differences, only how many are positive counts
+        drawn += size * (2.0 * random.binomial(n, 0.5, N_DRAWS) - n)
+    total, rounding = math.fsum(differences), 1e-9 * (1 + float(counts @ sizes))
+    n_more, n_less = (int(np.count_nonzero(sign * drawn >= sign * total - rounding)) for sign in (1, -1))
+    return total / max(len(differences), 1), (1 + n_more) / (1 + N_DRAWS), (1 + n_less) / (1 + N_DRAWS)
+
+
+def verdict_of(comparisons: Sequence[Comparison]) -> Judgement:
+    """Return whether all that is claimed is so.
+
+    It holds if every claimed lead is clear: no need to correct for how many there are. It does not hold if the
+    opposite of any lead is, also of those that are not claimed: corrected for how many could look like that by chance
+    (Bonferroni).
+
+    Examples
+    --------
+    >>> clear, close = Comparison("web", 0.9, 0.7, 0.2, 0.01, 0.99), Comparison("calls", 0.3, 0.2, 0.1, 0.2, 0.8)
+    >>> verdict_of([clear]), verdict_of([clear, close])
+    ('holds', 'leans')
+    """
+    claimed = [one for one in comparisons if one.is_claimed]
+    if not claimed:
+        return "not tested"
+    if any(one.p_less * len(comparisons) <= CHANCE for one in comparisons):
+        return "does not hold"
+    if all(one.p_more <= CHANCE for one in claimed):
+        return "holds"
+    return "leans" if all(one.lead > 0 for one in claimed) else "undecided"
+
+
+def compare(
+    first: Sequence[Run], second: Sequence[Run], where: str = "", kind: RateKind = ACCURACY, *, is_claimed: bool = True
+) -> Comparison:
+    """Compare a rate in two sets of runs, of the same data, on the users who are in both."""
+    test = sign_test(contrast((1, ByUser.of(first, kind)), (-1, ByUser.of(second, kind))))
+    return Comparison(where, _mean_rate(first, kind), _mean_rate(second, kind), *test, is_claimed)
+
+
+def groups(runs: Iterable[Run], by: Callable[[Run], K]) -> dict[K, list[Run]]:
+    """Return the runs in groups, in the order in which these come."""
+    found: dict[K, list[Run]] = {}
+    for run in runs:
+        found.setdefault(by(run), []).append(run)
+    return found
+
+
+def _mean_rate(runs: Iterable[Run], kind: RateKind = ACCURACY) -> float:
+    return mean(rate.value for run in runs if (rate := kind.of(run.result.found))) or 0.0
+
+
+def _interval(runs: Iterable[Run]) -> Rate | None:
+    return mean_accuracy([rate for run in runs if (rate := run.result.found.accuracy_rate) is not None])
 
 
 def _proposed(runs: Iterable[Run]) -> list[Run]:
-    return [run for run in runs if run.spot.task.weight == PROPOSED]
+    """Return the runs with the proposed weight, and those of chains, which have none."""
+    return [run for run in runs if weight_of(run.spot.attack) in (None, PROPOSED.weight.name)]
 
 
 def _steps(runs: Iterable[Run]) -> list[list[Run]]:
@@ -40,233 +204,188 @@ def _steps(runs: Iterable[Run]) -> list[list[Run]]:
     return [found[value] for value in sorted(found)]
 
 
-def _label(runs: Sequence[Run]) -> str:
-    return runs[0].spot.label
+def _between(first: Sequence[Run], second: Sequence[Run]) -> str:
+    return f"{first[0].spot.label} against {second[0].spot.label}"
 
 
-def _accuracy(runs: Iterable[Run]) -> float:
-    return mean(run.result.found.accuracy for run in runs) or 0.0
+def _by_interval(where: str, first: float, second: float, low: float, high: float) -> Comparison:
+    """Return a comparison of which only the interval of the lead is known: clear if zero is outside."""
+    p_more, p_less = (CHANCE if is_clear else 1.0 for is_clear in (low > 0, high < 0))
+    return Comparison(where, first, second, first - second, p_more, p_less)
 
 
-def _rate(runs: Iterable[Run]) -> Rate | None:
-    return mean_accuracy([rate for run in runs if (rate := run.result.found.accuracy_rate) is not None])
-
-
-def _above_zero(low: float, value: float, high: float) -> Judgement:
-    """Return whether a number is above zero, by its interval."""
-    if low > 0 or high < 0:
-        return "holds" if low > 0 else "does not hold"
-    return "leans" if value > 0 else "undecided"
+def _exactly(where: str, first: float, second: float, *, is_so: bool) -> Comparison:
+    return Comparison(where, first, second, first - second, float(not is_so), float(is_so))
 
 
 @dataclass(frozen=True)
-class Leads:
+class _Compared:
+    """A claim that holds if all its comparisons do."""
+
+    claim: str
+
+    def judge(self, runs: Sequence[Run]) -> Finding:
+        """Return whether the claim holds."""
+        found = tuple(self.compare(runs))
+        return Finding(self.claim, verdict_of(found), found)
+
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
+        """Yield what is compared."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Leads(_Compared):
     """Claim that the proposed weight identifies the most users, wherever weights are compared."""
 
     claim: str = "the proposed weight leads in every row"
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare it with each other weight, on the same users."""
-        leads: list[Lead] = []
-        remarks: list[str] = []
-        for (part, label, _), group in groups(
-            runs, lambda run: (run.spot.part, run.spot.label, run.spot.task.method)
-        ).items():
+        rows = groups(runs, lambda run: (run.spot.part, run.spot.label, method_of(run.spot.attack)))
+        for (part, label, _), group in rows.items():
             ours = _proposed(group)
-            for weight, theirs in groups(group, lambda run: run.spot.task.weight).items():
-                if weight == PROPOSED or not ours:
-                    continue
-                found = compare(ours, theirs)
-                leads.append(found.lead)
-                if found.lead.p_more > CHANCE:
-                    where = f"{part} at {label}" if label else part
-                    remarks.append(f"{where}: {found.words} with {weight}")
-        n_clear = len(leads) - len(remarks)
-        words = "; ".join([f"clear in {n_clear} of {len(leads)} comparisons", *remarks])
-        return Finding(self.claim, verdict_of(leads), words)
+            for weight, theirs in groups(group, lambda run: weight_of(run.spot.attack)).items():
+                if ours and weight != PROPOSED.weight.name:
+                    yield compare(ours, theirs, f"{part} {label}, against {weight}".replace(" ,", ","))
 
 
 @dataclass(frozen=True)
-class Moves:
-    """Claim that the accuracy grows, or falls, along what varies, with every weight."""
+class Moves(_Compared):
+    """Claim that the accuracy grows, or falls, along what varies, with every weight.
 
-    claim: str
+    It holds if it clearly does from end to end, and no step clearly goes the other way.
+    """
+
     grows: bool
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare each value with the next, and the first with the last, on the users who are in both.
-
-        It holds if it clearly does from end to end, and no step clearly goes the other way.
-        """
-        wholes: list[Lead] = []
-        steps: list[Lead] = []
-        ends: list[str] = []
-        remarks: list[str] = []
-        for (part, weight), group in groups(runs, lambda run: (run.spot.part, run.spot.task.weight)).items():
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
+        """Compare the first value with the last, and each with the next, on the users who are in both."""
+        for (part, weight), group in groups(runs, lambda run: (run.spot.part, weight_of(run.spot.attack))).items():
             values = _steps(group)
-            if len(values) == 1:
-                continue
-            whole = self._compare(values[0], values[-1])
-            wholes.append(whole.lead)
-            if weight == PROPOSED:
-                at = [f"{tenths(_accuracy(end))} at {_label(end)}" for end in (values[0], values[-1])]
-                ends.append(f"{', '.join(at)} ({whole.lead.words})")
-            for before, after in pairwise(values):
-                step = self._compare(before, after).lead
-                steps.append(step)
-                if step.p_more > CHANCE:
-                    how = "the other way" if step.p_less <= CHANCE else "too close to tell"
-                    remarks.append(f"{how} with {weight} from {_label(before)} to {_label(after)} ({part})")
-        return Finding(self.claim, verdict_of(wholes, steps), "; ".join([*ends, *remarks]))
-
-    def _compare(self, before: list[Run], after: list[Run]) -> Difference:
-        return compare(after, before) if self.grows else compare(before, after)
+            pairs = [(values[0], values[-1]), *pairwise(values)] if len(values) > 1 else []
+            for number, pair in enumerate(pairs):
+                first, second = pair[:: -1 if self.grows else 1]
+                where = f"{part}, {weight}: {_between(first, second)}"
+                yield compare(first, second, where, is_claimed=number == 0)
 
 
 @dataclass(frozen=True)
-class Beats:
+class Beats(_Compared):
     """Claim that a rate is larger with one method than with another."""
 
-    claim: str
-    first: AttackMethod
-    second: AttackMethod
+    first: str
+    second: str
     rate: RateKind = ACCURACY
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare the two at each value."""
-        leads: list[Lead] = []
-        words: list[str] = []
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
+        """Compare the two at each value; a method without values is the same at each."""
         ours, theirs = (
-            groups((run for run in _proposed(runs) if run.spot.task.method == method), lambda run: run.spot.label)
+            groups((run for run in _proposed(runs) if method_of(run.spot.attack) == method), lambda run: run.spot.label)
             for method in (self.first, self.second)
         )
         every = [run for group in theirs.values() for run in group]
         for label, group in ours.items():
-            others = theirs.get(label, every)
-            if not others:
-                continue
-            found = compare(group, others, self.rate)
-            leads.append(found.lead)
-            words.append(found.words + (f" at {label}" if label else ""))
-        return Finding(self.claim, verdict_of(leads), "; ".join(words) or "nothing to compare")
+            if others := theirs.get(label, every):
+                yield compare(group, others, label, self.rate)
 
 
 @dataclass(frozen=True)
-class FirstStepSmallest:
+class FirstStepSmallest(_Compared):
     """Claim that the accuracy grows least from the first value to the second."""
 
-    claim: str
-
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare what each further step adds with what the first one does, with the proposed weight."""
         steps = _steps(_proposed(runs))
-        if len(steps) < 3:  # noqa: PLR2004
-            return Finding(self.claim, "not tested", "there are not enough steps")
-        first, second, *_ = by_user = [ByUser.of(step) for step in steps]
-        leads = [
-            Lead.of(contrast((1, after), (-1, before), (-1, second), (1, first)))
-            for before, after in pairwise(by_user[1:])
-        ]
-        rises = ", ".join(f"{100 * (_accuracy(after) - _accuracy(before)):+.1f}" for before, after in pairwise(steps))
-        least = max(lead.p_more for lead in leads)
-        words = f"percentage points from step to step: {rises}; the least clear of the others has p = {least:.2g}"
-        return Finding(self.claim, verdict_of(leads), words)
+        by_user, rates = [ByUser.of(step) for step in steps], [_mean_rate(step) for step in steps]
+        for k in range(2, len(steps)):
+            test = sign_test(contrast((1, by_user[k]), (-1, by_user[k - 1]), (-1, by_user[1]), (1, by_user[0])))
+            yield Comparison(f"rise to {steps[k][0].spot.label}", rates[k] - rates[k - 1], rates[1] - rates[0], *test)
 
 
 @dataclass(frozen=True)
-class Reaches:
+class Reaches(_Compared):
     """Claim that the accuracy with the proposed weight is above a level at one value."""
 
-    claim: str
     value: float
     level: float
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Look at that value: its whole interval must be above the level."""
-        rate = _rate(run for run in _proposed(runs) if run.spot.value == self.value)
-        if rate is None:
-            return Finding(self.claim, "not tested", f"{self.value:g} is not among the values")
-        verdict = _above_zero(*(number - self.level for number in (rate.low, rate.value, rate.high)))
-        words = f"{tenths(rate.value)}, 90% interval {tenths(rate.low)} to {tenths(rate.high)}"
-        return Finding(self.claim, verdict, words)
+        rate = _interval(run for run in _proposed(runs) if run.spot.value == self.value)
+        if rate is not None:
+            low, high = (end - self.level for end in rate.interval)
+            yield _by_interval(f"at {self.value:g}", rate.value, self.level, low, high)
 
 
 @dataclass(frozen=True)
-class PeaksInside:
+class PeaksInside(_Compared):
     """Claim that the accuracy with the proposed weight is largest for a moderate value."""
 
-    claim: str
-
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the best value with both ends, corrected for how many it is the best of."""
-        first, *inner, last = steps if len(steps := _steps(_proposed(runs))) > 1 else [[], []]
-        if not inner:
-            return Finding(self.claim, "not tested", "there are not enough values")
-        best = max(inner, key=_accuracy)
-        leads = [compare(best, end).lead for end in (first, last)]
-        verdict = verdict_of([replace(lead, p_more=min(1.0, lead.p_more * len(inner))) for lead in leads])
-        words = [f"{tenths(_accuracy(step))} at {_label(step)}" for step in (best, first, last)]
-        return Finding(self.claim, verdict, ", ".join(words))
+        steps = _steps(_proposed(runs))
+        inner = steps[1:-1]
+        best = max(inner, key=_mean_rate, default=[])
+        for end in (steps[0], steps[-1]) if best else ():
+            found = compare(best, end, _between(best, end))
+            yield replace(found, p_more=min(1.0, found.p_more * len(inner)))
 
 
 @dataclass(frozen=True)
-class Drops:
+class Drops(_Compared):
     """Claim that the accuracy is far smaller in one part than in another, which may be of other users."""
 
-    claim: str
     coarse: str
     fine: str
     times: float
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
-        """Compare the two rates, by what is left of the fine one after so many times the coarse one.
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
+        """Compare the fine rate with so many times the coarse one.
 
-        The interval of that is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008) 1693-1702).
+        The interval of their difference is made of theirs (G. Zou, A. Donner, Statistics in Medicine 27 (2008)
+        1693-1702).
         """
         coarse, fine = (
-            _rate(run for run in _proposed(runs) if run.spot.part == part) for part in (self.coarse, self.fine)
+            _interval(run for run in _proposed(runs) if run.spot.part == part) for part in (self.coarse, self.fine)
         )
-        if coarse is None or fine is None:
-            return Finding(self.claim, "not tested", "one of the two is missing")
-        left = fine.value - self.times * coarse.value
-        low = left - math.hypot(fine.value - fine.low, self.times * (coarse.high - coarse.value))
-        high = left + math.hypot(fine.high - fine.value, self.times * (coarse.value - coarse.low))
-        return Finding(
-            self.claim,
-            _above_zero(low, left, high),
-            f"{tenths(coarse.value)} against {tenths(fine.value)}; far means more than {self.times:g} times smaller",
-        )
+        if coarse is not None and fine is not None:
+            left = fine.value - self.times * coarse.value
+            low = left - math.hypot(fine.value - fine.low, self.times * (coarse.high - coarse.value))
+            high = left + math.hypot(fine.high - fine.value, self.times * (coarse.value - coarse.low))
+            where = f"{self.fine}, against {self.times:g} times {self.coarse}"
+            yield _by_interval(where, fine.value, self.times * coarse.value, low, high)
 
 
 @dataclass(frozen=True)
-class FallsWhileFlat:
-    """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one stays flat."""
+class FallsWhileFlat(_Compared):
+    """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one stays flat.
+
+    Steep: at least halved. Flat: changed by at most a quarter of that fall.
+    """
 
     claim: str = "up to k = 10 user-level accuracy falls steeply, while cluster-level accuracy stays flat"
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare k = 1 with k = 10, in each set of data."""
-        leads: list[Lead] = []
-        words: list[str] = []
         for part, group in groups(runs, lambda run: run.spot.part).items():
-            first, then = ([run for run in group if run.spot.value == k] for k in (1, 10))
-            if not first or not then:
+            ends = [[run for run in group if run.spot.value == k] for k in (1, 10)]
+            if not all(ends):
                 continue
-            kinds = (ACCURACY, CLUSTER_ACCURACY)
-            users, clusters = (compare(first, then, kind) for kind in kinds)
-            (a, b), (c, d) = ([ByUser.of(one, kind) for one in (first, then)] for kind in kinds)
-            leads.append(Lead.of(contrast((1, a), (-STEEP, b))))
-            leads += [Lead.of(contrast((FLAT, a), (-FLAT, b), (sign, c), (-sign, d))) for sign in (1, -1)]
-            words.append(
-                f"{part}: user-level {tenths(users.first)} → {tenths(users.second)}, "
-                f"cluster-level {tenths(clusters.first)} → {tenths(clusters.second)}"
+            (a, b), (c, d) = ([ByUser.of(end, kind) for end in ends] for kind in (ACCURACY, CLUSTER_ACCURACY))
+            (user, then), (cluster, later) = (
+                [_mean_rate(end, kind) for end in ends] for kind in (ACCURACY, CLUSTER_ACCURACY)
             )
-        rule = "steep: at least halved; flat: changed by at most a quarter of that fall"
-        return Finding(self.claim, verdict_of(leads), "; ".join([*words, rule]))
+            steep = sign_test(contrast((1, a), (-STEEP, b)))
+            yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, STEEP * then, *steep)
+            for sign, way in ((1, "fall"), (-1, "rise")):
+                flat = sign_test(contrast((FLAT, a), (-FLAT, b), (-sign, c), (sign, d)))
+                where = f"{part}: {FLAT:g} of the fall at user level, against the {way} at cluster level"
+                yield Comparison(where, FLAT * (user - then), sign * (cluster - later), *flat)
 
 
 @dataclass(frozen=True)
-class Extremes:
+class Extremes(_Compared):
     """Claim the facts that must hold at k = 1 and with a single group."""
 
     claim: str = (
@@ -274,33 +393,23 @@ class Extremes:
         "at k = N all is lost and the cluster is certain"
     )
 
-    def judge(self, runs: Sequence[Run]) -> Finding:
+    def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Look at both ends, in each set of data."""
-        are_so: list[bool] = []
-        words: list[str] = []
         for part, group in groups(runs, lambda run: run.spot.part).items():
             steps = _steps(group)
             first, last = steps[0][0], steps[-1][-1]
-            one, all_in_one = first.result.protected, last.result.protected
-            if first.spot.value != 1 or one is None or all_in_one is None or all_in_one.n_groups != 1:
+            one, whole = first.result.protected, last.result.protected
+            if first.spot.value != 1 or one is None or whole is None or whole.n_groups != 1:
                 continue
             (user, cluster), (last_user, last_cluster) = (
-                (end.result.found.accuracy or 0.0, end.result.found.cluster_accuracy or 0.0) for end in (first, last)
+                (_mean_rate([end]), _mean_rate([end], CLUSTER_ACCURACY)) for end in (first, last)
             )
-            gap = cluster - user
-            is_so = one.information_loss == 0 and abs(all_in_one.information_loss - 1) < TINY
-            is_so = (
-                is_so and abs(last_cluster - 1) < TINY and all(_accuracy([run]) >= last_user - TINY for run in group)
-            )
+            lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
-            is_so = is_so and gap <= one.n_alike / first.result.n_users
-            are_so.append(is_so)
-            words.append(
-                f"{part}: at k = 1 the loss is {one.information_loss:.3g} and cluster-level accuracy is "
-                f"{100 * gap:.2f} points above user-level ({one.n_alike} users are alike from the start); at k = "
-                f"{last.spot.value:g} they are {all_in_one.information_loss:.3g}, {tenths(last_cluster)} "
-                f"and {tenths(last_user)}"
-            )
-        if not are_so:
-            return Finding(self.claim, "not tested", "the ends are not among the values")
-        return Finding(self.claim, "holds" if all(are_so) else "does not hold", "; ".join(words))
+            alike, gap = one.n_alike / first.result.n_users, cluster - user
+            k = f"k = {last.spot.value:g}"
+            yield _exactly(f"{part}: loss at k = 1", one.information_loss, 0.0, is_so=one.information_loss == 0)
+            yield _exactly(f"{part}: users alike, against cluster minus user level", alike, gap, is_so=gap <= alike)
+            yield _exactly(f"{part}: loss at {k}", lost, 1.0, is_so=abs(lost - 1) < TINY)
+            yield _exactly(f"{part}: cluster level at {k}", last_cluster, 1.0, is_so=abs(last_cluster - 1) < TINY)
+            yield _exactly(f"{part}: least user level, against {k}", least, last_user, is_so=least >= last_user - TINY)

@@ -9,21 +9,16 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from habitprint.experiments.jobs import (
-    PROPOSED,
-    DataTask,
-    Description,
-    Job,
-)
+from habitprint.attacks.attack import PROPOSED
+from habitprint.experiments.jobs import Description, Job, Picture, weight_of
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.spec import Bound, Layout
-from habitprint.experiments.statistics import Summary
 from habitprint.experiments.tables import (
     DATA_NAMES,
-    WEIGHT_NAMES,
     Column,
     Evidence,
     Rendered,
+    Summary,
     aggregation,
     bounded,
     described_table,
@@ -34,6 +29,7 @@ from habitprint.experiments.tables import (
     points,
     rate,
     runtime,
+    weight_name,
 )
 
 Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
@@ -283,11 +279,11 @@ def _frame(summaries: Sequence[Summary], *, by_weight: bool) -> pl.DataFrame:
     """Return what curves are drawn from; with one for each weight, only that of the proposed one has intervals."""
     rows = []
     for one in summaries:
-        weight, accuracy = one.spot.task.weight, one.accuracy
+        attack, accuracy = one.spot.attack, one.accuracy
         value, low, high = (None, None, None) if accuracy is None else (accuracy.value, *accuracy.interval)
-        if by_weight and weight != PROPOSED:
+        if by_weight and weight_of(attack) != PROPOSED.weight.name:
             low = high = None
-        rows.append((one.spot.value, one.spot.label, value, low, high, WEIGHT_NAMES[weight] if by_weight else RELEASE))
+        rows.append((one.spot.value, one.spot.label, value, low, high, weight_name(attack) if by_weight else RELEASE))
     columns = {"value": pl.Float64, "label": pl.String, **dict.fromkeys(("accuracy", "low", "high"), pl.Float64)}
     return pl.DataFrame(rows, schema={**columns, "series": pl.String}, orient="row")
 
@@ -323,7 +319,7 @@ def _printed(summaries: Sequence[Summary], x: Axis) -> pl.DataFrame:
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = spot.varies == "n_released" and not (n_paper and abs(one.first.n_known - n_paper) < NEAR * n_paper)
         if x.labels or (value <= (1 + NEAR) * highest and not is_other):
-            series = RELEASE if spot.varies == "n_released" else WEIGHT_NAMES[spot.task.weight]
+            series = RELEASE if spot.varies == "n_released" else weight_name(spot.attack)
             sign, _ = PAPER_SIGNS[paper.bound]
             found.append((spot.label, value, paper.number, series, sign, f"paper: {bounded(paper)}"))
     columns = {"label": pl.String, "value": pl.Float64, "accuracy": pl.Float64}
@@ -383,9 +379,9 @@ def positions(evidence: Evidence) -> Drawing:
     panels, rows, tables = [], [], []
     for job, one in evidence.done.items():
         found, task = one.result, job.task
-        if not isinstance(found, Description) or not isinstance(task, DataTask):
+        if not isinstance(found, Description) or not isinstance(task, Picture):
             continue
-        is_antennas = task is DataTask.ANTENNAS
+        is_antennas = task is Picture.ANTENNAS
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
         rows.append([DATA_NAMES[job.data], task.value, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
         tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(task.value)))

@@ -3,34 +3,82 @@
 import base64
 import hashlib
 import zlib
-from dataclasses import astuple, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from difflib import get_close_matches
 from enum import Enum
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Protocol, Self, TypeVar, get_type_hints
 
 import msgspec
 import numpy as np
 import polars as pl
+from msgspec import Meta
 
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.attacks import Attack
-from habitprint.attacks.attack import PROPOSED as PROPOSED_ATTACK
-from habitprint.attacks.suite import one_by_one
-from habitprint.errors import InputError, is_whole, require_number, require_option
+from habitprint.attacks.attack import PROPOSED
+from habitprint.errors import InputError, is_whole
 from habitprint.evaluation import Evaluation
 from habitprint.events.spec import DayName
+from habitprint.formatting import printable
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.periods.dates import DAYS
 from habitprint.weighing import WeightName, find_weight
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars
 ALL: Final = "all"
-PROPOSED: Final = "jensen-shannon"
 
 DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
 Quantity = Literal["n_users", "n_released", "n_common", "last_day", "n_top", "seen_top", "side", "k"]
-OrAll = int | Literal["all"]
-NUMBERS: tuple[Quantity, ...] = ("n_users", "n_released", "n_common", "n_top", "seen_top", "k")
-OR_ALL: tuple[Quantity, ...] = ("n_users", "n_released", "k")
+Count = Annotated[int, Meta(ge=1, le=MOST)]
+CountOrAll = Count | Literal["all"]
+T = TypeVar("T")
+
+
+def to_record(table: Mapping[str, Any], kind: type[T], where: str) -> T:
+    """Return a table of a TOML file as a record; raise `InputError` that names the entry at fault.
+
+    Examples
+    --------
+    >>> to_record({"n_users": 100}, Setting, "[setting]").n_users
+    100
+    """
+    kinds = get_type_hints(kind, include_extras=True)
+    for name in table:
+        if name not in kinds:
+            raise InputError(
+                f"{where} has an entry '{name}', which means nothing",
+                why=f"it may have {', '.join(kinds)}",
+                fix=nearest(name, list(kinds)),
+            )
+    return kind(**{name: _converted(name, value, kinds[name], where) for name, value in table.items()})
+
+
+def _converted(name: str, value: object, kind: Any, where: str) -> Any:
+    """Return the value of an entry as its type; an entry that is empty or cannot be shown is refused."""
+    what, fix = f"{where}: {name} = {value!r}", "look at the table of entries in docs/reproduce.md"
+    if value in ("", []):
+        raise InputError(what, why="it says nothing", fix="fill it in, or leave it out")
+    if isinstance(value, str) and printable(value, keep="\n\t") != value:
+        raise InputError(what, why="it has characters that cannot be shown", fix="use letters, digits and blanks")
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise InputError(what, why=f"{error}", fix=fix) from error
+
+
+def nearest(name: str, names: Sequence[str]) -> str:
+    """Return the name that may have been meant, as advice.
+
+    Examples
+    --------
+    >>> nearest("figure-user", ["figure-users", "table-metrics"])
+    "did you mean 'figure-users'?"
+    >>> nearest("xyz", ["figure-users"])
+    'use one of these'
+    """
+    found = get_close_matches(name, names, n=1, cutoff=0.5)
+    return f"did you mean '{found[0]}'?" if found else "use one of these"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,32 +110,18 @@ class Setting:
     True
     """
 
-    n_users: OrAll = ALL
-    n_released: OrAll = ALL
-    n_common: int | None = None
+    n_users: CountOrAll = ALL
+    n_released: CountOrAll = ALL
+    n_common: Count | None = None
     last_day: DayName | None = None
-    n_top: int | None = None
-    seen_top: int | None = None
-    side: float | None = None
-    k: OrAll | None = None
+    n_top: Count | None = None
+    seen_top: Count | None = None
+    side: Annotated[float, Meta(gt=0, le=MOST)] | None = None
+    k: CountOrAll | None = None
 
     def __post_init__(self) -> None:
-        for name in NUMBERS:
-            value = getattr(self, name)
-            is_allowed = value is None or (value == ALL and name in OR_ALL)
-            if not is_allowed and not (is_whole(value) and 1 <= value <= MOST):
-                words = f', or "{ALL}"' if name in OR_ALL else ""
-                raise InputError(
-                    f"{name} = {value!r}",
-                    why="it is a number of users or places",
-                    fix=f"use a whole number of one or more{words}",
-                )
-        if self.last_day is not None:
-            require_option("last_day", self.last_day, DAYS)
-        if self.side is not None:
-            require_number(
-                "side =", self.side, why="it is a length in metres", fix="use 1000, say", above=0, below=MOST
-            )
+        for name, kind in get_type_hints(Setting, include_extras=True).items():
+            _converted(name, getattr(self, name), kind, "setting")
         if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
             raise InputError(
                 f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
@@ -114,63 +148,25 @@ class Setting:
         return float(n_users if value == ALL else value)
 
 
-AS_IT_IS = Setting()
+UNCHANGED = Setting()
 
 
 @dataclass(frozen=True)
-class AttackMethod:
-    """A method of the paper's tables.
+class ChainAttack:
+    """The rival attack: one by one, by a distance between Markov chains."""
 
-    Parameters
-    ----------
-    name, words
-        Its name for machines and for people.
-    attack
-        The method for matching histograms by any weight; or the distance by which Markov chains are compared instead.
-    """
-
-    name: str
-    words: str = field(compare=False, repr=False)
-    attack: Attack | ChainDistance = field(compare=False, repr=False)
-
-
-_FORTH, _BACK = one_by_one([PROPOSED_ATTACK.weight])
-JOINT = AttackMethod("joint", "joint (A1)", PROPOSED_ATTACK)
-COMMON = AttackMethod("joint-common", "joint (A2)", replace(PROPOSED_ATTACK, is_as_common=True))
-ONE_BY_ONE = AttackMethod("one-by-one", "one by one", _FORTH)
-FROM_KNOWN = AttackMethod("one-by-one-from-known", "one by one, from known to released", _BACK)
-MARKOV = tuple(AttackMethod(f"markov-{kind}", f"Markov chains, {kind}", kind) for kind in CHAIN_DISTANCES)
+    kind: ChainDistance
 
 
 @dataclass(frozen=True)
-class AttackTask:
-    """Ask how many users an attack identifies.
+class Timing:
+    """The seconds that a joint attack takes while nothing else runs."""
 
-    Examples
-    --------
-    >>> AttackTask("l1").method.words
-    'joint (A1)'
-    """
-
-    weight: WeightName = PROPOSED
-    method: AttackMethod = JOINT
-
-    def __post_init__(self) -> None:
-        find_weight(self.weight)
+    attack: Attack = PROPOSED
 
 
-PROPOSED_TASK = AttackTask()
-
-
-@dataclass(frozen=True)
-class TimeTask:
-    """Ask how long the joint attack with a weight takes, while nothing else runs."""
-
-    weight: WeightName = PROPOSED
-
-
-class DataTask(Enum):
-    """Ask for a description of the data, to be drawn."""
+class Picture(Enum):
+    """A description of the data, to be drawn."""
 
     POPULARITY = "popularity"
     ANTENNAS = "antennas"
@@ -178,23 +174,60 @@ class DataTask(Enum):
     ACTIVE_WEEKS = "active-weeks"
 
 
-Task = AttackTask | TimeTask | DataTask
+AnyAttack = Attack | ChainAttack
+Task = AnyAttack | Timing | Picture
+COMMON = replace(PROPOSED, is_as_common=True)
+ONE_BY_ONE = replace(PROPOSED, method="one-by-one")
+FROM_KNOWN = replace(ONE_BY_ONE, direction="known-to-released")
+METHODS: Mapping[str, Attack] = {
+    "joint": PROPOSED,
+    "joint-common": COMMON,
+    "one-by-one": ONE_BY_ONE,
+    "one-by-one-from-known": FROM_KNOWN,
+}
+MARKOV = tuple(map(ChainAttack, CHAIN_DISTANCES))
 
 
-def attacks(*weights: WeightName, methods: tuple[AttackMethod, ...] = (JOINT,)) -> tuple[AttackTask, ...]:
+def attacks(*weights: WeightName, methods: Sequence[str] = ("joint",)) -> tuple[Attack, ...]:
     """Return every combination of methods and weights; without a weight, those of the proposed one.
 
     Examples
     --------
-    >>> [(task.method.name, task.weight) for task in attacks("l1", "dot", methods=(COMMON, JOINT))]
+    >>> [(method_of(each), weight_of(each)) for each in attacks("l1", "dot", methods=("joint-common", "joint"))]
     [('joint-common', 'l1'), ('joint-common', 'dot'), ('joint', 'l1'), ('joint', 'dot')]
     """
-    return tuple(AttackTask(weight, method) for method in methods for weight in weights or (PROPOSED,))
+    chosen = [find_weight(weight) for weight in weights] or [PROPOSED.weight]
+    return tuple(replace(METHODS[method], weight=weight) for method in methods for weight in chosen)
+
+
+def method_of(attack: AnyAttack) -> str:
+    """Return the name of the method of an attack.
+
+    Examples
+    --------
+    >>> method_of(COMMON), method_of(ChainAttack("proximity"))
+    ('joint-common', 'markov-proximity')
+    """
+    if isinstance(attack, ChainAttack):
+        return f"markov-{attack.kind}"
+    plain = replace(attack, weight=PROPOSED.weight)
+    return next(name for name, method in METHODS.items() if method == plain)
+
+
+def weight_of(attack: AnyAttack) -> str | None:
+    """Return the name of the weight of an attack; None for chains, which have none.
+
+    Examples
+    --------
+    >>> weight_of(PROPOSED), weight_of(ChainAttack("proximity"))
+    ('jensen-shannon', None)
+    """
+    return attack.weight.name if isinstance(attack, Attack) else None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """Name one unit of work: its result depends on nothing but this, the data and the seed.
+    """One unit of work: its result depends on nothing but this, the data and the seed.
 
     Examples
     --------
@@ -203,8 +236,8 @@ class Job:
     """
 
     data: DataName
-    setting: Setting = AS_IT_IS
-    task: Task = PROPOSED_TASK
+    setting: Setting = UNCHANGED
+    task: Task = PROPOSED
     repeat: int = 0
 
     def key(self, fingerprint: str, seed: int) -> str:
@@ -212,14 +245,9 @@ class Job:
         return hashlib.sha256(repr((self, fingerprint, seed)).encode()).hexdigest()[:32]
 
     @property
-    def is_alone(self) -> bool:
-        """Return whether nothing else may run meanwhile, because it measures time."""
-        return isinstance(self.task, TimeTask)
-
-    @property
     def is_drawn(self) -> bool:
         """Return whether users are drawn: not if each is released alone, one by one, which is the attack on all."""
-        is_one_by_one = isinstance(self.task, AttackTask) and self.task.method == ONE_BY_ONE
+        is_one_by_one = isinstance(self.task, Attack) and self.task.method == "one-by-one"
         return self.setting.is_drawn and not (is_one_by_one and self.setting.n_released == 1)
 
 
@@ -319,7 +347,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, tag=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True, tag=True):
-    """Say why there is no result: the setting asks for more users than there are."""
+    """No result, and why: the setting asks for more users than there are."""
 
     why: str
 
@@ -375,7 +403,7 @@ class Spot:
         Of the experiment; which data; and whether it is a twin.
     varies, value, label, is_all
         What varies along the curve, with its value as a number and in words, and whether that is all there are.
-    task
+    attack
         The weight and the method.
     """
 
@@ -386,7 +414,7 @@ class Spot:
     value: float | None
     label: str
     is_all: bool
-    task: AttackTask
+    attack: AnyAttack
 
 
 @dataclass(frozen=True)
@@ -396,3 +424,52 @@ class Run:
     spot: Spot
     repeat: int
     result: MeasuredAttack
+
+
+Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A number beside another one, and whether it is larger by more than chance explains.
+
+    Parameters
+    ----------
+    where
+        The part, value and weight that are compared.
+    first, second
+        The two numbers: rates, unless the claim says otherwise.
+    lead
+        By how much the first one is larger, on the same users.
+    p_more, p_less
+        How likely chance alone gives as much, or as little; of an exact fact, 0 or 1.
+    is_claimed
+        Whether the claim says that the first one is larger, or only that it is not clearly smaller.
+    """
+
+    where: str
+    first: float
+    second: float
+    lead: float
+    p_more: float
+    p_less: float
+    is_claimed: bool = True
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, the verdict on it, and the comparisons that say so.
+
+    It leans if every lead is as claimed but within the noise, and is undecided if it is within the noise otherwise.
+    """
+
+    claim: str
+    verdict: Judgement
+    comparisons: tuple[Comparison, ...]
+
+
+class Claim(Protocol):
+    """A statement about results, to be judged."""
+
+    def judge(self, runs: Sequence[Run]) -> Finding:
+        """Return whether the claim holds."""

@@ -9,12 +9,12 @@ import msgspec
 
 from habitprint.errors import InputError
 from habitprint.events.events import in_words
-from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
+from habitprint.experiments.claims import CHANCE
+from habitprint.experiments.jobs import Comparison, DataName, Done, Finding, Job, Judgement, LeftOut, Run
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.sources import DataKind, DataSource
-from habitprint.experiments.spec import Experiment, Finding, Judgement
-from habitprint.experiments.statistics import collect_runs, summarise
-from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered
+from habitprint.experiments.spec import Experiment
+from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered, collect_runs, summarise, tenths
 from habitprint.formatting import printable_json
 from habitprint.io.files import Output, text_output, write_all
 from habitprint.io.inputs import read_text
@@ -24,23 +24,25 @@ from habitprint.runtime.versions import versions, versions_in_words
 INDEX = "index.json"
 MADE_BY = "habitprint reproduce"
 TWIN_NOTE = (
-    "Made from a **twin**: made-up people in the place of data that cannot be had, fitted to the paper's figures. "
-    "It shows how the method behaves, not what the real data would give."
+    "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
+    "be had. It shows how the method behaves, not what the real data would give."
 )
 QUICK_NOTE = "Marked as quick: at smaller sizes than the paper's, where people are easier to identify."
 SIGNS: Mapping[Judgement, str] = {
     "holds": "✓", "leans": "≈", "undecided": "≈", "does not hold": "✗", "not tested": "–",
 }  # fmt: skip
 RULE = (
-    "What holds is clear: the same users, and a lead that chance alone would give in at most 5% of cases (Fisher's "
-    "randomization test for pairs; p is how often)."
+    "A claim holds if each lead is clear: on the same users, chance alone gives as much in at most 5% of cases "
+    "(Fisher's randomization test for pairs; p says how often)."
 )
+MOST_SHOWN = 4  # comparisons of one claim; of more, only those that are not clear
+LEAST_P = 0.001  # below, so many draws say little more
 FEWER = 0.9  # of the paper's users: below, ours are easier to tell
 
 
 @dataclass(frozen=True)
 class UsedData:
-    """Say where data of a report comes from, and how many of its rows were not used, by reason."""
+    """Where data of a report comes from, and how many of its rows were not used, by reason."""
 
     data: DataName
     kind: DataKind
@@ -97,7 +99,36 @@ class Report:
 
     def verdict_words(self, finding: Finding) -> str:
         """Return a verdict for people."""
-        return finding.verdict_words("the claimed" if self.is_own else "the paper's")
+        if finding.verdict == "leans":
+            whose = "the claimed" if self.is_own else "the paper's"
+            return f"in {whose} direction, within the noise"
+        return "within the noise" if finding.verdict == "undecided" else finding.verdict
+
+
+def finding_words(finding: Finding) -> str:
+    """Return the comparisons of a finding as text: all if they are few, else those that are not clear.
+
+    Examples
+    --------
+    >>> finding_words(Finding("it leads", "leans", (Comparison("web", 0.147, 0.146, 0.001, 0.4, 0.6),)))
+    'web: 14.7% against 14.6% (too close to tell, p = 0.4)'
+    """
+    every = finding.comparisons
+    if len(every) <= MOST_SHOWN:
+        return "; ".join(map(_comparison_words, every)) or "nothing to compare"
+    unclear = [one for one in every if one.p_more > CHANCE]
+    n_clear = f"clear in {len(every) - len(unclear)} of {len(every)} comparisons"
+    return "; ".join([n_clear, *map(_comparison_words, unclear)])
+
+
+def _comparison_words(one: Comparison) -> str:
+    p = min(one.p_more, one.p_less)
+    sign, shown = ("<", LEAST_P) if p < LEAST_P else ("≤" if p == CHANCE else "=", p)  # of an interval, only a bound
+    tested = "" if p in (0, 1) else f"p {sign} {shown:.2g}"
+    clear = "" if one.p_more <= CHANCE else "the other way" if one.p_less <= CHANCE else "too close to tell"
+    about = ", ".join(filter(None, (clear, tested)))
+    where = f"{one.where}: " if one.where else ""
+    return f"{where}{tenths(one.first)} against {tenths(one.second)}" + (f" ({about})" if about else "")
 
 
 @dataclass(frozen=True)
@@ -193,7 +224,7 @@ def _notes(report: Report) -> list[str]:
     if report.findings:
         notes += [f"## What {'was to be checked' if report.is_own else 'the paper says, checked on this result'}", ""]
         notes += [
-            f"- {SIGNS[one.verdict]} {one.claim}: **{report.verdict_words(one)}**. {one.words}"
+            f"- {SIGNS[one.verdict]} {one.claim}: **{report.verdict_words(one)}**. {finding_words(one)}"
             for one in report.findings
         ]
         notes += ["", RULE, ""]

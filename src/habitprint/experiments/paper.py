@@ -6,6 +6,7 @@ What its source has commented out, it does not say: nothing of that is here.
 from collections.abc import Mapping
 
 from habitprint.experiments.claims import (
+    PRECISION,
     Beats,
     Drops,
     Extremes,
@@ -19,18 +20,16 @@ from habitprint.experiments.claims import (
 from habitprint.experiments.jobs import (
     ALL,
     COMMON,
-    JOINT,
     MARKOV,
     ONE_BY_ONE,
-    AttackTask,
     DataName,
-    DataTask,
+    Picture,
     Setting,
-    TimeTask,
+    Timing,
     attacks,
+    method_of,
 )
 from habitprint.experiments.spec import Experiment, Part, Published
-from habitprint.experiments.statistics import PRECISION
 from habitprint.periods.dates import DAYS
 from habitprint.weighing import PAPER_WEIGHTS, WeightName
 
@@ -47,7 +46,7 @@ SIDES = (300, 500, 1000)
 
 
 def _metrics(part: str) -> tuple[Published, ...]:
-    return tuple(Published(part, number, AttackTask(weight)) for weight, number in METRICS[part].items())
+    return tuple(Published(part, number, attacks(weight)[0]) for weight, number in METRICS[part].items())
 
 
 PAPER = (
@@ -92,7 +91,7 @@ PAPER = (
         layout="subset",
         x="released users",
         parts=(
-            Part(data="calls", varies="n_released", values=(1,), tasks=attacks(methods=(ONE_BY_ONE,))),
+            Part(data="calls", varies="n_released", values=(1,), tasks=(ONE_BY_ONE,)),
             Part(
                 data="calls",
                 varies="n_released",
@@ -114,15 +113,15 @@ PAPER = (
             Part(
                 data="calls",
                 setting=Setting(n_users=5000, n_common=3750),
-                tasks=attacks(methods=(COMMON, JOINT)),
+                tasks=attacks(methods=("joint-common", "joint")),
                 repeats=10,
                 quick_setting=Setting(n_users=2000, n_common=1500),
             ),
         ),
-        claims=(Beats("A2's precision is above A1's", COMMON, JOINT, PRECISION),),
+        claims=(Beats("A2's precision is above A1's", "joint-common", "joint", PRECISION),),
         published=(
-            Published("calls", 0.36, AttackTask(method=COMMON), measure="precision", note="1,340 of 3,750"),
-            Published("calls", 0.33, AttackTask(method=JOINT), measure="precision", note="1,672 of 5,000"),
+            Published("calls", 0.36, COMMON, measure="precision", note="1,340 of 3,750"),
+            Published("calls", 0.33, measure="precision", note="1,672 of 5,000"),
         ),
         n_published=5000,
     ),
@@ -156,7 +155,7 @@ PAPER = (
         title="Visits per site",
         about="Sites in the order of their visits by all users in both weeks.",
         layout="popularity",
-        parts=(Part(data="web", tasks=(DataTask.POPULARITY,)),),
+        parts=(Part(data="web", tasks=(Picture.POPULARITY,)),),
     ),
     Experiment(
         name="figure-top-sites",
@@ -188,8 +187,8 @@ PAPER = (
         about="Antennas of the country, coloured by sub-prefecture, and visited squares of 100 m in Beijing.",
         layout="map",
         parts=(
-            Part(data="calls", tasks=(DataTask.ANTENNAS,)),
-            Part(data="geolife", setting=Setting(side=100), tasks=(DataTask.SQUARES,)),
+            Part(data="calls", tasks=(Picture.ANTENNAS,)),
+            Part(data="geolife", setting=Setting(side=100), tasks=(Picture.SQUARES,)),
         ),
     ),
     Experiment(
@@ -197,7 +196,7 @@ PAPER = (
         title="Active weeks of each user",
         about="A week is active if the user has a position in it, within the area.",
         layout="active-weeks",
-        parts=(Part(data="geolife", tasks=(DataTask.ACTIVE_WEEKS,)),),
+        parts=(Part(data="geolife", tasks=(Picture.ACTIVE_WEEKS,)),),
     ),
     Experiment(
         name="figure-side",
@@ -227,21 +226,19 @@ PAPER = (
                 label="histograms",
                 varies="side",
                 values=SIDES,
-                tasks=attacks(methods=(JOINT, ONE_BY_ONE)),
+                tasks=attacks(methods=("joint", "one-by-one")),
             ),
-            Part(data="geolife", label="Markov chains", setting=SQUARES, tasks=attacks(methods=MARKOV)),
+            Part(data="geolife", label="Markov chains", setting=SQUARES, tasks=MARKOV),
         ),
         claims=(
-            Beats("joint matching beats one-by-one", JOINT, ONE_BY_ONE),
-            *(Beats(f"one-by-one histograms beat {chains.name}", ONE_BY_ONE, chains) for chains in MARKOV),
+            Beats("joint matching beats one-by-one", "joint", "one-by-one"),
+            *(Beats(f"one-by-one histograms beat {name}", "one-by-one", name) for name in map(method_of, MARKOV)),
         ),
         published=(
             *(Published("histograms", 0.60, value=side, bound="up to", note="300 m to 1,000 m") for side in SIDES),
-            *(Published("histograms", 0.50, AttackTask(method=ONE_BY_ONE), value=side) for side in SIDES),
+            *(Published("histograms", 0.50, ONE_BY_ONE, value=side) for side in SIDES),
             *(
-                Published(
-                    "Markov chains", 0.45, AttackTask(method=chains), bound="up to", note="of 77 users, Gambs et al."
-                )
+                Published("Markov chains", 0.45, chains, bound="up to", note="of 77 users, Gambs et al.")
                 for chains in MARKOV
             ),
         ),
@@ -252,9 +249,9 @@ PAPER = (
         about="With the proposed weight, from histograms in memory; nothing else runs meanwhile.",
         layout="runtime",
         parts=(
-            Part(data="calls", tasks=(TimeTask(),)),
-            Part(data="web", tasks=(TimeTask(),)),
-            Part(data="geolife", setting=SQUARES, tasks=(TimeTask(),)),
+            Part(data="calls", tasks=(Timing(),)),
+            Part(data="web", tasks=(Timing(),)),
+            Part(data="geolife", setting=SQUARES, tasks=(Timing(),)),
         ),
         published=(
             Published("calls", 41 * 60, measure="seconds_weights"),

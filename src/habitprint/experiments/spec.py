@@ -1,64 +1,48 @@
-"""The definition of an experiment as data: the field that varies, its values, the repeats, and the tasks."""
+"""An experiment as data: the field that varies, its values, the repeats and the tasks; or read from a TOML file."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, Protocol, get_args
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast, get_args
 
+from msgspec import Meta
+
+from habitprint.attacks.attack import PROPOSED
+from habitprint.datasets.cache import files_fingerprint
 from habitprint.errors import InputError, require_option, require_whole
+from habitprint.events import read_events
+from habitprint.events.read import find_files
+from habitprint.events.spec import DayName, Reading
+from habitprint.experiments.claims import Leads, Moves
 from habitprint.experiments.jobs import (
-    AS_IT_IS,
-    PROPOSED_TASK,
-    AttackTask,
+    METHODS,
+    UNCHANGED,
+    AnyAttack,
+    Claim,
     DataName,
     Job,
     Quantity,
-    Run,
     Setting,
     Task,
+    attacks,
+    to_record,
 )
+from habitprint.experiments.sources import Data, DataSource
+from habitprint.grids import Box
+from habitprint.io.inputs import read_text, reading
+from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks
+from habitprint.periods.periods import Period
+from habitprint.weighing import WeightName
 
 MOST_JOBS = 100_000  # of one part of an experiment
 
-Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
 Bound = Literal["", "more than", "up to"]
 Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
-
-
 Tabled = Literal["points", "metrics", "overlap", "aggregation", "runtime"]
 Drawn = Literal["lines", "subset", "protection", "popularity", "map", "active-weeks"]
 Layout = Literal[Tabled, Drawn]  # how results become a table or a picture
-
-
-@dataclass(frozen=True)
-class Finding:
-    """The verdict on a claim, and the numbers that say so, in words.
-
-    It leans if the difference is as claimed but within the noise, and is undecided if it is within the noise otherwise.
-    """
-
-    claim: str
-    verdict: Judgement
-    words: str
-
-    def verdict_words(self, whose: str) -> str:
-        """Return the verdict for people, who are told whose claim it is.
-
-        Examples
-        --------
-        >>> Finding("the proposed weight leads", "leans", "14.7% against 14.6%").verdict_words("the paper's")
-        "in the paper's direction, within the noise"
-        """
-        if self.verdict == "leans":
-            return f"in {whose} direction, within the noise"
-        return "within the noise" if self.verdict == "undecided" else self.verdict
-
-
-class Claim(Protocol):
-    """Judge results: one run for each job."""
-
-    def judge(self, runs: Sequence[Run]) -> Finding:
-        """Return whether the claim holds."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +51,7 @@ class Published:
 
     Parameters
     ----------
-    part, task
+    part, attack
         The row of the table, or the curve; seconds are of the attack that is measured.
     value
         Of what varies; None for all users, or where nothing varies.
@@ -83,7 +67,7 @@ class Published:
 
     part: str
     number: float
-    task: AttackTask = PROPOSED_TASK
+    attack: AnyAttack = PROPOSED
     value: float | None = None
     measure: Measure = "accuracy"
     bound: Bound = ""
@@ -120,10 +104,10 @@ class Part:
 
     data: DataName
     label: str = ""
-    setting: Setting = AS_IT_IS
+    setting: Setting = UNCHANGED
     varies: Quantity | None = None
     values: tuple[int | float | str, ...] = ()
-    tasks: tuple[Task, ...] = (PROPOSED_TASK,)
+    tasks: tuple[Task, ...] = (PROPOSED,)
     repeats: int = 1
     quick_setting: Setting | None = None
     quick_values: tuple[int | float | str, ...] = ()
@@ -227,7 +211,7 @@ class Experiment:
             yield from part.jobs()
 
     def find_published(
-        self, part: str, task: AttackTask = PROPOSED_TASK, value: float | None = None, measure: Measure = "accuracy"
+        self, part: str, attack: AnyAttack = PROPOSED, value: float | None = None, measure: Measure = "accuracy"
     ) -> Published | None:
         """Return the paper's number for a row of ours, if it prints one.
 
@@ -238,8 +222,8 @@ class Experiment:
         >>> figure.find_published("calls", value=1000).number, figure.find_published("calls")
         (0.78, None)
         """
-        wanted = (part, task, value, measure)
-        return next((one for one in self.published if (one.part, one.task, one.value, one.measure) == wanted), None)
+        wanted = (part, attack, value, measure)
+        return next((one for one in self.published if (one.part, one.attack, one.value, one.measure) == wanted), None)
 
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""
@@ -251,3 +235,179 @@ class Experiment:
             self,
             parts=tuple(replace(part, repeats=repeats) if part.repeats > 1 else part for part in self.parts),
         )
+
+
+EXAMPLE = """\
+name = "our-users"
+title = "Accuracy against the number of users"
+weights = ["jensen-shannon", "l1"]
+repeats = 5
+claims = ["falls", "leads"]
+
+[events]
+file = "calls.parquet"
+user = "user_id"
+time = "datetime"
+place = "antenna"
+
+[periods]
+weeks = "2012-04-09"
+
+[vary]
+n_users = [100, 1000, "all"]
+"""
+CLAIMS: Mapping[str, Claim] = {
+    "leads": Leads(),
+    "falls": Moves("accuracy falls along what varies", grows=False),
+    "grows": Moves("accuracy grows along what varies", grows=True),
+}
+INDEX = "index"  # the name of the page that lists all results
+Name = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]  # of files
+Edges = tuple[float, float, float, float]
+
+
+class EventsTable(Reading, frozen=True, kw_only=True):
+    """The table ``[events]`` of a TOML file: which file, how it is read, and the box that squares are laid over."""
+
+    file: str | None = None
+    box: Edges | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeriodsTable:
+    """The table ``[periods]`` of a TOML file: one way to split events, and the first day of weeks."""
+
+    weeks: str | None = None
+    ranges: tuple[tuple[str, str], tuple[str, str]] | None = None
+    halves: bool = False
+    busiest: bool = False
+    first_day: DayName = "monday"
+
+    def period(self) -> Period:
+        """Return what is released and what is known."""
+        chosen = [name for name in ("weeks", "ranges", "halves", "busiest") if getattr(self, name)]
+        if len(chosen) > 1:
+            raise InputError(
+                f"[periods] names {' and '.join(chosen)}", why="events are split in one way", fix="keep one of them"
+            )
+        if self.weeks is not None:
+            return ConsecutiveWeeks(self.weeks)
+        if self.ranges is not None:
+            return DateRanges(*self.ranges)
+        return (HalvesOfActiveWeeks if self.halves else BusiestWeeks)(self.first_day)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecFile:
+    """An experiment as a TOML file writes it; `name` is that of the file, if it has none."""
+
+    name: Name = ""
+    title: str = ""
+    about: str = ""
+    x: str = ""
+    weights: tuple[WeightName, ...] = ()
+    methods: tuple[str, ...] = ("joint",)
+    claims: tuple[str, ...] = ()
+    repeats: int = 1
+    log: bool = False
+    events: dict[str, Any] = field(default_factory=dict)
+    periods: dict[str, Any] = field(default_factory=dict)
+    vary: dict[str, Any] = field(default_factory=dict)
+    setting: dict[str, Any] = field(default_factory=dict)
+
+
+def read_spec(path: Path, given: Mapping[str, str] = {}) -> tuple[Experiment, DataSource]:
+    """Read an experiment and the events that it is about.
+
+    Parameters
+    ----------
+    path
+        A TOML file.
+    given
+        What takes the place of the entries in its table ``[events]``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = (Path(folder) / "calls.parquet").write_text("")
+    ...     _ = (Path(folder) / "mine.toml").write_text(EXAMPLE)
+    ...     experiment, source = read_spec(Path(folder) / "mine.toml")
+    >>> experiment.name, len(list(experiment.jobs())), source.kind
+    ('our-users', 22, 'yours')
+    """
+    why = "an experiment is a TOML file"
+    text = read_text(path, why=why)
+    with reading(path, why=why, fix="look at the line that it names"):
+        content = {"name": path.stem} | tomllib.loads(text)
+    spec = to_record(content, SpecFile, "the spec")
+    events = to_record({**spec.events, **given}, EventsTable, "[events]")
+    period = to_record(spec.periods, PeriodsTable, "[periods]").period()
+    return _to_experiment(spec), _to_source(events, period, Path() if "file" in given else path.parent)
+
+
+def _to_experiment(spec: SpecFile) -> Experiment:
+    if len(spec.vary) > 1:
+        raise InputError(
+            f"[vary] names {' and '.join(spec.vary)}",
+            why="one thing varies at a time",
+            fix="keep one of them, and put the other into [setting]",
+        )
+    if spec.name.casefold() == INDEX:
+        raise InputError(
+            f"name = {spec.name!r}", why="the page of all results has that name", fix="choose another name"
+        )
+    varies, values = cast("tuple[Quantity | None, Any]", next(iter(spec.vary.items()), (None, [])))
+    if varies is not None and (not isinstance(values, list) or not values):
+        raise InputError(
+            f"{varies} = {values!r}", why="it varies over a list of values", fix=f"write {varies} = [1, 2]"
+        )
+    if varies is not None:
+        to_record({**spec.setting, varies: values[0]}, Setting, "[vary]")
+    for what, names, known in (("method", spec.methods, METHODS), ("claim", spec.claims, CLAIMS)):
+        for name in names:
+            require_option(what, name, known)
+    part = Part(
+        data="events",
+        setting=to_record(spec.setting, Setting, "[setting]"),
+        varies=varies,
+        values=tuple(values),
+        tasks=attacks(*spec.weights, methods=spec.methods),
+        repeats=spec.repeats,
+    )
+    return Experiment(
+        name=spec.name,
+        title=spec.title or spec.name,
+        about=spec.about,
+        parts=(part,),
+        layout="lines" if len(values) > 1 and len(spec.methods) == 1 else "points",
+        claims=tuple(CLAIMS[claim] for claim in spec.claims),
+        x=spec.x or varies or "",
+        is_log=spec.log,
+    )
+
+
+def _to_source(table: EventsTable, period: Period, folder: Path) -> DataSource:
+    """Return where the events are: a file beside the spec, or one that is named on the command line where it runs."""
+    if table.file is None:
+        raise InputError(
+            "the spec does not say where the events are",
+            why="an experiment needs events",
+            fix='write file = "calls.parquet" into the table [events], or name it: --events calls.parquet',
+        )
+    if table.lat is not None and table.box is None:
+        raise InputError(
+            "[events] has lat and lon without box",
+            why="squares are laid over a box of four edges, in degrees: south, west, north, east",
+            fix="write box = [39.75, 116.15, 40.10, 116.60] into [events], say, and side = 1000 into [setting]",
+        )
+    pattern = str(folder / table.file)
+    files = find_files(pattern)
+    box = None if table.box is None else Box(*table.box)
+
+    def read() -> Data:
+        return Data(read_events(pattern, table), period, box=box)
+
+    words = Path(table.file).name + (f", {len(files)} files" if len(files) > 1 else "")
+    fingerprint = f"{files_fingerprint(files)} {table!r} {period!r}"
+    return DataSource("events", words, kind="yours", fingerprint=fingerprint, open=read, files=tuple(files))

@@ -1,29 +1,41 @@
 """Tables of results: for machines one row for each point, for people with the paper's numbers beside ours."""
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import msgspec
+import numpy as np
 import polars as pl
 
+from habitprint.attacks import Attack
+from habitprint.experiments.claims import LEVEL, ByUser, contrast, groups, mean, mean_accuracy
 from habitprint.experiments.jobs import (
-    JOINT,
-    AttackTask,
+    ALL,
+    AnyAttack,
+    ChainAttack,
     DataName,
     Description,
     Done,
     Job,
     LeftOut,
+    MeasuredAttack,
     Plain,
+    Quantity,
+    Run,
+    Spot,
     TimeResult,
-    TimeTask,
+    Timing,
+    method_of,
+    weight_of,
 )
 from habitprint.experiments.paper import PAPER_N_PLACES, PAPER_N_USERS
 from habitprint.experiments.sources import DataSource
-from habitprint.experiments.spec import Experiment, Measure, Published
-from habitprint.experiments.statistics import Summary, tenths
+from habitprint.experiments.spec import Experiment, Measure, Part, Published
+from habitprint.periods.dates import DAYS
 from habitprint.rates import Rate
-from habitprint.weighing import PAPER_WEIGHTS, WeightName
+from habitprint.weighing import PAPER_WEIGHTS
 
 NOT_GIVEN = "–"
 QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
@@ -35,15 +47,151 @@ DATA_NAMES: Mapping[DataName, str] = {
     "geolife": "GeoLife (GL)",
     "events": "your events",
 }
-WEIGHT_NAMES: Mapping[WeightName, str] = {
+WEIGHT_NAMES: Mapping[str, str] = {
     "jensen-shannon": "proposed (Jensen–Shannon)",
     "l1": "l1 norm",
     "cosine": "cosine",
     "dot": "dot product",
 }
+METHOD_NAMES: Mapping[str, str] = {
+    "joint": "joint (A1)",
+    "joint-common": "joint (A2)",
+    "one-by-one": "one by one",
+    "one-by-one-from-known": "one by one, from known to released",
+}
 STATED = ("n", "value", "low", "high")  # of the accuracy among users with a state
-Column = tuple[str, Callable[[Summary], str]]  # of a table for people: its name, and what stands in a row
 TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
+
+
+def tenths(rate: float) -> str:
+    """Return a percentage with one digit, as tables of papers have it, and more only to be told from zero.
+
+    Examples
+    --------
+    >>> tenths(0.2113), tenths(0.00002)
+    ('21.1%', '0.002%')
+    """
+    return f"{100 * rate:.1f}%" if rate == 0 or abs(rate) >= 0.001 else f"{100 * rate:.1g}%"  # noqa: PLR2004
+
+
+def collect_runs(
+    experiment: Experiment, done: Mapping[Job, Done], sources: Mapping[DataName, DataSource]
+) -> tuple[Run, ...]:
+    """Return the attacks of an experiment that were made."""
+    return tuple(
+        Run(_spot(part, job, job.task, one.result, sources[job.data]), job.repeat, one.result)
+        for part in experiment.parts
+        for job in part.jobs()
+        if (one := done.get(job)) is not None
+        and isinstance(job.task, Attack | ChainAttack)
+        and isinstance(one.result, MeasuredAttack)
+    )
+
+
+def _spot(part: Part, job: Job, attack: AnyAttack, result: MeasuredAttack, source: DataSource) -> Spot:
+    varies, value, label, is_all = part.varies, None, "", False
+    if varies is not None:
+        value = job.setting.number(varies, result.n_users)
+        label = _label(varies, value)
+        is_all = getattr(job.setting, varies) == ALL
+    return Spot(part.name, job.data, source.kind, varies, value, label, is_all, attack)
+
+
+def _label(varies: Quantity, value: float) -> str:
+    if varies == "last_day":
+        last = DAYS[int(value) - 1].title()[:3]
+        return last if value == 1 else f"Mon–{last}"
+    unit = " m" if varies == "side" else ""
+    sign = "k = " if varies == "k" else ""
+    return f"{sign}{value:,.0f}{unit}" if value == int(value) else f"{sign}{value:g}{unit}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One row of a table, or one point of a curve: means over repeats, and the paper's numbers.
+
+    Parameters
+    ----------
+    spot
+        Where it stands.
+    repeats
+        How often users were drawn.
+    first
+        The first result: the numbers of users and places are the same for all, but for a few places.
+    accuracy
+        With its 90% interval; None without common users.
+    expected_correct, precision, cluster_accuracy, information_loss, groups_share
+        Means; None where there are none.
+    with_state
+        The accuracy among users whose Markov chains have a state on both sides, where chains are compared.
+    paper, paper_precision
+        What the paper prints.
+    """
+
+    spot: Spot
+    repeats: int
+    first: MeasuredAttack
+    accuracy: Rate | None
+    expected_correct: float
+    precision: float | None
+    cluster_accuracy: float | None
+    information_loss: float | None
+    groups_share: float | None
+    with_state: Rate | None
+    paper: Published | None
+    paper_precision: Published | None
+
+
+Column = tuple[str, Callable[[Summary], str]]  # of a table for people: its name, and what stands in a row
+
+
+def summarise(experiment: Experiment, runs: Iterable[Run]) -> tuple[Summary, ...]:
+    """Return one row for each part, value, method and weight.
+
+    Examples
+    --------
+    >>> summarise(Experiment(name="mine", title="", parts=(Part(data="web"),)), ())
+    ()
+    """
+    own = list(runs)
+    stated = _users_with_state(own)
+    return tuple(
+        _summary(experiment, spot, here, stated.get(spot.data))
+        for spot, here in groups(own, lambda run: run.spot).items()
+    )
+
+
+def _users_with_state(runs: Iterable[Run]) -> dict[DataName, ByUser]:
+    """Return the users whose chains have a state on both sides, in each set of data with chains."""
+    outcomes = ((run.spot.data, run.result.outcomes) for run in runs)
+    return {
+        data: ByUser(np.sort(one.users[one.has_state]), np.zeros(np.count_nonzero(one.has_state)))
+        for data, one in outcomes
+        if one.has_state is not None
+    }
+
+
+def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run], stated: ByUser | None) -> Summary:
+    results = [run.result for run in runs]
+    found = [one.found for one in results]
+    right = None if stated is None else contrast((1, ByUser.of(runs)), (1, stated))
+    printed = partial(experiment.find_published, spot.part, spot.attack, None if spot.is_all else spot.value)
+    return Summary(
+        spot,
+        len(runs),
+        results[0],
+        accuracy=mean_accuracy([one.accuracy_rate for one in found if one.accuracy_rate is not None]),
+        expected_correct=math.fsum(one.expected_correct for one in found) / len(found),
+        precision=mean(one.precision for one in found),
+        cluster_accuracy=mean(one.cluster_accuracy for one in found),
+        information_loss=mean(one.protected.information_loss for one in results if one.protected is not None),
+        groups_share=mean(one.protected.n_groups / one.n_users for one in results if one.protected is not None),
+        with_state=None
+        if right is None or not len(right)
+        else Rate.of(math.fsum(right), len(right), 1 / results[0].n_known, LEVEL),
+        paper=printed("accuracy"),
+        paper_precision=printed("precision"),
+    )
 
 
 @dataclass(frozen=True)
@@ -162,8 +310,8 @@ def _row(one: Summary) -> dict[str, Plain]:
     spot, first, paper = one.spot, one.first, one.paper_precision or one.paper
     return {
         **_fields(spot, "part", "data", "source", "varies", "value", "label"),
-        "weight": spot.task.weight,
-        "method": spot.task.method.name,
+        "weight": weight_of(spot.attack),
+        "method": method_of(spot.attack),
         "repeats": one.repeats,
         **_fields(first, "n_users", "n_known", "n_places"),
         **_fields(first.found, "n_common", "size"),
@@ -212,9 +360,20 @@ WITH_STATE: tuple[Column, ...] = (
 PRINTED: Column = ("paper", lambda one: _printed(one.paper))
 
 
-def _weight(one: Summary) -> str:
-    is_chain = isinstance(one.spot.task.method.attack, str)
-    return NOT_GIVEN if is_chain else WEIGHT_NAMES[one.spot.task.weight]
+def weight_name(attack: AnyAttack) -> str:
+    """Return the name of the weight of an attack, for people.
+
+    Examples
+    --------
+    >>> weight_name(ChainAttack("proximity"))
+    '–'
+    """
+    weight = weight_of(attack)
+    return NOT_GIVEN if weight is None else WEIGHT_NAMES.get(weight, weight)
+
+
+def _method_name(attack: AnyAttack) -> str:
+    return f"Markov chains, {attack.kind}" if isinstance(attack, ChainAttack) else METHOD_NAMES[method_of(attack)]
 
 
 def points(evidence: Evidence) -> Rendered:
@@ -222,8 +381,8 @@ def points(evidence: Evidence) -> Rendered:
     summaries = evidence.summaries
     columns: list[Column] = [
         ("what", lambda one: ", ".join(filter(None, (one.spot.part, one.spot.label)))),
-        ("attack", lambda one: one.spot.task.method.words),
-        ("weight", _weight),
+        ("attack", lambda one: _method_name(one.spot.attack)),
+        ("weight", lambda one: weight_name(one.spot.attack)),
         USERS,
         ("draws", lambda one: f"{one.repeats}"),
         *ACCURACY,
@@ -254,7 +413,7 @@ def metrics(evidence: Evidence) -> Rendered:
     """Lay out one row for each set of data, with a column for each weight."""
     rows = []
     for part in dict.fromkeys(one.spot.part for one in evidence.summaries):
-        own = {one.spot.task.weight: one for one in evidence.summaries if one.spot.part == part}
+        own = {weight_of(one.spot.attack): one for one in evidence.summaries if one.spot.part == part}
         first = next(iter(own.values()))
         data, ours = first.spot.data, first.first
         found = [own.get(weight) for weight in PAPER_WEIGHTS]
@@ -272,7 +431,7 @@ def metrics(evidence: Evidence) -> Rendered:
 def overlap(evidence: Evidence) -> Rendered:
     """Lay out one row for each algorithm."""
     columns: list[Column] = [
-        ("algorithm", lambda one: one.spot.task.method.words),
+        ("algorithm", lambda one: _method_name(one.spot.attack)),
         ("users", lambda one: f"{one.first.n_users:,} + {one.first.n_known:,}, {one.first.found.n_common:,} in common"),
         ("pairs given out", lambda one: f"{one.first.found.size:,}"),
         CORRECT,
@@ -297,17 +456,18 @@ def runtime(evidence: Evidence) -> Rendered:
     rows: list[dict[str, Plain]] = []
     for name, job in ((part.name, job) for part in evidence.experiment.parts for job in part.jobs()):
         found = evidence.done[job].result if job in evidence.done else None
-        if not isinstance(found, TimeResult) or not isinstance(job.task, TimeTask):
+        if not isinstance(found, TimeResult) or not isinstance(job.task, Timing):
             continue
-        source, attack = evidence.sources[job.data].kind, AttackTask(job.task.weight)
+        source, attack = evidence.sources[job.data].kind, job.task.attack
         printed = [evidence.experiment.find_published(name, attack, measure=measure) for measure in TIMES]
         paper = [None if one is None else one.number for one in printed]
         ours = [found.seconds_weights, found.seconds_matching, found.seconds_proof]
         sizes = [f"{found.n_users:,}", f"{found.n_places:,}"]
         lines.append([DATA_NAMES[job.data], source, *sizes, *map(_seconds, (*ours, *paper))])
-        what = {"part": name, "data": job.data, "source": source, "weight": attack.weight, "method": JOINT.name}
+        what = {"part": name, "data": job.data, "source": source}
+        how: dict[str, Plain] = {"weight": attack.weight.name, "method": method_of(attack), "repeats": 1}
         told = {f"paper_{measure}": number for measure, number in zip(TIMES, paper, strict=True)}
-        rows.append({**what, "repeats": 1, **msgspec.structs.asdict(found), **told})
+        rows.append({**what, **how, **msgspec.structs.asdict(found), **told})
     table = pl.DataFrame(rows, schema_overrides={f"paper_{measure}": pl.Float64 for measure in TIMES})
     return Rendered(table, [*markdown_table(header, lines), "", MACHINE])
 

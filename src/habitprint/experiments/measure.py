@@ -1,9 +1,8 @@
-"""The execution of jobs: from data to the two sides of a setting, and from these to a result."""
+"""The execution of jobs: from data to the two tables of a setting, and from these to a result."""
 
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
 from typing import Any, TypeVar, TypeVarTuple, cast
@@ -12,26 +11,27 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices
-from habitprint.attacks import Scenario, run_attack
+from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate
 from habitprint.events.spec import DayName
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
+    ChainAttack,
     DataName,
-    DataTask,
     Description,
     Done,
     Job,
     LeftOut,
     MeasuredAttack,
     Outcomes,
+    Picture,
     ProtectionEffect,
     Result,
     Setting,
     TimeResult,
-    TimeTask,
+    Timing,
 )
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
@@ -39,7 +39,7 @@ from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
-from habitprint.markov import ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.top_places import KeepPlaces
@@ -47,8 +47,8 @@ from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
+from habitprint.runtime.parallel import Once
 from habitprint.truth import SAME_ID, common_users
-from habitprint.weighing import find_weight
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
 SQUARE = 1000  # metres; any side tells who was within the area
@@ -62,36 +62,31 @@ class NotEnoughUsersError(InputError):
     """Tell that a setting asks for more users than there are: this point of a curve is left out."""
 
 
-def _once(method: Callable[["Workshop", *Ts], T]) -> Callable[["Workshop", *Ts], T]:
-    """Make what a method returns once for each of its arguments, whichever thread asks first."""
+def _once(method: Callable[["SharedData", *Ts], T]) -> Callable[["SharedData", *Ts], T]:
+    """Return a method whose result is made once for each of its arguments, whichever thread asks first."""
 
-    def made(self: "Workshop", /, *args: *Ts) -> T:
-        key = (method.__name__, *args)
+    def made(self: "SharedData", /, *args: *Ts) -> T:
         with self.lock:
-            lock = self.locks.setdefault(key, Lock())
-        with lock:
-            if key not in self.made:
-                self.made[key] = method(self, *args)
-            return cast("T", self.made[key])
+            job = self.made.setdefault((method.__name__, *args), Once(lambda _: method(self, *args)))
+        return cast("T", job())
 
     return made
 
 
-class Workshop:
-    """What several jobs need: made once, whichever thread asks first.
+class SharedData:
+    """The data, tables and chains that several jobs need: made once, whichever thread asks first.
 
     Examples
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
-    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> workshop.data("web") is workshop.data("web")
+    >>> shared = SharedData(find_sources(Folders(), is_quick=True))
+    >>> shared.data("web") is shared.data("web")
     True
     """
 
     def __init__(self, sources: Mapping[DataName, DataSource]) -> None:
         self.sources = sources
-        self.lock, self.locks = Lock(), dict[Hashable, Lock]()
-        self.made: dict[Hashable, Any] = {}
+        self.lock, self.made = Lock(), dict[Hashable, Once[Any]]()
 
     @_once
     def data(self, name: DataName) -> Data:
@@ -130,14 +125,11 @@ class Workshop:
         """Return the Markov chains of both periods, of the users whose histograms are compared."""
         data = self.data(name)
         users = self.split(name, None, side).released.users
-        is_inside = _grid(data, side).box.holds(pl.col("lat"), pl.col("lon"))
-        points = data.events.leave_out(~is_inside, OUTSIDE)
+        points = data.events.leave_out(~_grid(data, side).box.holds(pl.col("lat"), pl.col("lon")), OUTSIDE)
         parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
-        sides = [
-            parts.filter(pl.col("part") == part).select("user", "time", "lat", "lon") for part in (RELEASED, KNOWN)
-        ]
-        released, known = collect(sides, data.events.source)
-        return mobility_chains(released), mobility_chains(known)
+        sides = [parts.filter(pl.col("part") == part).drop("part", "reason") for part in (RELEASED, KNOWN)]
+        released, known = map(mobility_chains, collect(sides, data.events.source))
+        return released, known
 
 
 def _grid(data: Data, side: float) -> Grid:
@@ -154,7 +146,7 @@ def _n_places(scenario: Scenario) -> int:
     return len(np.unique(np.concatenate([table.counts.indices for table in scenario.aligned])))
 
 
-def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent) -> Prepared:
+def prepare(job: Job, shared: SharedData, seed: int, progress: Progress = silent) -> Prepared:
     """Return the two tables that the setting of a job asks for, and the effect of their protection, if there is one.
 
     Users are the first of a shuffle that depends on the seed and the repeat alone, so that all weights, methods and
@@ -163,14 +155,14 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
     Examples
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
-    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> scenario, effect = prepare(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0)
+    >>> shared = SharedData(find_sources(Folders(), is_quick=True))
+    >>> scenario, effect = prepare(Job(data="web", setting=Setting(n_users=20)), shared, seed=0)
     >>> scenario.n_people, effect
     (20, None)
     """
     setting = job.setting
-    released, known = workshop.split(job.data, setting.last_day, setting.side)
-    released, known = _narrow(released, known, setting, job.data, workshop)
+    released, known = shared.split(job.data, setting.last_day, setting.side)
+    released, known = _narrow(released, known, setting, job.data, shared)
     if job.is_drawn:
         released, known = _draw(released, known, job, seed)
     if setting.k is None:
@@ -194,10 +186,10 @@ def prepare(job: Job, workshop: Workshop, seed: int, progress: Progress = silent
 
 
 def _narrow(
-    released: Histograms, known: Histograms, setting: Setting, name: DataName, workshop: Workshop
+    released: Histograms, known: Histograms, setting: Setting, name: DataName, shared: SharedData
 ) -> tuple[Histograms, Histograms]:
     """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
-    popular = workshop.popular(name, setting.side)["place"] if setting.seen_top or setting.n_top else None
+    popular = shared.popular(name, setting.side)["place"] if setting.seen_top or setting.n_top else None
     if popular is not None and setting.seen_top is not None:
         top = KeepPlaces(tuple(popular.head(setting.seen_top).to_list()))
         seen = pl.concat([top.public(side).users for side in (released, known)])
@@ -244,37 +236,36 @@ def _draw(released: Histograms, known: Histograms, job: Job, seed: int) -> tuple
     )
 
 
-def measure(job: Job, workshop: Workshop, seed: int, *, max_memory: float = 2e9, progress: Progress = silent) -> Done:
+def measure(job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9, progress: Progress = silent) -> Done:
     """Do a job.
 
     Examples
     --------
     >>> from habitprint.experiments.sources import Folders, find_sources
-    >>> workshop = Workshop(find_sources(Folders(), is_quick=True))
-    >>> result = measure(Job(data="web", setting=Setting(n_users=20)), workshop, seed=0).result
+    >>> shared = SharedData(find_sources(Folders(), is_quick=True))
+    >>> result = measure(Job(data="web", setting=Setting(n_users=20)), shared, seed=0).result
     >>> result.found.n_common, result.found.accuracy > result.found.accuracy_rate.by_chance
     (20, True)
     """
     start = time.perf_counter()
     try:
-        result = _result(job, workshop, seed, max_memory, progress)
+        result = _result(job, shared, seed, max_memory, progress)
     except NotEnoughUsersError as error:
         result = LeftOut(error.what)
     return Done(result, time.perf_counter() - start)
 
 
-def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress: Progress) -> Result:
+def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> Result:
     task = job.task
-    if isinstance(task, DataTask):
-        return DESCRIPTIONS[task](job, workshop)
-    if isinstance(task, TimeTask):
-        return _time(prepare(job, workshop, seed)[0], task, seed, max_memory, progress)
-    if isinstance(task.method.attack, str):
-        return _compare_chains(job, task.method.attack, workshop, seed)
-    scenario, protected = prepare(job, workshop, seed, progress)
+    if isinstance(task, Picture):
+        return DESCRIPTIONS[task](job, shared)
+    if isinstance(task, ChainAttack):
+        return _compare_chains(job, task, shared, seed)
+    scenario, protected = prepare(job, shared, seed, progress)
+    if isinstance(task, Timing):
+        return _time(scenario, task.attack, seed, max_memory, progress)
     released, known, common = scenario.released, scenario.known, scenario.common
-    attack = replace(task.method.attack, weight=find_weight(task.weight))
-    matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=progress).matching
+    matching = run_attack(scenario, task, seed=seed, max_memory=max_memory, progress=progress).matching
     right, of_row = user_chances(matching, released, known, common), released.share_classes
     return MeasuredAttack(
         n_users=released.n_users,
@@ -282,21 +273,21 @@ def _result(job: Job, workshop: Workshop, seed: int, max_memory: float, progress
         n_places=_n_places(scenario),
         found=evaluate(matching, released, known),
         outcomes=Outcomes(
-            users=positions(released.users.gather(common.released), workshop.users(job.data)),
+            users=positions(released.users.gather(common.released), shared.users(job.data)),
             right=right,
             clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
         ),
-        unused=dict(workshop.split(job.data, job.setting.last_day, job.setting.side).unused),
+        unused=dict(shared.split(job.data, job.setting.last_day, job.setting.side).unused),
         gap=matching.gap,
         protected=protected,
     )
 
 
-def _compare_chains(job: Job, distance: ChainDistance, workshop: Workshop, seed: int) -> MeasuredAttack:
+def _compare_chains(job: Job, attack: ChainAttack, shared: SharedData, seed: int) -> MeasuredAttack:
     side = job.setting.side
     assert side is not None, "chains are compared with squares"  # noqa: S101
-    released, known = workshop.chains(job.data, side)
-    matching = match_chains(released, known, kind=distance, seed=seed)
+    released, known = shared.chains(job.data, side)
+    matching = match_chains(released, known, kind=attack.kind, seed=seed)
     common = common_users(SAME_ID, released.users, known.users)
     return MeasuredAttack(
         n_users=released.n_users,
@@ -304,15 +295,15 @@ def _compare_chains(job: Job, distance: ChainDistance, workshop: Workshop, seed:
         n_places=None,
         found=evaluate_chains(matching),
         outcomes=Outcomes(
-            users=positions(released.users.gather(common.released), workshop.users(job.data)),
+            users=positions(released.users.gather(common.released), shared.users(job.data)),
             right=matching.chances(common),
             has_state=matching.has_state(common),
         ),
-        unused=dict(workshop.split(job.data, None, side).unused),
+        unused=dict(shared.split(job.data, None, side).unused),
     )
 
 
-def _time(scenario: Scenario, task: TimeTask, seed: int, max_memory: float, progress: Progress) -> TimeResult:
+def _time(scenario: Scenario, attack: Attack, seed: int, max_memory: float, progress: Progress) -> TimeResult:
     """Add up the time of each stage, from the reports of progress."""
     seconds: dict[str, float] = defaultdict(float)
     start = last = time.perf_counter()
@@ -324,7 +315,7 @@ def _time(scenario: Scenario, task: TimeTask, seed: int, max_memory: float, prog
         last = now
         progress(stage, done, total, note)
 
-    match(scenario.released, scenario.known, weight=task.weight, seed=seed, max_memory=max_memory, progress=watch)
+    match(scenario.released, scenario.known, weight=attack.weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
     return TimeResult(
         n_users=scenario.released.n_users,
@@ -336,12 +327,12 @@ def _time(scenario: Scenario, task: TimeTask, seed: int, max_memory: float, prog
     )
 
 
-def _describe_popularity(job: Job, workshop: Workshop) -> Description:
+def _describe_popularity(job: Job, shared: SharedData) -> Description:
     """Return the first and the last rank of the places with as many visits: enough to draw them all."""
-    popular = workshop.popular(job.data, job.setting.side)
+    popular = shared.popular(job.data, job.setting.side)
     ranked = popular.with_row_index("rank", offset=1)
     ends = ranked.group_by("visits", maintain_order=True).agg(first=pl.col("rank").min(), last=pl.col("rank").max())
-    released, known = workshop.split(job.data, None, job.setting.side)
+    released, known = shared.split(job.data, None, job.setting.side)
     both = pl.concat([side.to_table().select("user", "place") for side in (released, known)]).unique()
     return Description(
         columns=tuple(ends.columns),
@@ -352,15 +343,15 @@ def _describe_popularity(job: Job, workshop: Workshop) -> Description:
     )
 
 
-def _describe_antennas(job: Job, workshop: Workshop) -> Description:
-    antennas = workshop.data(job.data).antennas
+def _describe_antennas(job: Job, shared: SharedData) -> Description:
+    antennas = shared.data(job.data).antennas
     assert antennas is not None, "only the calls have antennas"  # noqa: S101
     table = antennas.select("place", "lat", "lon", "region").sort("place")
     return Description(columns=tuple(table.columns), rows=tuple(table.rows()), n_places=table.height)
 
 
-def _describe_squares(job: Job, workshop: Workshop) -> Description:
-    data, side = workshop.data(job.data), job.setting.side
+def _describe_squares(job: Job, shared: SharedData) -> Description:
+    data, side = shared.data(job.data), job.setting.side
     assert data.box is not None and side is not None, "squares are laid over positions"  # noqa: S101, PT018
     grid = Grid(side, data.box)
     (squares,) = collect([grid.place(data.events).usable.select("place").unique()], data.events.source)
@@ -380,8 +371,8 @@ def _describe_squares(job: Job, workshop: Workshop) -> Description:
     return Description(columns=columns, rows=tuple(map(tuple, runs.tolist())), n_places=places.len())
 
 
-def _describe_active_weeks(job: Job, workshop: Workshop) -> Description:
-    data = workshop.data(job.data)
+def _describe_active_weeks(job: Job, shared: SharedData) -> Description:
+    data = shared.data(job.data)
     assert data.box is not None, "squares are laid over positions"  # noqa: S101
     within = Grid(SQUARE, data.box).place(data.events)
     week = local_weeks(data.events.time_zone, WEEKS_FROM).alias("week")
@@ -391,9 +382,9 @@ def _describe_active_weeks(job: Job, workshop: Workshop) -> Description:
     return Description(columns=("user", "week"), rows=tuple(rows))
 
 
-DESCRIPTIONS: Mapping[DataTask, Callable[[Job, Workshop], Result]] = {
-    DataTask.POPULARITY: _describe_popularity,
-    DataTask.ANTENNAS: _describe_antennas,
-    DataTask.SQUARES: _describe_squares,
-    DataTask.ACTIVE_WEEKS: _describe_active_weeks,
+DESCRIPTIONS: Mapping[Picture, Callable[[Job, SharedData], Result]] = {
+    Picture.POPULARITY: _describe_popularity,
+    Picture.ANTENNAS: _describe_antennas,
+    Picture.SQUARES: _describe_squares,
+    Picture.ACTIVE_WEEKS: _describe_active_weeks,
 }

@@ -8,7 +8,7 @@ from small import town_events
 
 import habitprint as hp
 from habitprint.experiments import make_output, reproduce
-from habitprint.experiments.own import EXAMPLE, read_spec
+from habitprint.experiments.spec import EXAMPLE, read_spec
 
 SPEC = EXAMPLE.replace("100, 1000", "10, 20")
 
@@ -71,28 +71,28 @@ def test_without_values_to_vary_there_is_a_table(folder: Path) -> None:
     ("old", "new", "words"),
     [
         ("repeats = 5", "repeat = 5", "did you mean 'repeats'"),
-        ("repeats = 5", 'repeats = "5"', "repeats is a whole number"),
-        ("repeats = 5", "repeats = true", "repeats is a whole number"),
+        ("repeats = 5", 'repeats = "5"', "Expected `int`"),
+        ("repeats = 5", "repeats = true", "Expected `int`"),
         ("repeats = 5", "repeats = 0", "repeats 0 is not a whole number"),
-        ('"l1"]', '"l2"]', "there is no weight 'l2'"),
-        ('"l1"]', "1]", "weights is a list of text"),
-        ("[vary]", "[periods.first_day]\n[vary]", "first_day is a day of the week"),
+        ('"l1"]', '"l2"]', "'l2'"),
+        ('"l1"]', "1]", "Expected `str`"),
+        ("[vary]", "[periods.first_day]\n[vary]", "first_day"),
         ('"falls"', '"rises"', "there is no claim 'rises'"),
-        ('name = "our-users"', 'name = "../our"', "files are named after it"),
+        ('name = "our-users"', 'name = "../our"', "name = '../our'"),
         ("repeats = 5", 'methods = ["markov-stationary"]', "there is no method 'markov-stationary'"),
         ('user = "user_id"', 'users = "user_id"', "did you mean 'user'"),
         ('file = "calls.parquet"', "", "does not say where the events are"),
         ('file = "calls.parquet"', 'file = "gone.parquet"', "there is no such file"),
         ('weeks = "2012-04-09"', 'weeks = "2012-04-09"\nhalves = true', "weeks and halves"),
         ('weeks = "2012-04-09"', 'weeks = "April"', "'April' is not a date"),
-        ('weeks = "2012-04-09"', "ranges = [1]", "two ranges of days"),
+        ('weeks = "2012-04-09"', "ranges = [1]", "ranges = [1]"),
         ('weeks = "2012-04-09"', 'week = "2012-04-09"', "did you mean 'weeks'"),
         ("n_users = [", "n_user = [", "did you mean 'n_users'"),
         ('n_users = [10, 20, "all"]', "n_users = 10", "it varies over a list"),
         ("n_users = [10", "n_users = [0", "n_users = 0"),
         ("n_users = [", "k = [1]\nn_users = [", "one thing varies at a time"),
-        ('place = "antenna"', 'lat = "lat"\nlon = "lon"', "box = None"),
-        ('place = "antenna"', 'lat = "lat"\nlon = "lon"\nbox = [1, 2]', "four edges"),
+        ('place = "antenna"', 'lat = "lat"\nlon = "lon"', "lat and lon without box"),
+        ('place = "antenna"', 'lat = "lat"\nlon = "lon"\nbox = [1, 2]', "box = [1, 2]"),
         ("[vary]", "[vary", "an experiment is a TOML file"),
     ],
 )
