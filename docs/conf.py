@@ -1,4 +1,4 @@
-"""How the site is built: `make docs`. The reference is made from the code, and pages from the notebooks, each time."""
+"""Settings of the site (`make docs`). Each build makes the reference from the code, and pages from the notebooks."""
 
 import inspect
 import json
@@ -16,6 +16,7 @@ import habitprint as hp
 from habitprint.cli.app import app as commands
 
 HERE = Path(__file__).parent
+ARTICLE = re.compile(r'<article role="main".*?</article>', re.DOTALL)
 
 project = "habitprint"
 author = "The habitprint developers"
@@ -29,14 +30,14 @@ default_role = "code"  # docstrings name things in single backquotes
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature shows them
 napoleon_google_docstring = False
-html_theme = "furo"  # brings its own styles: no font and no script from elsewhere
+html_theme = "furo"  # brings its own styles: it loads nothing from the network
 html_title = f"habitprint {version}"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 
-# Where a public name stands in the reference: by the package or module that it is from.
+# The page of the reference that describes a public name, by the package or module of the name.
 PARTS = {
     "audit": ("Audits", ["auditing", "report"]),
     "matching": ("Matching", ["matching", "evaluation", "expectation", "forecasting", "rates", "plots"]),
@@ -49,7 +50,7 @@ PARTS = {
 
 
 def part_of(name: str) -> str:
-    """Return the part of the reference in which a public name stands."""
+    """Return the page of the reference that describes a public name."""
     value = getattr(hp, name)
     module = value.__name__ if inspect.ismodule(value) else getattr(value, "__module__", "habitprint.weighing")
     package = module.split(".")[1]
@@ -84,12 +85,12 @@ def write_python_reference(folder: Path) -> None:
 
 
 def write_command_reference(page: Path) -> None:
-    """Write what every command takes, in the words of its help."""
+    """Write the help of every command as a page."""
     command = typer.main.get_group(commands)
     text = typer.cli.get_docs_for_click(obj=command, ctx=typer.Context(command), name="habitprint")
     text = re.sub(r"\[bold\](.*?)\[/bold\]", r"**\1**", text)
     text = re.sub(rf"^(habitprint ({'|'.join(command.commands)}) .*)$", r"`\1`", text, flags=re.MULTILINE)
-    # The list of the commands cuts what each does short, and their sections follow.
+    # The list of commands is dropped: it cuts descriptions short, and the sections of the commands follow.
     text = re.sub(r"\*\*Commands\*\*:\n\n(\* .*\n)+", "", text, count=1)
     page.write_text(text.replace("# `habitprint`", "# Commands", 1))
 
@@ -100,7 +101,7 @@ def fenced(kind: str, text: str) -> str:
 
 
 def output_of_cell(output: dict[str, Any]) -> str:
-    """Return what a cell showed: a card or a picture, else text."""
+    """Return the output of a cell: a card or a picture, else text."""
     data = output.get("data", {"text/plain": output.get("text", "")})
     for kind in ("text/html", "image/svg+xml"):
         if kind in data:
@@ -109,7 +110,7 @@ def output_of_cell(output: dict[str, Any]) -> str:
 
 
 def write_notebook(notebook: Path, page: Path) -> None:
-    """Write a notebook as a page, with what it holds."""
+    """Write a notebook as a page, with its output."""
     parts = []
     for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
         text = "".join(cell["source"])
@@ -119,7 +120,7 @@ def write_notebook(notebook: Path, page: Path) -> None:
 
 
 def write_pages(_: Sphinx) -> None:
-    """Write the pages that are made from code and notebooks."""
+    """Write the pages from code and notebooks."""
     folder = HERE / "reference"
     write_python_reference(folder)
     write_command_reference(folder / "commands.md")
@@ -128,7 +129,7 @@ def write_pages(_: Sphinx) -> None:
 
 
 def add_gallery(app: Sphinx, error: Exception | None) -> None:
-    """Put the pages of the gallery's reports beside the others, and nothing that is for internal use only."""
+    """Copy the reports of the gallery into the site, and no file that is for internal use only."""
     del error
     for page in ("report.html", "record.html"):
         for made in (HERE.parent / "gallery").glob(f"*/{page}"):
@@ -136,7 +137,27 @@ def add_gallery(app: Sphinx, error: Exception | None) -> None:
             shutil.copyfile(made, folder / page)
 
 
+def load_excerpts(app: Sphinx, pagename: str, *_: object) -> None:
+    """Let the page of the search show excerpts also when it is opened from a disk."""
+    if pagename == "search":
+        app.add_js_file("search_from_file.js")
+
+
+def write_excerpts(app: Sphinx, error: Exception | None) -> None:
+    """Write the text of all pages into one script, which a page that was opened from a disk may load."""
+    del error
+    folder = Path(app.outdir)
+    texts = {}
+    for name in sorted(app.env.found_docs):
+        page = f"{name}.html"
+        if article := ARTICLE.search((folder / page).read_text(encoding="utf-8")):
+            texts[page] = article[0]
+    (folder / "_static" / "pages.js").write_text(f"window.PAGES = {json.dumps(texts)};", encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
-    """Connect what is done before and after a build."""
-    app.connect("build-finished", add_gallery)
+    """Connect the steps before and after a build."""
     app.connect("builder-inited", write_pages)
+    app.connect("html-page-context", load_excerpts)
+    app.connect("build-finished", write_excerpts)
+    app.connect("build-finished", add_gallery)

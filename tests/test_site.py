@@ -31,7 +31,7 @@ def test_every_page_and_every_public_name_is_in_it(site: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390], ids=["desk", "phone"])
-def test_no_page_is_wider_than_the_screen_or_asks_for_anything_from_elsewhere(
+def test_no_page_is_wider_than_the_screen_or_loads_anything_from_a_network(
     site: Path, browser: Browser, width: int
 ) -> None:
     context = browser.new_context(viewport={"width": width, "height": 900})
@@ -51,4 +51,16 @@ def test_it_can_be_searched_without_a_network(site: Path, browser: Browser) -> N
     page.goto(f"{(site / 'search.html').as_uri()}?q=training")
     page.locator("#search-results li a").first.wait_for()
     assert page.locator("#search-results li").count() >= 3
+    excerpt = page.locator("#search-results li p.context").first
+    excerpt.wait_for()
+    assert "train" in excerpt.inner_text().lower()
     page.close()
+
+
+def test_every_page_is_listed_once(site: Path, browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((site / "reference" / "index.html").as_uri())
+    links = page.locator("article .toctree-wrapper a").all_inner_texts()
+    page.close()
+    assert "Commands" in links
+    assert len(links) == len(set(links))
