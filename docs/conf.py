@@ -43,7 +43,7 @@ PARTS = {
     "matching": ("Matching", ["matching", "evaluation", "expectation", "forecasting", "rates", "plots"]),
     "weights": ("Weights and training", ["weighing", "attacks", "training", "calibration"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
-    "data": ("Data", ["events", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
+    "data": ("Data", ["events", "checks", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
     "spark": ("On Spark", ["spark"]),
     "errors": ("Errors and warnings", ["errors"]),
 }
