@@ -18,6 +18,9 @@ from habitprint.io.tables import speaks_arrow
 
 AnyTable = Any  # the path of a file, or a frame that speaks Arrow, or a mapping of columns
 Found = TypeVar("Found")
+LOOKS_SAFER = (
+    "read as a plain table, it would look safer than it is: an attacker transforms their own data in the same way"
+)
 
 
 def as_events(source: Events | AnyTable) -> Events:
@@ -67,9 +70,9 @@ def as_histograms(source: Histograms | AnyTable, side: str = "this") -> Histogra
     if is_path(source):
         if is_release(source):
             raise InputError(
-                f"{os.fspath(source)} is a release: {sidecar(source).name} tells how it was made",
-                why="as a plain table it looks safer than it is, because an adversary copies what was done to it",
-                fix="read it with release = hp.read_release(path), which hp.audit and protections take; to match it, "
+                f"{os.fspath(source)} is a release: {sidecar(source).name} describes its protection",
+                why=LOOKS_SAFER,
+                fix="read it with release = hp.read_release(path), and give that to hp.audit; to match it, "
                 "give release.histograms and release.public(known)",
             )
         return _guessing(read_histograms, source, "hp.read_histograms")
@@ -142,8 +145,8 @@ def is_release(path: str | os.PathLike[str]) -> bool:
         return True
     for beside in _sidecars_of_copies(Path(path)):
         raise InputError(
-            f"{os.fspath(path)} is a copy of a release: {beside.name} tells how it was made",
-            why="as a plain table it looks safer than it is, because an attacker copies what was done to it",
+            f"{os.fspath(path)} is a copy of a release: {beside.name} describes its protection",
+            why=LOOKS_SAFER,
             fix=f"use {beside.name.removesuffix('.json')} itself; if the table is an original, move {beside.name} to "
             "another folder",
         )
@@ -211,9 +214,9 @@ def refuse_release(path: str | os.PathLike[str]) -> None:
     """
     if os.path.lexists(sidecar(path)):
         raise InputError(
-            f"{sidecar(path)} says what anyone can copy of this release, which is not done on Spark",
-            why="an adversary changes his own table in the same way",
-            fix="use one machine; or, on the command line, --as-is, which leaves the known side alone",
+            f"{os.fspath(path)} is a release ({sidecar(path).name}), which --engine spark cannot read",
+            why="an attacker transforms their own table in the same way, and Spark does not",
+            fix="match on one machine; or add --as-is, which leaves the attacker's table unchanged",
         )
 
 

@@ -167,9 +167,8 @@ def cross_fit(
     if common.n < FEWEST_PEOPLE:
         raise InputError(
             f"only {common.n} people are in both tables",
-            why=f"a probability is learned from pairs of which the truth is known; fewer than {FEWEST_PEOPLE} teach "
-            "little",
-            fix="take more people",
+            why=f"a probability is fitted to pairs whose truth is known; it needs {FEWEST_PEOPLE} people",
+            fix="use tables with more people in common",
         )
     common = _by_ids(common, released, known)
     released, known = align(released.in_order(), known.in_order())
@@ -228,7 +227,7 @@ class LikelyPairs(Shown, Framed):
         """Return the pairs of a matching whose probability is above a number."""
         if not 0 <= above < 1:
             raise InputError(
-                f"above = {above!r}",
+                f"above={above!r} is no probability below 1",
                 why="it is a probability, from 0 up to but not including 1",
                 fix="write 0.9 for 90%",
             )

@@ -73,12 +73,14 @@ def compile_kernels() -> float:
     _compile_candidates(Sides.of(*align(released, known), find_weight("jensen-shannon")))
     # No small example has enough waiting rows to call this one.
     drop_void_waiters.compile((advance.signatures[0][0], numba.int64[::1]))
+    pair_scores(matching, released, known)
+    count_impostors(released, known, truth={"?1": "Jill", "?2": "John"})
     _compile_one_by_one()  # last: by now the other process of `compile_all` has compiled these
     return time.perf_counter() - start
 
 
 def _compile_one_by_one() -> None:
-    """Do the same for the kernels that joint matching does not use, such as those of trained weights."""
+    """Compile the kernels that joint matching does not use, such as those of trained weights."""
     released, known = illustration()
     evaluate(match(released, known, method="one-by-one"), released, known, truth={"?1": "Jill"})
     weights(released, known)
@@ -86,7 +88,7 @@ def _compile_one_by_one() -> None:
 
 
 def _compile_candidates(sides: Sides) -> None:
-    """Do the same for the kernels of a cluster's tasks, and for the solver on the candidates that they return."""
+    """Compile the kernels of a cluster's tasks, and the solver on the candidates that they return."""
     n, best = sides.released.shape[0], none_yet(sides.released.shape[0], 1)
     index = make_index(sides.known)
     anything, nothing = np.full(n, -np.inf), np.zeros(index.n_users)
@@ -98,38 +100,14 @@ def _compile_candidates(sides: Sides) -> None:
     candidates.gains_of(solution.rows, solution.columns)
 
 
-def compile_margins() -> float:
-    """Do the same for margins, probabilities and impostors, so that both processes take equally long.
-
-    Examples
-    --------
-    >>> compile_margins() > 0
-    True
-    """
-    start = time.perf_counter()
-    released, known = illustration()
-    pair_scores(match(released, known), released, known)
-    count_impostors(released, known, truth={"?1": "Jill", "?2": "John"})
-    return time.perf_counter() - start
-
-
-def compile_others() -> float:
-    """Do the same for groups and Markov chains, which share none.
-
-    Examples
-    --------
-    >>> seconds = compile_others()
-    >>> all(compiled.signatures for compiled in (stays._stays, stays._join_all))
-    True
-    """
-    start = time.perf_counter()
+def _compile_others() -> None:
+    """Compile the kernels of groups and Markov chains, which share none with the joint matching."""
     released, _ = illustration()
     for method in ("best", "successive", "mdav"):
         microaggregate(released, k=2, method=method)
     microaggregate(released, k=1, mean_k=2)
     stays.find_stays(np.zeros((2, 3)), np.arange(2), 1.0, 1)
     stays.find_clusters(np.zeros((2, 3)), 1.0, 2)
-    return time.perf_counter() - start
 
 
 def compile_all() -> float:
@@ -144,7 +122,6 @@ def compile_all() -> float:
     command = [sys.executable, "-m", "habitprint.compile", OTHERS]
     with subprocess.Popen(command) as process:  # noqa: S603  (our own)
         compile_kernels()
-        compile_margins()
     if process.returncode:
         raise RuntimeError(f"the other process ended with {process.returncode}")
     return time.perf_counter() - start
@@ -154,7 +131,7 @@ if __name__ == "__main__":
     gc.disable()  # to look for garbage among the objects of a compiler takes a tenth of its time
     if sys.argv[1:] == [OTHERS]:
         _compile_one_by_one()
-        compile_others()
+        _compile_others()
     else:
         print("compiling, once on this machine: about half a minute …", flush=True)  # noqa: T201
         print(f"kernels ready after {compile_all():.1f} s")  # noqa: T201

@@ -22,6 +22,7 @@ fits, and no law. So its interval has two parts:
 """
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -112,9 +113,7 @@ class Law:
 
     def share(self, n: float) -> float:
         """Return the share found among n people."""
-        return float(
-            self.always + (1 - self.always) * math.exp(betaln(self.a, self.b + n - 1) - betaln(self.a, self.b))
-        )
+        return float(_shares(n, self.a, self.b, self.always))
 
 
 @dataclass(frozen=True)
@@ -302,8 +301,7 @@ class _Nested:
 
     def log_likelihood(self, a: Floats, b: Floats, always: Floats) -> Floats:
         """Return Σ (people found at this size and at none larger) · ln(how likely that is)."""
-        found = [always + (1 - always) * np.exp(_log_share(size, a, b)) for size in self.sizes]
-        ends = [np.ones_like(a), *found, np.zeros_like(a)]
+        ends = [np.ones_like(a), *(_shares(size, a, b, always) for size in self.sizes), np.zeros_like(a)]
         seen = np.concatenate([[1.0], self.shares, [0.0]])
         total = np.zeros_like(a)
         for k in range(len(seen) - 1):
@@ -357,7 +355,7 @@ class _Laws:
     weights: Floats
 
     def shares(self, n: float) -> Floats:
-        return np.asarray(self.always + (1 - self.always) * np.exp(_log_share(n, self.a, self.b)), np.float64)
+        return _shares(n, self.a, self.b, self.always)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,13 +404,13 @@ class Scaling:
         require_whole("n", n, 1, why="it is a number of people", fix="give how many people there would be")
         if n > MOST_PEOPLE:
             raise InputError(
-                f"a forecast for {n:,} people",
+                f"there is no forecast for {n:,} people",
                 why="no population is that large",
                 fix=f"give at most {MOST_PEOPLE:,}",
             )
         sizes = np.geomspace(min(self.smallest, n), max(n, self.n_measured), N_FAN)
         whole = sorted({round(size) for size in sizes} | {n, self.n_measured})
-        fan = tuple(self._point(size) for size in whole)
+        fan = tuple(FanPoint(size, *self._ends(size)) for size in whole)
         asked = fan[whole.index(n)]
         return Forecast(
             n,
@@ -437,19 +435,8 @@ class Scaling:
 
     def _first_within(self, target: float, end: int) -> int | None:
         """Return the smallest n at which the median, the lower or the upper end is within the target."""
-        first, last = 1, MOST_PEOPLE
-        if self._ends(last)[end] > target:
-            return None
-        while first < last:
-            middle = math.isqrt(first * last)  # as many steps for thousands as for billions
-            if self._ends(middle)[end] <= target:
-                last = middle
-            else:
-                first = middle + 1
-        return last
-
-    def _point(self, n: int) -> FanPoint:
-        return FanPoint(n, *self._ends(n))
+        first = bisect_left(range(1, MOST_PEOPLE + 1), True, key=lambda n: self._ends(n)[end] <= target)  # noqa: FBT003
+        return first + 1 if first < MOST_PEOPLE else None
 
     def _floor(self, n: float) -> float:
         """Return the share that chance gives, which no attack is expected to stay below."""
@@ -519,10 +506,9 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
     sizes = [size for size, _ in points]
     if len(set(sizes)) != len(sizes) or len(sizes) < 2:  # noqa: PLR2004
         raise InputError(
-            f"a forecast from {len(sizes)} measurements at {len(set(sizes))} sizes",
-            why="how the share falls with the number of people is seen at two sizes or more, each given once",
-            fix="test more people, and random halves, quarters, … of them too (their rates are put together by "
-            "hp.Rate.pooled)",
+            f"there is no forecast from {len(sizes)} measurements at {len(set(sizes))} sizes",
+            why="a forecast needs the share at two sizes or more, each given once",
+            fix="also test random halves, quarters, … of the people; hp.Rate.pooled combines the rates of one size",
         )
     return sorted(points, key=lambda point: point[0])[-MOST_SIZES:]
 
@@ -537,8 +523,13 @@ def _independent(rate: Rate) -> float:
     return min(rate.n * value * (1 - value) / spread, most) if spread > 0 else most
 
 
-def _log_share(n: float, a: Floats, b: Floats) -> Floats:
+def _log_share(n: float, a: Floats | float, b: Floats | float) -> Floats:
     return np.asarray(betaln(a, b + (n - 1)) - betaln(a, b), np.float64)
+
+
+def _shares(n: float, a: Floats | float, b: Floats | float, always: Floats | float) -> Floats:
+    """Return the share identified among n people, by each law: always + (1 − always) B(a, b + n − 1) / B(a, b)."""
+    return np.asarray(always + (1 - always) * np.exp(_log_share(n, a, b)), np.float64)
 
 
 def _logit(shares: Floats) -> Floats:

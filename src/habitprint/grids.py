@@ -45,7 +45,7 @@ class Box:
         is_on_earth = is_number and self.south >= -LARGEST_LATITUDE and self.north <= LARGEST_LATITUDE
         if not (is_rising and is_on_earth and self.west >= -LARGEST_LONGITUDE and self.east <= LARGEST_LONGITUDE):
             raise InputError(
-                f"no box reaches from {self.south!r} to {self.north!r} north, {self.west!r} to {self.east!r} east",
+                f"no box reaches from {self.south!r} to {self.north!r} north and {self.west!r} to {self.east!r} east",
                 why="latitudes rise from −90 to 90 and longitudes from −180 to 180",
                 fix=BOX_ORDER,
             )
@@ -103,20 +103,20 @@ class Grid:
     def __post_init__(self) -> None:
         if not isinstance(self.box, Box):
             raise InputError(
-                f"{self.box!r} is not a box", why="a grid covers one", fix="use hp.Box(south, west, north, east)"
+                f"{self.box!r} is not a box", why="a grid covers a box", fix="use hp.Box(south, west, north, east)"
             )
         given: object = self.side
         is_size = isinstance(given, Real) and 0 < self.side <= LARGEST_SIDE
         # A side such as 0.1 is not exact in a float; its millimetres are meant to be.
         if not is_size or self._side < 1 or not isclose(self.side * 1000, self._side, rel_tol=1e-9):
             raise InputError(
-                f"a square with a side of {self.side!r} metres",
+                f"a square cannot have a side of {self.side!r} metres",
                 why="sides are whole numbers of millimetres above zero, so that squares fit exactly into larger ones",
                 fix=SIDES,
             )
         if self.n_rows * self.n_columns >= LARGEST_NUMBER:
             raise InputError(
-                f"a grid of {self.n_rows:,} times {self.n_columns:,} squares",
+                f"a grid cannot have {self.n_rows:,} times {self.n_columns:,} squares",
                 why="their numbers do not fit into 64 bits",
                 fix="use larger squares or a smaller box",
             )
@@ -251,7 +251,7 @@ class Grid:
         n = self.n_rows * self.n_columns
         if n > LARGEST_TABLE:
             raise InputError(
-                f"a table of {n:,} squares",
+                f"a table cannot have {n:,} squares",
                 why=f"tables of squares have at most {LARGEST_TABLE:,} rows",
                 fix="place the positions on the coarser grid directly, or use larger squares or a smaller box",
             )

@@ -190,7 +190,7 @@ class Histograms(Shown, Framed):
         if empty:
             raise InputError(
                 f"the data string of user {first_few(empty)} is empty",
-                why="a histogram of nothing is not defined",
+                why="a user without visits has no histogram",
                 fix="leave these users out",
             )
         entries = [(user, place, n) for user, counter in visits.items() for place, n in counter.items()]
@@ -303,7 +303,7 @@ def _find(ids: Iterable[object], within: pl.Series, kind: str) -> Indices:
     if unknown:
         raise InputError(
             f"no {kind} {first_few(unknown)} among these histograms",
-            why="only what is there can be selected",
+            why="select keeps users and places of these histograms",
             fix=f"check the ids; there are {within.len()}, such as {first_few(within.head(3).to_list())}",
         )
     return found

@@ -47,14 +47,14 @@ def to_ids(values: pl.Series | Iterable[object], column: str) -> pl.Series:
     if ids.dtype not in (pl.String, pl.Int64, pl.UInt64):
         raise InputError(
             f"column '{column}' holds {ids.dtype} values",
-            why="ids are text or integers; other types do not survive being written and read again",
+            why="ids are text or integers; other types change when a file is written and read again",
             fix=f"convert '{column}' to text or to integers first",
         )
     if ids.dtype == pl.String and (broken := _with_carriage_return(ids)):
         raise InputError(
             f"column '{column}' has ids with a carriage return in them, such as {first_few(broken)}",
-            why="whether it ends a line of a text file is read differently by different programs",
-            fix="take it out of them",
+            why="some programs end a line of a text file there, others do not",
+            fix="remove the carriage returns",
         )
     return ids
 
@@ -85,7 +85,7 @@ def _to_series(values: Iterable[object], column: str) -> pl.Series:
     except (TypeError, OverflowError, pl.exceptions.PolarsError) as error:
         raise InputError(
             f"the ids of '{column}' are not all text or all integers, such as {first_few(listed, 3)}",
-            why="only then is their order defined",
+            why="ids of one column are sorted, so they must have one type",
             fix="convert them all to text",
         ) from error
 

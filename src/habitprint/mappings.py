@@ -57,7 +57,7 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         if table.is_empty():
             raise InputError(
                 "the mapping is empty",
-                why="it would leave no place over",
+                why="it would remove every place",
                 fix="check how the table was made; it needs at least one row",
             )
         repeated = table["place"].filter(table["place"].is_duplicated()).unique().sort().to_list()
@@ -155,8 +155,8 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         lost = self.table["to"].filter(found < 0).unique().sort().to_list()
         if lost:
             raise InputError(
-                f"the second mapping does not say what becomes of {first_few(lost)}",
-                why="every place that the first mapping leads to needs one to go on to",
+                f"the second mapping has no row for {first_few(lost)}",
+                why="every target of the first mapping needs a target in the second",
                 fix="add these places to the second mapping",
             )
         return PlaceMapping(pl.DataFrame({"place": self.table["place"], "to": other.table["to"].gather(found)}))
@@ -203,10 +203,10 @@ class PlaceMapping(msgspec.Struct, frozen=True, eq=False, forbid_unknown_fields=
         kept = table.filter(found >= 0).with_columns(place=self.table["to"].gather(found[found >= 0]))
         if kept.is_empty() or (lost.height and unknown == "refuse"):
             raise InputError(
-                f"the mapping does not say what becomes of {first_few(lost['place'].to_list())}",
+                f"the mapping has no row for {first_few(lost['place'].to_list())}",
                 why=f"{'all' if kept.is_empty() else 'their'} counts would be lost",
                 fix="add these places to the mapping"
-                + ("" if kept.is_empty() else f", or leave them out knowingly: {LEAVE_OUT}"),
+                + ("" if kept.is_empty() else f", or leave them out: {LEAVE_OUT}"),
             )
         added = Histograms.from_table(kept, duplicates="sum")
         # In the order in which the users came, for it is not for a mapping to change it.

@@ -110,7 +110,7 @@ class Rate:
         if not all(-ROUNDING <= share <= 1 + ROUNDING for share in shares):
             raise InputError(
                 f"a rate of {self.value} from {self.low} to {self.high}, by chance {self.by_chance}",
-                why="shares, the ends of their intervals and their variance are within limits",
+                why="a share, its interval and its baseline are from 0 to 1",
                 fix="make it with Rate.of, or use the file as it was written",
             )
 
@@ -365,7 +365,7 @@ def wilson_interval(correct: float, n: int, level: float = LEVEL) -> Interval:
 def _require_rate(correct: float, n: int) -> None:
     if n < 1 or not 0 <= correct <= n * (1 + ROUNDING):
         raise InputError(
-            f"{correct} correct of {n}",
+            f"there is no rate of {correct} correct of {n}",
             why="a rate has at least one trial, and no more successes than trials",
             fix="give 0 ≤ correct ≤ n with n ≥ 1",
         )

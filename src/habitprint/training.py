@@ -189,8 +189,8 @@ class Training(Shown):
         """
         if matching.weight != self.weight_for("joint"):
             raise InputError(
-                f"this matching is by the weight '{matching.weight_name}'",
-                why=f"in training, pairs were found by '{self.weight_for('joint').name}'",
+                f"this matching has the weight '{matching.weight_name}'",
+                why=f"the probabilities were fitted to matchings with the weight '{self.weight_for('joint').name}'",
                 fix='match with weight=training.weight_for("joint")',
             )
         return self.calibration.probabilities(pair_scores(matching, released, known, weight=self.trained.weight))
@@ -377,8 +377,8 @@ def _require_people(scenario: Scenario) -> Scenario:
     if scenario.common.n < FEWEST_PEOPLE:
         raise InputError(
             f"only {scenario.common.n} people are in both tables to train on",
-            why=f"an attack is trained on people of whom the truth is known; fewer than {FEWEST_PEOPLE} teach little",
-            fix="give two tables of the same people, with the same ids, or leave the training out",
+            why=f"training needs at least {FEWEST_PEOPLE} people whose true pairs are known",
+            fix="give two tables of the same people, with the same ids, or do not train",
         )
     return scenario
 

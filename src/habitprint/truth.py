@@ -89,6 +89,6 @@ def repeated_in_truth(side: str, users: list[object]) -> InputError:
     """Return the error that says that the truth names users more than once."""
     return InputError(
         f"the truth names the {side} user {first_few(users, 3)} more than once",
-        why="a released user is one known user, and the other way round",
+        why="each released user is at most one known user",
         fix="keep one row for each user",
     )

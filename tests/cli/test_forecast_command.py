@@ -57,7 +57,7 @@ def test_an_audit_is_followed_on_without_another_attack(
     )
     assert facts["needed"]["target"] == 0.1
     assert run(monkeypatch, "forecast", tmp_path / "audit", "--population", 9, "--weight", "l1") == 2
-    assert "attacks have been made already" in capsys.readouterr().err.replace("\n", " ")
+    assert "has run its attacks" in capsys.readouterr().err.replace("\n", " ")
     protected = replace(found, verdict=replace(found.verdict, is_protected=True))
     hp.write_audit(protected, tmp_path / "safer")
     assert run(monkeypatch, "forecast", tmp_path / "safer", "--population", 2_000) == 2

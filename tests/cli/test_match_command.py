@@ -25,7 +25,7 @@ def test_without_a_truth_no_accuracy_is_printed(
     assert run(monkeypatch, "match", *town) == 0
     text = capsys.readouterr().out
     assert "common users" not in text
-    assert "--truth says who really is whom" in text
+    assert "give the true pairs with --truth" in text
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])

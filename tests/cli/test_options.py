@@ -18,8 +18,7 @@ import habitprint as hp
 from habitprint.auditing.audit import AuditKeywords, Subject
 from habitprint.cli.app import app
 from habitprint.cli.options import Options, expanded, given
-from habitprint.cli.table_options import TableOptions
-from habitprint.cli.train import WeightOptions
+from habitprint.cli.table_options import AttackOptions, TableOptions
 from habitprint.events.spec import Reading, ReadingKeywords
 from habitprint.flags import Record
 from habitprint.histograms import TableKeywords, TableSpec
@@ -53,7 +52,7 @@ def read_back(kind: type[AnyRecord], words: list[str]) -> AnyRecord:
     return found[0]
 
 
-@pytest.mark.parametrize("kind", [*RECORDS, TableOptions, WeightOptions])
+@pytest.mark.parametrize("kind", [*RECORDS, TableOptions, AttackOptions])
 def test_without_a_word_a_record_has_its_defaults_and_nothing_was_given(kind: type[Options | Record]) -> None:
     options = read_back(kind, [])
     assert options == kind()
@@ -102,7 +101,7 @@ def test_what_was_given_is_read_back_from_the_words_of_a_shell(
     )
     audit = hp.AuditOptions(target=share, accept=("future-dates", "no-shared-places"), noise=noise)
     match = hp.MatchOptions(max_memory=5e8, size=3)
-    weight = WeightOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
+    weight = AttackOptions(weight="auto", train=(Path("a.csv"), Path("b c.csv")))
     for options in (events, audit, match, weight):
         words = shlex.split(" ".join(option.words for option in given(options)))
         assert read_back(type(options), words) == options

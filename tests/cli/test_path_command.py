@@ -20,7 +20,7 @@ def test_the_path_is_written_and_drawn(
     out, plot = tmp_path / "path.csv", tmp_path / "path.svg"
     assert run(monkeypatch, "path", *town, "--out", str(out), "--plot", str(plot)) == 0
     text = capsys.readouterr().out
-    assert "the last one adds" in text
+    assert "gain of the last" in text
     assert "of 1.3863" in text
     assert "No precision: --truth" in text
     assert pl.read_csv(out).height == 50

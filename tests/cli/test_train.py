@@ -57,7 +57,7 @@ def test_training_says_what_it_chose_and_the_weight_can_be_used(shell: Shell, we
     used = json.loads(shell("match", weeks[2], weeks[3], "--weight", str(file), "--json").stdout)
     assert used["weight"] == hp.read_weight(file).name
     again = shell("train", weeks[0], weeks[1], "--out", str(file))
-    assert again.exit_code == 2  # nothing is overwritten without being asked
+    assert again.exit_code == 2  # habitprint overwrites nothing unless you ask it to
 
 
 def test_auto_trains_first_and_says_why(shell: Shell, weeks: list[str]) -> None:
@@ -113,7 +113,7 @@ def test_with_training_a_match_says_how_likely_each_pair_is_right(
     trained = ["--weight", "auto", "--train", weeks[0], weeks[1]]
     out = tmp_path / "pairs.csv"
     told = shell("match", weeks[2], weeks[3], *trained, "--out", str(out))
-    assert "if all users of the smaller table are in the other one" in told.stderr.replace("\n", " ")
+    assert "all users of the smaller table are also in the other table" in told.stderr.replace("\n", " ")
     found = json.loads(shell("match", weeks[2], weeks[3], *trained, "--json").stdout)
     one, other, released, known = (hp.read_histograms(file) for file in weeks)
     training = hp.train(one, other)
@@ -138,7 +138,7 @@ def test_with_training_a_path_counts_the_likeliest_pairs_beside_the_best_of_each
     plot = tmp_path / "path.json"
     words = ["path", weeks[2], weeks[3], "--weight", "auto", "--train", weeks[0], weeks[1], "--truth", "same-id"]
     told = shell(*words, "--plot", str(plot)).stdout
-    assert "likeliest to be right" in told.replace("\n", " ")
+    assert "most confident pairs" in told.replace("\n", " ")
     assert "the likeliest pairs" in plot.read_text()
     found = json.loads(shell(*words, "--json").stdout)
     assert [rate["n"] for rate in found["surest"]] == [result["size"] for result in found["evaluations"]]

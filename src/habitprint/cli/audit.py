@@ -44,8 +44,7 @@ from habitprint.cli.open_events import (
 from habitprint.cli.options import Given, JsonOption, Options, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json_text
-from habitprint.cli.table_options import TableOptions
-from habitprint.cli.train import refuse_to_train_on, require_earlier
+from habitprint.cli.table_options import TableOptions, refuse_to_train_on
 from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import EventSpec, ReadAs
@@ -185,13 +184,11 @@ def audit(
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *(beside.coarsen or ()), beside.positions, tables.truth_file, beside.original]
     others += [*(beside.other or ()), *(beside.train or ())]
-    if not is_events:
-        refuse_to_train_on(data[0], beside.train)
-    require_earlier(beside.train)
+    refuse_to_train_on(data[0], beside.train)
     _require_output(beside, [*data, *others])
     of_both = OF_BOTH if is_events else OF_BOTH | {"--count"}
     for_events = [option for option in given(spec) if option.name not in of_both]
-    _refuse_other_options([*tables.given, *beside.of_tables] if is_events else for_events, is_events=is_events)
+    _refuse_other_options([*given(tables), *beside.of_tables] if is_events else for_events, is_events=is_events)
     columns = TableSpec(
         **{name: getattr(spec, name) for name in Format.__struct_fields__},
         user=spec.user,
@@ -216,7 +213,7 @@ def audit(
         is_folder = is_events and is_tracks(files[0])
         called = names_of_files([Path(files[0])] if is_folder else data, options.name, is_events=is_events)
         shown = [options.name or _without_folder(files[0])] if is_events else called
-        asked = [*given(spec), *tables.given, *given(options), *engine.told, *beside.given]
+        asked = [*given(spec), *given(tables), *given(options), *engine.told, *beside.given]
         progress("hashing the files", 0, 1)
         preparation = replace(
             subject.preparation,
@@ -295,7 +292,7 @@ def _two_tables(
     files: list[str], columns: TableSpec, tables: TableOptions, original: Path | None, progress: Progress
 ) -> Subject:
     released_file, known_file = map(Path, files)
-    found = replace(tables, truth=tables.truth or SAME_ID).read(released_file, known_file, columns, progress)
+    found = tables.with_truth().read(released_file, known_file, columns, progress)
     is_as_is = tables.as_is and sidecar(released_file).exists()
     copied = [Finding("nothing-copied", "changes-answer", len(read_sidecar(released_file).steps))] if is_as_is else []
     return Subject(

@@ -6,14 +6,13 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from habitprint.auditing.audit import FACTS, read_audit
 from habitprint.auditing.compare import Compared, Comparison
 from habitprint.auditing.compare import compare as compare_audits
 from habitprint.cli.options import ForceOption, JsonOption, refuse_inputs
-from habitprint.cli.say import Screen, print_json_text
+from habitprint.cli.say import Screen, plain_table, print_json_text
 from habitprint.flags import OUTPUT
 from habitprint.formatting import at_most, percent
 from habitprint.io.files import check_target, real_path
@@ -102,12 +101,8 @@ def _tell(found: Comparison, screen: Console) -> None:
     """Print it."""
     screen.print(Text(which_pass(found), style="bold"))
     screen.print()
-    table = Table("", box=None, padding=(0, 2, 0, 0), header_style="bold")
-    for audit in found.audits:
-        table.add_column(Text(audit.name))
-    for name, cell in ROWS.items():
-        table.add_row(name, *(Text(cell(audit)) for audit in found.audits))
-    screen.print(table)
+    rows = ([name, *map(cell, found.audits)] for name, cell in ROWS.items())
+    screen.print(plain_table(["", *(audit.name for audit in found.audits)], rows))
     screen.print()
     for audit in found.audits:
         screen.print(f"{audit.name}: {about_scope(audit.scope)}")

@@ -23,8 +23,7 @@ from habitprint.cli.say import (
     print_json,
     print_note,
 )
-from habitprint.cli.table_options import TableOptions, require_common
-from habitprint.cli.train import AUTO, WeightOptions
+from habitprint.cli.table_options import AUTO, AttackOptions, require_common
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
 from habitprint.evaluation import Evaluation
 from habitprint.formatting import counted
@@ -49,16 +48,15 @@ class SparkAsked:
     released: str
     known: str
     spec: TableSpec
-    tables: TableOptions
+    tables: AttackOptions
     how: MatchOptions
-    weighing: WeightOptions
     out: str | None
     force: bool
 
     def refuse(self) -> None:
         """Raise `InputError` if something is asked for that is not done on a cluster."""
         refuse_on_spark(
-            [*given(self.spec), *self.tables.given, *given(self.how), *self.weighing.given],
+            [*given(self.spec), *given(self.tables), *given(self.how)],
             ["--separator", "--decimal", "--encoding", "--sheet", "--sql", "--duplicates", "--direction", "--train"],
             fix="give Parquet tables with a row for each user and place; train on one machine: habitprint train",
         )
@@ -74,7 +72,7 @@ class SparkAsked:
                 why="it says which share of the gain may be missing",
                 fix="add --epsilon 0.01",
             )
-        if self.weighing.weight == AUTO:
+        if self.tables.weight == AUTO:
             raise InputError(
                 "--weight auto does not go with --engine spark",
                 why="it is chosen in training, which runs on one machine",
@@ -101,7 +99,7 @@ def match_on_spark(asked: SparkAsked, engine: EngineOptions, *, as_json: bool) -
         return
     screen.print(_described(matching, result))
     if result is None:
-        screen.print(Text("No accuracy: --truth says who really is whom.", style="dim"))
+        screen.print(Text("No accuracy: give the true pairs with --truth.", style="dim"))
     if found.first is not None:
         screen.print()
         screen.print(describe_first_pairs(found.first, matching.size, "pairs"))
@@ -130,7 +128,7 @@ def _match(asked: SparkAsked, session: "SparkSession", progress: Progress) -> _F
         read_counts(session, name, asked.spec.columns, progress) for name in (asked.released, asked.known)
     )
     truth = None if asked.tables.truth is None else _truth(asked.tables.truth)
-    weight = asked.weighing.choose(
+    weight = asked.tables.choose(
         asked.how.method, asked.how.direction, released=Path(asked.released), seed=asked.how.seed, progress=progress
     ).weight
     matching = spark.match(released, known, options=asked.how, weight=weight, progress=progress)

@@ -19,10 +19,8 @@ from habitprint.io.dialects import Format
 
 NONE: frozenset[str] = frozenset()
 
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.", rich_help_panel=OUTPUT)]
-JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object, for machines.", rich_help_panel=OUTPUT)
-]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.", rich_help_panel=OUTPUT)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=OUTPUT)]
 
 
 @dataclass(frozen=True)
@@ -168,7 +166,7 @@ class _Field:
         """Return a value as the command line takes it."""
         if self._reader is not None and not isinstance(value, (str, float)):
             return ",".join(value)
-        return list(value) if self.flag is not None and isinstance(value, tuple) else value
+        return list(value) if self.flag is not None and get_origin(self.kind) is tuple else value
 
 
 def _plain(parameter: inspect.Parameter) -> _Field:

@@ -1,7 +1,7 @@
 """Say what was found in words and tables for people."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,24 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     table.add_column()
     for name, value in rows:
         table.add_row(Text(name), Text(value))
+    return table
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+    """Return a table without lines; a column whose name begins with ``>`` holds numbers, aligned at the right.
+
+    Examples
+    --------
+    >>> plain_table([">people", "attack"], [["9", "joint"]]).row_count
+    1
+    """
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="bold"
+    )
+    for name in columns:
+        table.add_column(Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table
 
 
@@ -217,18 +235,6 @@ def print_copied(notes: Console, copied: Sequence[str] | None, findings: Sequenc
         print_note(notes, words)
     for found in findings:
         print_note(notes, words_of(found), mark="warning")
-
-
-def print_chosen(notes: Console, words: str | None) -> None:
-    """Say how the weight was chosen, if it was.
-
-    Examples
-    --------
-    >>> print_chosen(Console(width=200), "Trained on 80 people.")
-    note: Trained on 80 people.
-    """
-    if words is not None:
-        print_note(notes, words)
 
 
 def print_caveats(notes: Console, released: Histograms, known: Histograms, result: Evaluation | None = None) -> None:

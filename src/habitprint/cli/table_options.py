@@ -1,26 +1,40 @@
 """Options of commands that start from two tables of histograms, and what they mean."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
+import msgspec
 import polars as pl
 import typer
+from rich.console import Console
 
 from habitprint.arguments import is_release
 from habitprint.checks import Finding
-from habitprint.cli.options import Options
+from habitprint.cli.say import print_caveats, print_copied, print_note
 from habitprint.errors import InputError
-from habitprint.flags import ATTACKER, INPUT
-from habitprint.histograms import Histograms, TableSpec, read_histograms
+from habitprint.evaluation import Evaluation
+from habitprint.flags import ATTACKER, Record, flag
+from habitprint.histograms import Histograms, TableSpec, n_shared_places, read_histograms
+from habitprint.io.inputs import require_file
 from habitprint.io.tables import read_table
+from habitprint.matching import Direction, Method
 from habitprint.mechanisms import OwnerRecord, Release
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
 from habitprint.mechanisms.traces import looks_protected
 from habitprint.progress import Progress, silent
+from habitprint.training import Training, train
 from habitprint.truth import SAME_ID, common_users
+from habitprint.weighing import WEIGHTS, Weight, read_weight
+from habitprint.wording.attacks import chosen_in_training
+
+PAPERS, AUTO = "jensen-shannon", "auto"
+NOTHING_TO_TRAIN_ON = (
+    "--weight auto has nothing to train on, so the weight of the paper is used. "
+    "Give two earlier tables of the same people: --train A B."
+)
 
 ReleasedFile = Annotated[
     Path,
@@ -33,12 +47,11 @@ KnownFile = Annotated[
 
 @dataclass(frozen=True)
 class Tables:
-    """Two tables that were read, the truth if it is known, and the attacker's transformation, in words.
+    """Two tables that were read, the true pairs if they are known, and the attacker's transformation.
 
-    ``copied`` is None if nothing beside the release tells of it, or nobody wants to know. ``release`` is the released
-    table with the steps that were copied, for more `views` than the fullest copy; ``unchanged`` is what they are views
-    of, the known table as it came. ``owner`` is what the owner's file tells of this very table; None
-    for whoever may not read it.
+    ``copied`` lists the transformations of the known table; None if no file beside the release describes any, or
+    ``--as-is`` was given. ``release`` is the released table with its steps; ``unchanged`` is the known table as it was
+    read. ``owner`` is the content of the owner's file about this table; None if there is none.
     """
 
     released: Histograms
@@ -56,25 +69,39 @@ class Tables:
         n_unknown = len(self.release.steps_not_copied)
         return [*traces, *([Finding("unknown-mapping", "changes-answer", n_unknown)] if n_unknown else [])]
 
+    def to_json(self) -> dict[str, object]:
+        """Return the sizes of both tables and the attacker's transformation, as commands print them."""
+        sides = {"released": self.released, "known": self.known}
+        return {
+            **{name: {"n_users": side.n_users, "n_places": side.n_places} for name, side in sides.items()},
+            "n_shared_places": n_shared_places(self.released, self.known),
+            "copied": self.copied,
+            "findings": [asdict(each) for each in self.findings],
+        }
 
-@dataclass(frozen=True)
-class TableOptions(Options, panel=INPUT):
-    """Options for reading two tables of histograms, the known one as an attacker would have it."""
+    def print_notes(self, notes: Console, chosen: "ChosenWeight", result: Evaluation | None) -> None:
+        """Print the attacker's transformation, the choice of the weight, and doubts about the numbers."""
+        print_copied(notes, self.copied, self.findings)
+        if chosen.words is not None:
+            print_note(notes, chosen.words)
+        print_caveats(notes, self.released, self.known, result)
+
+
+class TableOptions(Record, frozen=True, kw_only=True):
+    """The options for reading two tables of counts: the true pairs, and the attacker's transformation of their own."""
 
     truth: Annotated[
         str | None,
-        typer.Option(
-            help="True pairs, for counting who is re-identified: a table with the columns released, known; "
+        flag(
+            "True pairs, for counting who is re-identified: a table with the columns released, known; "
             "or same-id, where a user has the same id in both tables.",
             metavar="FILE|same-id",
         ),
     ] = None
     as_is: Annotated[
         bool,
-        typer.Option(
-            "--as-is",
-            help="Attack with KNOWN unchanged, even if the .json beside RELEASED says how it was protected.",
-            rich_help_panel=ATTACKER,
+        flag(
+            "Do not transform KNOWN, even if the .json file beside RELEASED says how to.", ATTACKER, names=("--as-is",)
         ),
     ] = False
 
@@ -82,6 +109,10 @@ class TableOptions(Options, panel=INPUT):
     def truth_file(self) -> Path | None:
         """Return the file that says who is whom; None where ids do."""
         return None if self.truth in (None, SAME_ID) else Path(str(self.truth))
+
+    def with_truth(self) -> Self:
+        """Return the options with a truth: unless one is given, a user has the same id in both tables."""
+        return msgspec.structs.replace(self, truth=self.truth or SAME_ID)
 
     def read(
         self,
@@ -120,8 +151,108 @@ class TableOptions(Options, panel=INPUT):
         return Tables(released, known, truth, copied, release, unchanged, owner)
 
 
+@dataclass(frozen=True)
+class ChosenWeight:
+    """The weight to match with, a sentence about the choice, and the training; None if the weight was given."""
+
+    weight: Weight
+    words: str | None
+    training: Training | None
+
+
+class AttackOptions(TableOptions, frozen=True, kw_only=True):
+    """The options for reading two tables and for the weight: a given one, a trained one, or the best in training."""
+
+    weight: Annotated[
+        str,
+        flag(
+            f"Weight of a pair of users: {', '.join(WEIGHTS)}; a file that habitprint train wrote; "
+            "or auto, the best in training (--train).",
+            ATTACKER,
+            metavar="NAME|FILE|auto",
+        ),
+    ] = PAPERS
+    train: Annotated[
+        tuple[Path, Path] | None,
+        flag(
+            "Two earlier tables of the same people, with the same ids, for training. Protect A as RELEASED is.",
+            ATTACKER,
+            metavar="A B",
+        ),
+    ] = None
+
+    def choose(
+        self,
+        method: Method,
+        direction: Direction,
+        *,
+        released: Path,
+        spec: TableSpec | None = None,
+        seed: int,
+        progress: Progress,
+    ) -> ChosenWeight:
+        """Return the weight for one method.
+
+        Examples
+        --------
+        >>> way, table = ("joint", "released-to-known"), Path("week1.csv")
+        >>> AttackOptions(weight="l1").choose(*way, released=table, seed=0, progress=silent).weight.name
+        'l1'
+        """
+        if self.train is not None and self.weight != AUTO:
+            raise InputError(
+                f"--train does not go with --weight {self.weight}",
+                why="training chooses the weight",
+                fix="leave out --weight or --train; or write --weight auto",
+            )
+        if self.weight in WEIGHTS:
+            return ChosenWeight(WEIGHTS[self.weight], None, None)
+        if self.weight != AUTO:
+            return ChosenWeight(_read_weight(self.weight), None, None)
+        if self.train is None:
+            return ChosenWeight(WEIGHTS[PAPERS], NOTHING_TO_TRAIN_ON, None)
+        refuse_to_train_on(released, self.train)
+        found = TableOptions(truth=SAME_ID).read(*self.train, spec, progress)
+        training = train(found.released, found.known, seed=seed, progress=progress)
+        weight = training.weight_for(method, direction)
+        return ChosenWeight(weight, f"{chosen_in_training(training)} The weight used here: {weight.name}.", training)
+
+
+def refuse_to_train_on(released: Path, tables: Sequence[Path] | None) -> None:
+    """Raise `InputError` if a table for training does not exist, or is the released table.
+
+    Examples
+    --------
+    >>> refuse_to_train_on(Path("safer.csv"), None)
+    """
+    for table in tables or ():
+        if table.exists() and released.exists() and table.samefile(released):
+            raise InputError(
+                f"--train: {table} is the released table itself",
+                why="an attacker trains on tables whose true pairs they know",
+                fix="give two other tables of people whom the attacker knows",
+            )
+        try:
+            require_file(table, why="an attacker trains on two earlier tables", fix="check the path, or omit --train")
+        except InputError as error:
+            raise error.of("--train") from error
+
+
+def _read_weight(name: str) -> Weight:
+    try:
+        return read_weight(name)
+    except InputError as error:
+        if Path(name).exists():
+            raise
+        raise InputError(
+            f"there is no weight '{name}', and no such file",
+            why="the weight scores each pair of users",
+            fix=f"use one of {', '.join(WEIGHTS)}, a file that habitprint train wrote, or auto",
+        ) from error
+
+
 def refuse_protected(known_file: Path) -> None:
-    """Raise `InputError` if the table that an attacker knows was protected: they know people as they are.
+    """Raise `InputError` if the table that an attacker knows was protected: they know people unprotected.
 
     Examples
     --------
@@ -129,19 +260,19 @@ def refuse_protected(known_file: Path) -> None:
     """
     if is_release(known_file):
         raise InputError(
-            f"{known_file} is a release: {sidecar(known_file).name} tells how it was made",
-            why="an attacker who knows a protected table only identifies fewer people, so the answer looks too safe",
-            fix="give the original of another period, the protected table before it",
+            f"{known_file} is a release: {sidecar(known_file).name} describes its protection",
+            why="an attacker who has only a protected table re-identifies fewer people, so the risk would look too low",
+            fix="give the protected table first, and the unprotected table of another period second",
         )
 
 
 @contextmanager
 def _or_as_is() -> Iterator[None]:
-    """Say of files beside a release that cannot be believed how to do without them."""
+    """Add to errors about the files beside a release that --as-is ignores them."""
     try:
         yield
     except InputError as error:
-        fix = f"{error.fix}; or --as-is, which leaves the known side alone"
+        fix = f"{error.fix}; or add --as-is, which does not transform KNOWN"
         raise InputError(error.what, why=error.why, fix=fix) from error
 
 
@@ -161,7 +292,7 @@ def _read_truth(truth: str, released: Histograms, known: Histograms) -> str | pl
 
 
 def require_common(n_common: int, source: str) -> None:
-    """Raise `InputError` rather than say "nobody is identified" when in truth nothing could be counted.
+    """Raise `InputError` if the truth has no common user: a share of nobody is not zero.
 
     Examples
     --------
@@ -170,7 +301,7 @@ def require_common(n_common: int, source: str) -> None:
     if n_common == 0:
         raise InputError(
             f"--truth: according to {source}, no user is in both tables",
-            why="then nobody could be identified, however good the attack",
-            fix="check that the truth spells ids as the tables do (case, leading zeros), released before known; for a "
-            "table with fresh ids, give its key: --truth OUT.key.csv",
+            why="without common users, no attack can re-identify anybody",
+            fix="check that ids are spelled as in the tables (case, leading zeros), released before known; for a table "
+            "with fresh ids, give its key: --truth OUT.key.csv",
         )

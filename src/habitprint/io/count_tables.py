@@ -46,15 +46,15 @@ def counts_from_table(
         frame = _to_long(frame, user, decimal)
     if count not in frame.columns and {user, place, "time"} <= set(frame.columns):
         raise InputError(
-            f"the table has no column {count!r}, but times",
-            why="it looks like events, of which each is a row; a table of counts says how often",
+            f"the table has times, but no column {count!r}",
+            why="it looks like events, one in each row; a table of counts has one row for each user and place",
             fix="count them first: habitprint split (hp.split in Python)",
         )
     require_columns(frame, [user, place, count], source="the table", advise=advise_names(user, place, count))
     if frame.height == 0:
         raise InputError(
             "the table is empty",
-            why="there are no users to speak of",
+            why="without rows there are no users",
             fix="check how the table was made; it needs at least one row",
         )
     long = pl.DataFrame(
@@ -78,8 +78,8 @@ def counts_from_table(
         pairs = long.filter(repeated).select("user", "place").unique(maintain_order=True).rows()
         raise InputError(
             f"several rows for the same (user, place): {first_few(pairs, 3)}",
-            why="it is not said whether they add up or one replaces the other",
-            fix="remove the repeated rows, or add them up: --duplicates sum (duplicates='sum' in Python)",
+            why="habitprint cannot tell whether to add them up or to keep one",
+            fix="remove the repeated rows, or add --duplicates sum (duplicates='sum' in Python)",
         )
     # A count of zero means the same as no row. A place without visits is dropped; a user without visits is kept.
     users = long["user"].unique().sort()
@@ -188,8 +188,8 @@ def _to_numbers(values: pl.Series, column: str, decimal: Decimal = ".") -> pl.Se
         fault = f"has values that are not numbers: {first_few(wrong.to_list())}"
     raise InputError(
         f"column '{column}' {fault}",
-        why="a count says how often a user was at a place",
-        fix=f"give numbers with a {DECIMALS[decimal]} and no thousands separator; --decimal says which sign it is",
+        why="a count is the number of visits of a user to a place",
+        fix=f"write numbers with a {DECIMALS[decimal]} and no thousands separator, or give --decimal",
     )
 
 
@@ -246,7 +246,7 @@ def checked_counts(counts: Any, users: pl.Series, places: pl.Series) -> SparseMa
     if has_none.any():
         raise InputError(
             f"all counts of user {first_few(users.filter(has_none).to_list())} are zero",
-            why="shares of nothing are not defined, so these users cannot be compared with anybody",
+            why="a user without visits has no shares, and cannot be compared with other users",
             fix="leave these users out",
         )
     _check_range(matrix, users)
@@ -264,7 +264,9 @@ def _check_ids(matrix: SparseMatrix, users: pl.Series, places: pl.Series) -> Non
         )
     if users.len() == 0:
         raise InputError(
-            "there are no users", why="there is nobody to identify", fix="give at least one user with a count"
+            "there are no users",
+            why="without users, nobody can be re-identified",
+            fix="give at least one user with a count",
         )
     for kind, ids in (("user", users), ("place", places)):
         if ids.n_unique() < ids.len():
@@ -292,6 +294,6 @@ def _check_range(matrix: SparseMatrix, users: pl.Series) -> None:
     if tiny.any():
         raise InputError(
             f"the smallest count of user {first_few(users.filter(tiny).to_list())} is below 1e-150 of the total",
-            why="so small a share cannot be told from none",
-            fix="leave out counts that are zero but for rounding",
+            why="such a small share cannot be told from zero",
+            fix="remove counts that are only rounding errors",
         )

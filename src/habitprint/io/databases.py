@@ -5,17 +5,15 @@ import importlib.util
 import re
 import sqlite3
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 from urllib.parse import unquote
 
 import polars as pl
 
 from habitprint.errors import InputError, first_few
 from habitprint.io.inputs import distinct_names, reading, require_file
-
-if TYPE_CHECKING:
-    import duckdb
 
 ENDINGS = (".duckdb", ".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\x00"
@@ -46,13 +44,6 @@ READ_ONLY = {
     "mysql": "start transaction read only",
     "mariadb": "start transaction read only",
 }
-
-
-class _Engine(Protocol):
-    """The methods of SQLAlchemy's engine that are used here."""
-
-    def connect(self) -> Any: ...
-    def dispose(self) -> None: ...
 
 
 def is_address(text: object) -> bool:
@@ -146,7 +137,7 @@ def query_file(path: Path, sql: str | None = None) -> pl.DataFrame:
         raise _no_query(sql)
     with path.open("rb") as content:
         is_sqlite = content.read(len(SQLITE)) == SQLITE
-    return _query_sqlite(path, sql) if is_sqlite else _query_duckdb(path, sql)
+    return _query(path, sql, STORES["SQLite" if is_sqlite else "DuckDB"])
 
 
 def query_address(address: str, sql: str | None) -> pl.DataFrame:
@@ -167,22 +158,22 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     if sql is None:
         raise InputError(
             f"{shown}: which table?",
-            why="an address names a database, and a query makes a table of it",
+            why="an address names a database; a query makes a table of it",
             fix="add --sql \"select … from …\" (sql='…' in Python)",
         )
     if QUERY.match(sql) is None:
         raise _no_query(sql)
     scheme = address.partition("://")[0].lower()
     if scheme.partition("+")[0] == "sqlite":
-        return _query_sqlite(_sqlite_file(address), sql)
+        return _query(_sqlite_file(address), sql, STORES["SQLite"])
     driver = ADBC.get(scheme)
     if driver is not None and importlib.util.find_spec(driver) is not None:
         return _queried(shown, sql, lambda: _by_adbc(driver, address, sql), address)
     if importlib.util.find_spec("sqlalchemy") is None:
         raise InputError(
             f"cannot read {shown}: neither SQLAlchemy nor an ADBC driver is installed",
-            why="they speak with databases",
-            fix=f"{INSTALL}, and the driver of your database",
+            why="habitprint reads databases through one of them",
+            fix=f"{INSTALL}; also install the driver of your database",
         )
     return _queried(shown, sql, lambda: _by_sqlalchemy(address, sql), address)
 
@@ -191,7 +182,7 @@ def _no_query(sql: str) -> InputError:
     shown = sql if len(sql) <= LONGEST_SHOWN else f"{sql[:LONGEST_SHOWN]}…"
     return InputError(
         f"--sql {shown!r} is no query",
-        why="tables are only read, and a query is one statement that begins with select or with",
+        why="habitprint only reads: a query is one statement that begins with select or with",
         fix="write --sql \"select … from …\" (sql='…' in Python)",
     )
 
@@ -206,7 +197,7 @@ def _sqlite_file(address: str) -> Path:
         raise InputError(
             f"{without_password(address)} names no file",
             why="a database of SQLite is a file",
-            fix="write sqlite:///calls.sqlite, or sqlite:////data/calls.sqlite from the root; or name the file itself",
+            fix="write sqlite:///calls.sqlite, or sqlite:////data/calls.sqlite from the root; or give the file's name",
         )
     return require_file(name, why="a database of SQLite is a file, which is only read")
 
@@ -224,7 +215,7 @@ def _by_adbc(driver: str, address: str, sql: str) -> pl.DataFrame:
 def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
     import sqlalchemy  # noqa: PLC0415 - an extra
 
-    engine: _Engine = sqlalchemy.create_engine(address)
+    engine: Any = sqlalchemy.create_engine(address)
     try:
         with engine.connect() as connection:
             try:
@@ -241,7 +232,7 @@ def _by_sqlalchemy(address: str, sql: str) -> pl.DataFrame:
 def _queried(shown: str, sql: str, query: Callable[[], pl.DataFrame], address: str = "") -> pl.DataFrame:
     """Return the result of a query; turn an error of the driver into a message without the secrets of the address."""
     try:
-        with reading(shown, why=f"the query was {sql!r}", fix="check the query, and that the database can be reached"):
+        with reading(shown, why=f"the query was {sql!r}", fix="check the query and the connection"):
             return query()
     except InputError as error:
         if not address:
@@ -259,32 +250,47 @@ def _only(path: Path, tables: list[str]) -> str:
         listed = f"several tables: {first_few(tables)}" if tables else "no table"
         example = f'--sql "select * from {tables[0]}"' if tables else "another file"  # noqa: S608 - only shown
         raise InputError(
-            f"{path} has {listed}", why="one of them is read, or what a query makes of them", fix=f"give {example}"
+            f"{path} has {listed}", why="habitprint reads one table, or the result of a query", fix=f"give {example}"
         )
     return 'select * from "' + tables[0].replace('"', '""') + '"'  # noqa: S608 - quoted
 
 
-def _query_sqlite(path: Path, sql: str | None) -> pl.DataFrame:
-    why, fix = "it is not a complete SQLite file", "copy it again from where it came"
-    with reading(path, why=why, fix=fix):
-        connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+@dataclass(frozen=True)
+class _Store:
+    """A kind of database file: functions that open it and run a query, and the query for the names of its tables."""
+
+    connect: Callable[[Path], Any]
+    tables: str
+    run: Callable[[Any, str], pl.DataFrame]
+    why: str
+
+
+def _query(path: Path, sql: str | None, store: _Store) -> pl.DataFrame:
+    fix = "close programs that write to it, or copy the file again"
+    with reading(path, why=store.why, fix=fix):
+        connection = store.connect(path)
     try:
-        with reading(path, why=why, fix=fix):
-            connection.execute("pragma trusted_schema = off")
-            # Even of a file that is only read, a query could make another one.
-            connection.set_authorizer(_authorize)
-            tables = [name for (name,) in connection.execute(SQLITE_TABLES)]
+        with reading(path, why=store.why, fix=fix):
+            tables = [name for (name,) in connection.execute(store.tables).fetchall()]
         query = sql or _only(path, tables)
-        return _queried(str(path), query, lambda: _rows_of(connection, query))
+        return _queried(str(path), query, lambda: store.run(connection, query))
     finally:
         connection.close()
+
+
+def _connect_sqlite(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    connection.execute("pragma trusted_schema = off")
+    # A query on a file that is only read could still create another file.
+    connection.set_authorizer(_authorize)
+    return connection
 
 
 def _authorize(action: int, *_: object) -> int:
     return sqlite3.SQLITE_OK if action in ALLOWED else sqlite3.SQLITE_DENY
 
 
-def _rows_of(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
+def _run_sqlite(connection: sqlite3.Connection, query: str) -> pl.DataFrame:
     """Return the rows of a query on SQLite; a column that mixes numbers and text becomes text."""
     cursor = connection.execute(query)
     names = [name for name, *_ in cursor.description or ()]
@@ -304,31 +310,30 @@ def _to_series(name: str, values: list[object]) -> pl.Series:
     return pl.Series(name, text, dtype=pl.String)
 
 
-def _query_duckdb(path: Path, sql: str | None) -> pl.DataFrame:
+def _connect_duckdb(path: Path) -> Any:
     try:
         import duckdb  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise InputError(
             f"cannot read {path}: duckdb is not installed",
-            why="the file does not begin like one of SQLite, and duckdb reads DuckDB files",
+            why="the file is not a SQLite file, and duckdb reads DuckDB files",
             fix=INSTALL,
         ) from error
-    why, fix = "it is not a complete DuckDB file, or another program writes to it", "close that program, or copy it"
-    with reading(path, why=why, fix=fix):
-        connection = duckdb.connect(str(path), read_only=True, config=LOCKED)
-    try:
-        with reading(path, why=why, fix=fix):
-            tables = [name for (name,) in connection.execute(TABLES).fetchall()]
-        query = sql or _only(path, tables)
-        return _queried(str(path), query, lambda: _by_duckdb(connection, query))
-    finally:
-        connection.close()
+    return duckdb.connect(str(path), read_only=True, config=LOCKED)
 
 
-def _by_duckdb(connection: "duckdb.DuckDBPyConnection", query: str) -> pl.DataFrame:
+def _run_duckdb(connection: Any, query: str) -> pl.DataFrame:
     if len(connection.extract_statements(query)) != 1:
         raise _no_query(query)
     relation = connection.sql(query)
     table: pl.DataFrame = relation.pl()
     table.columns = distinct_names(relation.columns)  # DuckDB calls the second of two columns `count` `count_1`
     return table
+
+
+STORES = {
+    "SQLite": _Store(_connect_sqlite, SQLITE_TABLES, _run_sqlite, "it is not a complete SQLite file"),
+    "DuckDB": _Store(
+        _connect_duckdb, TABLES, _run_duckdb, "it is not a complete DuckDB file, or another program writes to it"
+    ),
+}

@@ -60,7 +60,7 @@ class Format(Record, frozen=True, kw_only=True):
     >>> Format(encoding="ansi-ish")
     Traceback (most recent call last):
     habitprint.errors.InputError: there is no encoding 'ansi-ish'
-      why: it says which letters the bytes of a text file are
+      why: the encoding tells which letters the bytes of a text file are
       fix: use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows
     """
 
@@ -92,7 +92,7 @@ class Format(Record, frozen=True, kw_only=True):
             except (LookupError, ValueError, TypeError) as error:
                 raise InputError(
                     f"there is no encoding {self.encoding!r}",
-                    why="it says which letters the bytes of a text file are",
+                    why="the encoding tells which letters the bytes of a text file are",
                     fix="use utf-8, cp1252 (Windows, western Europe), utf-16 or another name that Python knows",
                 ) from error
 
@@ -236,8 +236,8 @@ def refuse_wide(n_columns: int, path: Path) -> None:
     if n_columns > MOST_COLUMNS:
         raise InputError(
             f"cannot read {path}: its first line has {n_columns:,} columns or more",
-            why=f"it should be a header, and none has more than {MOST_COLUMNS:,}",
-            fix="look at its first lines; in a table of counts, every user and place has a row of its own",
+            why=f"a header has at most {MOST_COLUMNS:,} columns",
+            fix="check its first line; a table of counts has one row for each user and place",
         )
 
 
@@ -248,16 +248,16 @@ def require_alike(dialects: Sequence[Dialect], files: Sequence[Path]) -> None:
     --------
     >>> require_alike([Dialect(";"), Dialect(",")], [Path("a.csv"), Path("b.csv")])
     Traceback (most recent call last):
-    habitprint.errors.InputError: the files are not written alike: a.csv (semicolon, UTF-8), but ...
-      why: the columns of all are read in the same way
-      fix: read them apart, or say how all are written: --separator, --decimal (separator=…, decimal=… in Python)
+    habitprint.errors.InputError: the files have different formats: a.csv (semicolon, UTF-8), but ...
+      why: habitprint reads the columns of all files in the same way
+      fix: read them one by one, or give the format of all: --separator, --decimal (separator=…, decimal=… in Python)
     """
     for file, dialect in zip(files, dialects, strict=True):
         if (dialect.separator, dialect.n_before) != (dialects[0].separator, dialects[0].n_before):
             raise InputError(
-                f"the files are not written alike: {files[0]} ({dialects[0].words}), but {file} ({dialect.words})",
-                why="the columns of all are read in the same way",
-                fix="read them apart, or say how all are written: --separator, --decimal "
+                f"the files have different formats: {files[0]} ({dialects[0].words}), but {file} ({dialect.words})",
+                why="habitprint reads the columns of all files in the same way",
+                fix="read them one by one, or give the format of all: --separator, --decimal "
                 "(separator=…, decimal=… in Python)",
             )
 
@@ -455,10 +455,10 @@ def _decimal(body: str, others: Sequence[str], separator: str, expected: Expecte
         few.clear()
     if points and commas:
         raise InputError(
-            f"{path}: numbers are written in two ways: {points[0]!r} and {commas[0]!r}",
-            why="it is not said whether the comma, or the point, is of thousands",
-            fix="say which sign stands before a fraction: --decimal , or --decimal . (decimal='…' in Python); then "
-            "numbers with the other count as bad rows",
+            f"{path} has numbers with a point and numbers with a comma: {points[0]!r} and {commas[0]!r}",
+            why="either mark could separate thousands",
+            fix="give the decimal mark: --decimal , or --decimal . (decimal='…' in Python); numbers with the other "
+            "mark make invalid rows",
         )
     sign: Decimal = "," if commas else "."
     signed = commas or points
@@ -469,9 +469,9 @@ def _decimal(body: str, others: Sequence[str], separator: str, expected: Expecte
         value = signed[0]
         as_fraction, as_thousands = value.replace(",", "."), re.sub("[.,]", "", value)
         raise InputError(
-            f"{path}: numbers can be read in two ways: {value!r} as {as_fraction} or as {as_thousands}",
-            why=f"the sign may be that of a fraction or of thousands, in all of {first_few(signed, 3)}",
-            fix=f"say that it is of a fraction: --decimal {sign} (decimal={sign!r} in Python); or write thousands "
-            "without a sign",
+            f"{path}: {value!r} could mean {as_fraction} or {as_thousands}",
+            why=f"in {first_few(signed, 3)} the mark could be a decimal mark or separate thousands",
+            fix=f"if it is a decimal mark, add --decimal {sign} (decimal={sign!r} in Python); otherwise remove it from "
+            "the file",
         )
     return sign

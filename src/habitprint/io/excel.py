@@ -28,7 +28,7 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
         import fastexcel  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
         raise InputError(
-            f"cannot read {path}: fastexcel is not installed", why="it reads Excel files", fix=INSTALL
+            f"cannot read {path}: fastexcel is not installed", why="fastexcel reads Excel files", fix=INSTALL
         ) from error
     if not path.exists():
         raise FileNotFoundError(path)
@@ -37,17 +37,17 @@ def read_sheet(path: Path, sheet: str | None = None) -> pl.DataFrame:
     if sheet is None and len(names) > 1:
         raise InputError(
             f"{path} has several sheets: {first_few(names)}",
-            why="one of them is the table",
-            fix=f"say which: --sheet {names[0]!r} (sheet={names[0]!r} in Python)",
+            why="habitprint reads one sheet",
+            fix=f"add --sheet {names[0]!r} (sheet={names[0]!r} in Python)",
         )
     if sheet is not None and sheet not in names:
         raise InputError(
-            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="name one of these: --sheet"
+            f"{path} has no sheet {sheet!r}", why=f"it has {first_few(names)}", fix="give one of these: --sheet"
         )
     found = workbook.load_sheet(sheet or names[0], schema_sample_rows=None)
     frame: pl.DataFrame = found.to_polars()
     if frame.width == 0:
-        raise InputError(f"{path}: the sheet is empty", why="a table has a header at least", fix="give another sheet")
+        raise InputError(f"{path}: the sheet is empty", why="a table has at least a header", fix="give another sheet")
     header = workbook.load_sheet(sheet or names[0], header_row=None, n_rows=1, dtypes="string").to_polars()
     if header.height and header.width == frame.width:
         written = [str(name) for name in header.row(0)]

@@ -212,8 +212,8 @@ def telling_of(path: Path) -> Iterator[None]:
     ...     raise OSError("disk full")
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write pairs.csv: disk full
-      why: the system refused it; nothing was written
-      fix: choose another place, or make room there
+      why: the system refused to write, so no file was changed
+      fix: choose another folder, or free some disk space
     """
     try:
         yield
@@ -221,8 +221,8 @@ def telling_of(path: Path) -> Iterator[None]:
         reason = error.strerror if isinstance(error, OSError) else None
         raise InputError(
             f"cannot write {path}: {reason or first_line(error)}",
-            why="the system refused it; nothing was written",
-            fix="choose another place, or make room there",
+            why="the system refused to write, so no file was changed",
+            fix="choose another folder, or free some disk space",
         ) from error
 
 
@@ -416,7 +416,7 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         os.fspath(folder).encode()
         if os.path.lexists(folder) and not folder.is_dir():
             raise InputError(
-                f"cannot write into {folder}: it is a file, or a link that leads nowhere",
+                f"cannot write into {folder}: it is a file or a broken link",
                 why="the result is a folder of several files",
                 fix="choose another name",
             )
@@ -426,8 +426,8 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
         if place.is_dir() and any(not DRAFT.fullmatch(entry.name) for entry in place.iterdir()) and not overwrite:
             raise InputError(
                 f"the folder {folder} exists already and is not empty",
-                why="nothing is overwritten without being asked",
-                fix="choose another name, or allow it with --force (overwrite=True in Python)",
+                why="habitprint overwrites nothing unless you ask it to",
+                fix="choose another name, or add --force (overwrite=True in Python)",
             )
     _require_permission(folder, place if place.is_dir() else place.parent)
     if place.is_dir() and not _must_stay(place):
@@ -461,7 +461,7 @@ def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def already_there(path: Path | str) -> InputError:
-    """Return the error that says that something of this name is there.
+    """Return the error about a path that exists.
 
     Examples
     --------
@@ -470,13 +470,13 @@ def already_there(path: Path | str) -> InputError:
     """
     return InputError(
         f"{path} exists already",
-        why="nothing is overwritten without being asked",
-        fix="choose another name, or allow it with --force (overwrite=True in Python)",
+        why="habitprint overwrites nothing unless you ask it to",
+        fix="choose another name, or add --force (overwrite=True in Python)",
     )
 
 
 def no_parent(path: Path | str, parent: Path | str) -> InputError:
-    """Return the error that says that there is no folder for something to be in.
+    """Return the error about a folder that does not exist.
 
     Examples
     --------
@@ -485,19 +485,19 @@ def no_parent(path: Path | str, parent: Path | str) -> InputError:
     """
     return InputError(
         f"cannot write {path}: the folder {parent} does not exist",
-        why="the result is written into an existing folder",
+        why="habitprint writes into existing folders only",
         fix=f"make it first: mkdir -p {shlex.quote(str(parent))}",
     )
 
 
 def _require_permission(path: Path, place: Path) -> None:
-    """Raise `InputError` unless something can be written into a folder, which is tried: a permission may deceive."""
+    """Raise `InputError` unless a folder can be written to. It is tried, because permissions do not tell everything."""
     try:
         with _draft(place.absolute()):
             pass
     except OSError as error:
         raise InputError(
             f"cannot write {path}: no permission to write into {place}, or no room ({error.strerror})",
-            why="the result is first written beside its final place, then moved there",
-            fix="choose a folder that you may write into",
+            why="habitprint writes a temporary file there and renames it when it is complete",
+            fix="choose a folder that you can write to",
         ) from error

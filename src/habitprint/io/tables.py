@@ -36,15 +36,14 @@ SHOWN = 50  # names of columns in a message
 # A spreadsheet takes text that begins so for a formula, and runs it; plain numbers are none.
 FORMULA, NUMBER, ESCAPED = r"^'*[=+\-@\t\r]", r"^[+-]?\d+(?:\.\d+)?$", r"^'('*[=+\-@\t\r])"
 OF_TEXT = (
-    "look at its first lines: a table has a header line; how it is written is found, or told: "
-    "--separator, --decimal, --encoding"
+    "check that its first line is a header; if the format was not detected, give it: --separator, --decimal, --encoding"
 )
 TEXT = (".csv", ".tsv")
 ADVICE = {
     **dict.fromkeys(TEXT, OF_TEXT),
     ".parquet": "check that the file is complete, for example by copying it again",
 }
-FROM_A_DATABASE = "check that the file is complete; a DuckDB or SQLite file has one table, or --sql says what to read"
+FROM_A_DATABASE = "check that the file is complete; if it has several tables, add --sql"
 WHY = "a table is one file: CSV, Parquet, Excel, DuckDB or SQLite"
 
 
@@ -182,8 +181,8 @@ def open_table(
     if kind is not None and ending not in kind.endings:
         raise InputError(
             f"cannot read {path}: {kind.words}, though its name ends in '{path.suffix}'",
-            why="the format of a table is chosen by the ending of its name",
-            fix=f"give it the ending that it should have, such as {kind.endings[0]}",
+            why="the ending of a file name tells the format of the table",
+            fix=f"rename the file so that it ends in {kind.endings[0]}",
         )
     with _reading(path, ending):
         return READERS[ending](path, asked, expected or Expected())
@@ -296,7 +295,7 @@ def check_writable(path: str | os.PathLike[str], *, overwrite: bool = False) -> 
     >>> check_writable("pairs.doc")
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write pairs.doc: the ending '.doc' is not known
-      why: the format of a table is chosen by the ending of its name
+      why: the ending of a file name tells the format of the table
       fix: use one of .csv, .parquet
     """
     known_ending(Path(path), "write")
@@ -316,7 +315,7 @@ def known_ending(path: Path, verb: str) -> str:
     if ending not in endings:
         raise InputError(
             f"cannot {verb} {path}: the ending '{path.suffix}' is not known",
-            why="the format of a table is chosen by the ending of its name",
+            why="the ending of a file name tells the format of the table",
             fix=f"use one of {', '.join(endings)}",
         )
     return ending
@@ -350,8 +349,8 @@ def to_frame(table: Any) -> pl.DataFrame:
             ) from error
     raise InputError(
         f"a {type(table).__name__} is not a table",
-        why="habitprint reads frames that speak Arrow (polars, pandas, pyarrow, DuckDB, …) and mappings of columns",
-        fix="convert it to one of these; for a file use habitprint.read_histograms(path)",
+        why="a table is a frame of polars, pandas, pyarrow, DuckDB, …, or a dictionary of columns",
+        fix="convert it to one of these; read a file with hp.read_histograms(path)",
     )
 
 
@@ -405,7 +404,7 @@ def require_columns(
     if twice:
         raise InputError(
             f"{source} has several columns {', '.join(map(repr, twice))}",
-            why="it is not said which of them counts",
+            why="habitprint cannot tell which of them to read",
             fix="keep one of them",
         )
     missing = [column for column in columns if column not in names]
@@ -414,8 +413,8 @@ def require_columns(
     if len(names) == 1 and any(mark in names[0] for mark in ",;\t|"):
         raise InputError(
             f"{source} has a single column, {names[0]!r}",
-            why="no separator makes the columns of it that are asked for",
-            fix="look at its first line; say what separates the columns: --separator (separator=… in Python)",
+            why="no separator gives the columns that habitprint needs",
+            fix="check its first line, and give the separator: --separator (separator=… in Python)",
         )
     meant: dict[str, str | None] = {}
     for column in missing:

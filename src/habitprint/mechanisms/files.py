@@ -162,7 +162,7 @@ def check_release_target(
     >>> check_release_target("week1.docx")
     Traceback (most recent call last):
     habitprint.errors.InputError: cannot write week1.docx: the ending '.docx' is not known
-      why: the format of a table is chosen by the ending of its name
+      why: the ending of a file name tells the format of the table
       fix: use one of .csv, .parquet
     """
     check_writable(path, overwrite=overwrite)
