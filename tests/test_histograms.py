@@ -130,7 +130,7 @@ def table_with(**columns: list[object]) -> dict[str, object]:
     [
         ({"user": ["a"], "plaice": ["x"], "count": [1]}, "no column 'place'"),
         ({"user": ["a"], "plaice": ["x"], "count": [1]}, "rename 'plaice' to 'place'"),
-        ({"user;place;count": ["a;x;1"]}, "say what separates the columns"),
+        ({"user;place;count": ["a;x;1"]}, "give the separator"),
         ({"user": [], "place": [], "count": []}, "the table is empty"),
         (table_with(count=[1, -2]), "negative in row 2"),
         (table_with(count=[1.0, float("nan")]), r"NaN\) in row 2"),

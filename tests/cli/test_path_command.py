@@ -22,7 +22,7 @@ def test_the_path_is_written_and_drawn(
     text = capsys.readouterr().out
     assert "gain of the last" in text
     assert "of 1.3863" in text
-    assert "No precision: --truth" in text
+    assert "No precision: give the true pairs with --truth" in text
     assert pl.read_csv(out).height == 50
     assert plot.read_text().startswith("<svg")
     assert run(monkeypatch, "path", *town, "--plot", str(plot)) == 2

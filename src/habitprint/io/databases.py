@@ -151,7 +151,7 @@ def query_address(address: str, sql: str | None) -> pl.DataFrame:
     >>> query_address("postgresql://me@host/calls", None)
     Traceback (most recent call last):
     habitprint.errors.InputError: postgresql://host/calls: which table?
-      why: an address names a database, and a query makes a table of it
+      why: an address names a database; a query makes a table of it
       fix: add --sql "select … from …" (sql='…' in Python)
     """
     shown = without_password(address)

@@ -78,40 +78,37 @@ class Drafts:
             output.write(target)
         return target
 
-    def move(self, targets: Sequence[Path], *, overwrite: bool) -> None:
-        """Move complete files to their final paths, in this order; if one move fails, undo the others.
+    def move(self, targets: Sequence[Path], *, overwrite: bool, outdated: Sequence[Path] = ()) -> None:
+        """Move complete files to their final paths, in this order, and remove outdated ones; on failure, undo all.
 
         If several files are replaced, the old ones are moved away first, in the opposite order, so that old and new
         files never stand side by side. A reader may see some of the new files, but never the last one before the
         others.
         """
-        if overwrite and len(targets) == 1:
+        if overwrite and len(targets) == 1 and not outdated:
             self.of(targets[0]).replace(targets[0])
             return
         for target in targets:
             if target.is_dir() and not target.is_symlink():
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-        with _alone_in({target.absolute().parent for target in targets}):
-            self._move_several(targets, overwrite=overwrite)
-
-    def _move_several(self, targets: Sequence[Path], *, overwrite: bool) -> None:
         before: list[tuple[Path, Path]] = []
         done: list[Path] = []
-        try:
-            for target in reversed(targets) if overwrite else ():
-                aside = self.of(target).with_name(f"{target.name}.before")
-                with suppress(FileNotFoundError):
-                    target.rename(aside)
-                    before.append((aside, target))
-            for target in targets:
-                move_into_place(self.of(target), target, overwrite=overwrite)
-                done.append(target)
-        except BaseException:
-            for target in reversed(done):
-                target.unlink(missing_ok=True)
-            for aside, target in reversed(before):
-                aside.rename(target)
-            raise
+        with _alone_in({target.absolute().parent for target in targets}):
+            try:
+                for target in (*outdated, *reversed(targets)) if overwrite else ():
+                    aside = self.of(target).with_name(f"{target.name}.before")
+                    with suppress(FileNotFoundError):
+                        target.rename(aside)
+                        before.append((aside, target))
+                for target in targets:
+                    move_into_place(self.of(target), target, overwrite=overwrite)
+                    done.append(target)
+            except BaseException:
+                for target in reversed(done):
+                    target.unlink(missing_ok=True)
+                for aside, target in reversed(before):
+                    aside.rename(target)
+                raise
 
 
 @contextmanager
@@ -294,16 +291,16 @@ def write_folder(
     Parameters
     ----------
     folder
-        The folder must not exist, or be empty, unless `overwrite` is true. Then it is replaced: files of the same names
-        are replaced, files in `ours` are removed, and all others are kept.
+        The folder must not exist, or be empty, unless `overwrite` is true. Then files of the same names are replaced,
+        files in `ours` are removed, and all others are kept.
     writers
         The function that writes each file, by the file's name.
     ours
         Names of files that an earlier run may have left. Those that this run does not write are outdated and are
         removed.
 
-    A folder that is replaced moves away before the new one takes its place: in between, nothing has that name. A folder
-    that is a disk of its own, as in a container, cannot be replaced: there, the files are moved one by one.
+    A new folder gets its name when it is complete. In a folder that exists, the old files leave before the new ones
+    come, one by one: a process that is killed in that moment leaves some of them.
 
     Examples
     --------
@@ -314,62 +311,20 @@ def write_folder(
     """
     check_folder(folder, overwrite=overwrite)
     place = real_path(folder)
-    stays = _must_stay(place)
-    with telling_of(folder), _draft(place if stays else place.parent) as draft:
-        made = draft / place.name
-        made.mkdir()
-        for name, write in writers.items():
-            write(made / name)
-        if stays:
-            for name in {*ours, *writers}:
-                (place / name).unlink(missing_ok=True)
-            for name in writers:
-                (made / name).rename(place / name)
-        elif place.is_dir() and overwrite:
-            _copy_others(place, made, {*ours, *writers})
-            _replace(made, place)
-        else:
-            made.rename(place)  # over an empty folder too; fails if another process wrote into it meanwhile
+    if place.is_dir():
+        with telling_of(folder), drafting() as drafts:
+            for name, write in writers.items():
+                write(drafts.of(place / name))
+            outdated = [place / name for name in ours if name not in writers]
+            drafts.move([place / name for name in writers], overwrite=overwrite, outdated=outdated)
+    else:
+        with telling_of(folder), _draft(place.parent) as draft:
+            made = draft / place.name
+            made.mkdir()
+            for name, write in writers.items():
+                write(made / name)
+            made.rename(place)  # fails if another process wrote into it meanwhile
     return [folder / name for name in writers]
-
-
-def _must_stay(folder: Path) -> bool:
-    """Return whether a folder is there but cannot be replaced: it is a disk of its own, or its place is not ours."""
-    return folder.is_dir() and (folder.is_mount() or not os.access(folder.parent, os.W_OK))
-
-
-def _copy_others(old: Path, new: Path, ours: Collection[str]) -> None:
-    """Put everything but some files into a new folder too: as the same files, where the file system allows it."""
-    shutil.copymode(old, new)
-    for entry in os.scandir(old):
-        if entry.name in ours or DRAFT.fullmatch(entry.name):
-            continue
-        if entry.is_dir(follow_symlinks=False):
-            shutil.copytree(entry.path, new / entry.name, symlinks=True, copy_function=_link_or_copy)
-        else:
-            _link_or_copy(entry.path, str(new / entry.name))
-
-
-def _link_or_copy(source: str, target: str) -> None:
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        shutil.copy2(source, target, follow_symlinks=False)
-
-
-def _replace(new: Path, old: Path) -> None:
-    """Move a folder away, and a new one to its place; for a moment in between, nothing has that name.
-
-    Its temporary name is not that of a draft: if the process is killed in that moment, no later run removes it.
-    """
-    aside = old.with_name(f"{old.name}.before-{secrets.token_hex(4)}")
-    old.rename(aside)
-    try:
-        new.rename(old)
-    except BaseException:
-        aside.rename(old)
-        raise
-    aside.rename(new)  # within the draft, which is removed
 
 
 def real_path(path: Path) -> Path:
@@ -430,8 +385,6 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
                 fix="choose another name, or add --force (overwrite=True in Python)",
             )
     _require_permission(folder, place if place.is_dir() else place.parent)
-    if place.is_dir() and not _must_stay(place):
-        _require_permission(folder, place.parent)
 
 
 def move_into_place(made: Path, path: Path, *, overwrite: bool) -> None:
