@@ -15,6 +15,7 @@ from habitprint.cli.say import describe_matching
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md"))]
+EVERY_PAGE = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "SECURITY", "CHANGELOG"))]
 
 
 @pytest.mark.slow
@@ -23,7 +24,7 @@ def test_examples_print_what_they_say(page: Path) -> None:
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     made = ("https:", "shopping/", "calls/")  # the last two by `make gallery`
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
@@ -54,6 +55,27 @@ def test_the_readme_shows_the_two_commands() -> None:
     text = (ROOT / "README.md").read_text()
     assert "make demo" in text
     assert "make test" in text
+
+
+def prose(page: Path) -> str:
+    """Return the text of a page without code and without the targets of links."""
+    text = re.sub(r"^ *(`{3,}).*?^ *\1`*$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"`[^`]*`|\]\([^)]*\)", " ", text)
+
+
+# One word per idea (docs/design.md#words): these are words that it replaces.
+REPLACED = re.compile(
+    r"adversar\w*|\b(?:he|him|his|himself|whoever|somebody|anybody)\b|all at once|found again|told apart|proven share"
+    r"|\balike\b|rehears\w*|\blessons?\b|\blearned\b|surest|sureness|\bsurely\b|(?<!soon )\bas it is\b|\bstrengths?\b"
+    r"|in every way|first attacks|\bpurposes?\b|\bcheap\w*|\bdear\w*|\bdoubts?\b|\bremed\w+|elsewhere|made.up"
+    r"|the end of it|what became of|(?<!synthetic )\btwins?\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_pages_keep_to_the_vocabulary(page: Path) -> None:
+    assert REPLACED.findall(re.sub(r"\s+", " ", prose(page))) == []
 
 
 def told_sessions(page: Path) -> list[tuple[list[str], str]]:
