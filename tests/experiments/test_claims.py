@@ -15,13 +15,15 @@ import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.experiments.claims import (
     CHANCE,
-    PRECISION,
     Beats,
     ByUser,
+    Claim,
+    Comparison,
     Drops,
     Extremes,
     FallsWhileFlat,
     FirstStepSmallest,
+    Judgement,
     Leads,
     Moves,
     PeaksInside,
@@ -32,19 +34,7 @@ from habitprint.experiments.claims import (
     sign_test,
     verdict_of,
 )
-from habitprint.experiments.jobs import (
-    MARKOV,
-    Claim,
-    Comparison,
-    Judgement,
-    MeasuredAttack,
-    Outcomes,
-    ProtectionEffect,
-    Run,
-    Spot,
-    attacks,
-    method_of,
-)
+from habitprint.experiments.jobs import MeasuredAttack, Outcomes, ProtectionEffect, Run, Spot, Task
 from habitprint.experiments.pages import finding_words
 from habitprint.weighing import WeightName
 
@@ -56,7 +46,7 @@ def attacked(
     value: float | None = None,
     part: str = "calls",
     weight: WeightName = "jensen-shannon",
-    method: str = "joint",
+    method: Task = "joint",
     repeat: int = 0,
     size: int | None = None,
     clustered: Floats | None = None,
@@ -64,7 +54,7 @@ def attacked(
 ) -> Run:
     """Return a run with what became of each user."""
     label = "" if value is None else f"{value:g}"
-    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, attack=attacks(weight, methods=[method])[0])
+    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=method, weight=weight)
     n, size = len(right), size or len(right)
     rate, precision = (hp.Rate.of(right.sum(), of, by_chance=0.0) for of in (n, size))
     clusters = None if clustered is None else hp.Rate.of(clustered.sum(), n, by_chance=0.0)
@@ -81,7 +71,7 @@ def run(
     value: float | None = None,
     part: str = "calls",
     weight: WeightName = "jensen-shannon",
-    method: str = "joint",
+    method: Task = "joint",
     n_common: int = 1000,
     cluster: float = 1.0,
     protected: ProtectionEffect | None = None,
@@ -122,7 +112,7 @@ def test_the_interval_of_several_repeats_is_students(rates: list[float]) -> None
 
 
 def verdict(first: Sequence[Run], second: Sequence[Run]) -> Judgement:
-    return verdict_of([compare(first, second)])
+    return verdict_of([compare(first, second, "")])
 
 
 @given(first=st.floats(0, 1), second=st.floats(0, 1), n=st.integers(10, 10_000))
@@ -215,7 +205,7 @@ def test_fewer_pairs_of_the_same_precision_are_not_more_precise_by_chance() -> N
         everybody = drawn(random, 400)
         some = everybody * (random.permutation(400) < 300)
         runs = [attacked(some, method="joint-common", size=300), attacked(everybody)]
-        return Beats("more precise", "joint-common", "joint", PRECISION).judge(runs).verdict
+        return Beats("more precise", "joint-common", "joint", "precision").judge(runs).verdict
 
     verdicts = [judge() for _ in range(TRIALS)]
     assert verdicts.count("holds") / TRIALS <= RARELY
@@ -294,7 +284,7 @@ def test_methods_are_compared_value_by_value() -> None:
     ]
     assert Beats("joint", "joint", "one-by-one").judge(both).verdict == "does not hold"
     assert Beats("joint", "joint", "one-by-one").judge(both[:2]).verdict == "holds"
-    assert Beats("joint", "joint", method_of(MARKOV[0])).judge(both).verdict == "not tested"
+    assert Beats("joint", "joint", "markov-proximity").judge(both).verdict == "not tested"
 
 
 def test_far_lower_means_by_a_factor() -> None:

@@ -1,7 +1,7 @@
 """What a setting asks for is what the two sides are."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -9,10 +9,11 @@ from small import town_events, town_source
 
 import habitprint as hp
 from habitprint.attacks import Scenario
-from habitprint.experiments import Job, Picture, Setting, Timing, attacks
-from habitprint.experiments.jobs import METHODS, ONE_BY_ONE, Done, LeftOut, MeasuredAttack
+from habitprint.experiments import Job, Setting
+from habitprint.experiments.jobs import Done, HistogramMethod, LeftOut, MeasuredAttack
 from habitprint.experiments.measure import NotEnoughUsersError, SharedData, measure, prepare
 from habitprint.periods.dates import DAYS
+from habitprint.weighing import PAPER_WEIGHTS
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,7 @@ def test_protection_is_measured_against_the_unprotected(shared: SharedData) -> N
 
 
 def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(shared: SharedData) -> None:
-    job = Job(data="events", setting=Setting(n_released=1), task=ONE_BY_ONE)
+    job = Job(data="events", setting=Setting(n_released=1), task="one-by-one")
     result = measure(job, shared, seed=0).result
     released, known = shared.split("events", None, None)
     expected = hp.evaluate(hp.match(released, known, method="one-by-one"), released, known)
@@ -120,7 +121,7 @@ def test_a_release_of_one_user_at_a_time_is_the_one_by_one_attack_on_all(shared:
 
 
 def test_a_result_is_what_doing_it_by_hand_gives(shared: SharedData) -> None:
-    job = Job(data="events", setting=Setting(n_users=30, n_common=20), task=attacks("l1", methods=["joint-common"])[0])
+    job = Job(data="events", setting=Setting(n_users=30, n_common=20), task="joint-common", weight="l1")
     result = measure(job, shared, seed=3).result
     found = sides(shared, seed=3, n_users=30, n_common=20)
     matching = hp.match(found.released, found.known, weight="l1", size=20, seed=3)
@@ -130,14 +131,14 @@ def test_a_result_is_what_doing_it_by_hand_gives(shared: SharedData) -> None:
     assert (result.found.size, result.gap) == (20, 0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", get_args(HistogramMethod))
 @pytest.mark.parametrize(
     "fields", [{}, {"n_users": 30, "n_common": 20}, {"n_top": 2}, {"k": 4}, {"n_released": 9}], ids=str
 )
 def test_what_became_of_each_user_adds_up_to_what_is_counted(
-    shared: SharedData, method: str, fields: Mapping[str, Any]
+    shared: SharedData, method: HistogramMethod, fields: Mapping[str, Any]
 ) -> None:
-    job = Job(data="events", setting=Setting(**fields), task=METHODS[method])
+    job = Job(data="events", setting=Setting(**fields), task=method)
     result = measure(job, shared, seed=0).result
     assert isinstance(result, MeasuredAttack)
     outcomes, found = result.outcomes, result.found
@@ -163,8 +164,8 @@ def test_a_user_has_the_same_number_in_every_setting(shared: SharedData) -> None
 def test_what_several_cells_need_is_made_once() -> None:
     opened: list[str] = []
     shared = SharedData({"events": town_source(20, opened=opened)})
-    for task in attacks("l1", "dot"):
-        measure(Job(data="events", task=task), shared, seed=0)
+    for weight in PAPER_WEIGHTS[:2]:
+        measure(Job(data="events", weight=weight), shared, seed=0)
     assert opened == ["events"]
 
 
@@ -173,9 +174,9 @@ def test_what_several_cells_need_is_made_once() -> None:
     [
         Job(data="events", setting=Setting(n_users=20)),
         Job(data="events", setting=Setting(k=5)),
-        Job(data="events", task=ONE_BY_ONE),
-        Job(data="events", task=Timing()),
-        Job(data="events", task=Picture.POPULARITY),
+        Job(data="events", task="one-by-one"),
+        Job(data="events", task="timing"),
+        Job(data="events", task="popularity"),
         Job(data="events", setting=Setting(n_users=61)),
     ],
     ids=repr,

@@ -9,17 +9,18 @@ import pytest
 from small import town_source
 
 import habitprint as hp
-from habitprint.experiments import DataSource, Job, Setting, Store, Timing, attacks, make_output, run_jobs
+from habitprint.experiments import DataSource, Job, Setting, Store, make_output, run_jobs
 from habitprint.experiments import run as run_module
 from habitprint.experiments.jobs import DataName, Done, LeftOut
 from habitprint.experiments.measure import SharedData
+from habitprint.weighing import PAPER_WEIGHTS
 
 SOURCES: Mapping[DataName, DataSource] = {"events": town_source(40)}
 JOBS = [
-    Job(data="events", setting=Setting(n_users=n_users), task=task, repeat=repeat)
+    Job(data="events", setting=Setting(n_users=n_users), weight=weight, repeat=repeat)
     for n_users in (10, 20)
     for repeat in (0, 1)
-    for task in attacks("jensen-shannon", "dot")
+    for weight in PAPER_WEIGHTS[::3]
 ]
 
 
@@ -117,7 +118,7 @@ def test_time_is_measured_last_and_alone(tmp_path: Path, monkeypatch: pytest.Mon
         return Done(LeftOut("not computed"), 0.0)
 
     monkeypatch.setattr(run_module, "measure", note)
-    timed = [Job(data="events", setting=Setting(n_users=n), task=Timing()) for n in (5, 6)]
+    timed = [Job(data="events", setting=Setting(n_users=n), task="timing") for n in (5, 6)]
     run([*timed, *JOBS], Store(tmp_path), n_workers=3)
     assert {job for job, _ in seen[:-2]} == set(JOBS)
     assert seen[-2:] == [(job, 1) for job in timed]

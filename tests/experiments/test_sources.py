@@ -10,9 +10,9 @@ from tracks import write_tracks
 
 import habitprint as hp
 from habitprint.datasets.cache import files_fingerprint
-from habitprint.experiments import Folders, Job, Picture, Setting, find_sources
+from habitprint.experiments import Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
-from habitprint.experiments.jobs import MARKOV, Description, Done, MeasuredAttack
+from habitprint.experiments.jobs import Description, Done, MeasuredAttack
 from habitprint.experiments.measure import SharedData, measure
 
 R = TypeVar("R")
@@ -47,7 +47,7 @@ def test_calls_are_read_from_their_folder(tmp_path: Path, *, has_regions: bool) 
     assert shared.split("calls", None, None).released.places.to_list() == [1, 2, 3]
     regions = shared.split("sub-prefectures", None, None).released.places.to_list()
     assert regions == ([77] if has_regions else [60, 61])
-    antennas = result(Description, shared, Job(data="calls", task=Picture.ANTENNAS))
+    antennas = result(Description, shared, Job(data="calls", task="antennas"))
     assert [row[3] for row in antennas.rows] == [60, 60, 61]
 
 
@@ -93,12 +93,13 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
     assert [side.users.to_list() for side in chains] == [released.users.to_list(), known.users.to_list()]
     assert all(side.n_without_state == 0 for side in chains)
     setting = Setting(side=1000.0)
-    task = MARKOV[0]
-    rate = result(MeasuredAttack, shared, Job(data="geolife", setting=setting, task=task)).found.accuracy_rate
+    rate = result(
+        MeasuredAttack, shared, Job(data="geolife", setting=setting, task="markov-stationary")
+    ).found.accuracy_rate
     assert rate is not None
     assert rate.n == 5
     assert rate.value > rate.by_chance
-    weeks = result(Description, shared, Job(data="geolife", task=Picture.ACTIVE_WEEKS))
+    weeks = result(Description, shared, Job(data="geolife", task="active-weeks"))
     assert len({user for user, _ in weeks.rows}) == 6
     assert sorted(Counter(user for user, _ in weeks.rows).values())[1:] == [4, 4, 4, 4, 4]
 
@@ -106,7 +107,7 @@ def test_tracks_become_squares_weeks_and_chains(tmp_path: Path) -> None:
 def test_squares_are_drawn_where_positions_are(tmp_path: Path) -> None:
     write_tracks(tmp_path / "geolife", n_users=3)
     shared = SharedData(find_sources(Folders(geolife=tmp_path / "geolife")))
-    job = Job(data="geolife", setting=Setting(side=100.0), task=Picture.SQUARES)
+    job = Job(data="geolife", setting=Setting(side=100.0), task="squares")
     squares = result(Description, shared, job)
     west, east, south, north = np.array(squares.rows).T
     points = shared.data("geolife").events.usable.collect().select("lat", "lon").rows()

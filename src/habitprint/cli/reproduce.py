@@ -14,7 +14,8 @@ from habitprint.cli.options import ForceOption, JsonOption, Options, expanded, r
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
 from habitprint.errors import InputError
-from habitprint.experiments.jobs import DataName, Judgement, nearest
+from habitprint.experiments.claims import Judgement
+from habitprint.experiments.jobs import DataName, nearest
 from habitprint.experiments.pages import Reproduction, finding_words
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output

@@ -1,6 +1,7 @@
 """The paper's tables and figures, and experiments of your own: experiments as data, and one runner for them all."""
 
-from habitprint.experiments.jobs import Finding, Job, Picture, Setting, Timing, attacks
+from habitprint.experiments.claims import Finding
+from habitprint.experiments.jobs import Job, Setting
 from habitprint.experiments.pages import Report, Reproduction
 from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import Store, make_output, reproduce, run_jobs
@@ -17,13 +18,10 @@ __all__ = [
     "Folders",
     "Job",
     "Part",
-    "Picture",
     "Report",
     "Reproduction",
     "Setting",
     "Store",
-    "Timing",
-    "attacks",
     "find_sources",
     "make_output",
     "reproduce",

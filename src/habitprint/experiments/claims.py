@@ -1,19 +1,20 @@
 """Claims about results, and their tests on the same users."""
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
-from typing import TypeVar
+from typing import Literal, TypeVar
 
+import msgspec
 import numpy as np
 from scipy.special import stdtrit
 
 from habitprint.arrays import Floats, Indices
-from habitprint.attacks.attack import PROPOSED
 from habitprint.evaluation import Evaluation
-from habitprint.experiments.jobs import Comparison, Finding, Judgement, MeasuredAttack, Run, method_of, weight_of
+from habitprint.experiments.jobs import PROPOSED, MeasuredAttack, Run, Task
 from habitprint.rates import IntervalMethod, Rate
 
 LEVEL = 0.9  # of intervals
@@ -22,7 +23,47 @@ N_DRAWS = 3999  # of signs
 STEEP = 2.0  # times: what the user-level accuracy falls by, at least
 FLAT = 0.25  # of that fall: what the cluster-level accuracy may change
 TINY = 1e-9  # rounding
+Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
+RateName = Literal["accuracy", "precision", "cluster accuracy"]
+RATES: tuple[RateName, ...] = ("accuracy", "cluster accuracy")  # of users, and of their groups
 K = TypeVar("K")
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """A number beside another one, and whether it is larger by more than chance explains.
+
+    Parameters
+    ----------
+    where
+        The part, value and weight that are compared.
+    first, second
+        The two numbers: rates, unless the claim says otherwise.
+    lead
+        By how much the first one is larger, on the same users.
+    p_more, p_less
+        How likely chance alone gives as much, or as little; of an exact fact, 0 or 1.
+    is_claimed
+        Whether the claim says that the first one is larger, or only that it is not clearly smaller.
+    """
+
+    where: str
+    first: float
+    second: float
+    lead: float
+    p_more: float
+    p_less: float
+    is_claimed: bool = True
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A claim, the verdict on it, and the comparisons that say so.
+
+    It leans if every lead is as claimed but within the noise, and is undecided if it is within the noise otherwise.
+    """
+
+    claim: str
+    verdict: Judgement
+    comparisons: tuple[Comparison, ...]
 
 
 def mean(values: Iterable[float | None]) -> float | None:
@@ -70,20 +111,17 @@ def _student(values: Sequence[float], mean: float) -> float:
     return float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / n)
 
 
-@dataclass(frozen=True)
-class RateKind:
-    """A rate of an attack: its place in an evaluation, and the part that each common user adds to it."""
-
-    of: Callable[[Evaluation], Rate | None]
-    shares: Callable[[MeasuredAttack], Floats | None]
+def _rate(found: Evaluation, name: RateName) -> Rate | None:
+    rates = {"accuracy": found.accuracy_rate, "precision": found.precision_rate, "cluster accuracy": found.cluster_rate}
+    return rates[name]
 
 
-ACCURACY = RateKind(lambda found: found.accuracy_rate, lambda result: result.outcomes.right)
-PRECISION = RateKind(
-    lambda found: found.precision_rate,
-    lambda result: result.outcomes.right * (result.found.n_common / max(result.found.size, 1)),
-)
-CLUSTER_ACCURACY = RateKind(lambda found: found.cluster_rate, lambda result: result.outcomes.clustered)
+def _by_user(result: MeasuredAttack, name: RateName) -> Floats | None:
+    """Return what each common user adds to a rate."""
+    if name == "cluster accuracy":
+        return result.outcomes.clustered
+    per_pair = result.found.n_common / max(result.found.size, 1)
+    return result.outcomes.right * (per_pair if name == "precision" else 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +132,9 @@ class ByUser:
     values: Floats
 
     @classmethod
-    def of(cls, runs: Iterable[Run], kind: RateKind = ACCURACY) -> "ByUser":
+    def of(cls, runs: Iterable[Run], rate: RateName = "accuracy") -> "ByUser":
         """Return what each user adds to a rate, on average over the repeats that drew it."""
-        shares = [(run.result.outcomes.users, kind.shares(run.result)) for run in runs]
+        shares = [(run.result.outcomes.users, _by_user(run.result, rate)) for run in runs]
         given = [(users, values) for users, values in shares if values is not None]
         every = np.concatenate([np.empty(0, np.int64), *(users for users, _ in given)])
         users, at, n = np.unique(every, return_inverse=True, return_counts=True)
@@ -170,11 +208,16 @@ def verdict_of(comparisons: Sequence[Comparison]) -> Judgement:
 
 
 def compare(
-    first: Sequence[Run], second: Sequence[Run], where: str = "", kind: RateKind = ACCURACY, *, is_claimed: bool = True
+    first: Sequence[Run],
+    second: Sequence[Run],
+    where: str = "",
+    rate: RateName = "accuracy",
+    *,
+    is_claimed: bool = True,
 ) -> Comparison:
     """Compare a rate in two sets of runs, of the same data, on the users who are in both."""
-    test = sign_test(contrast((1, ByUser.of(first, kind)), (-1, ByUser.of(second, kind))))
-    return Comparison(where, _mean_rate(first, kind), _mean_rate(second, kind), *test, is_claimed)
+    test = sign_test(contrast((1, ByUser.of(first, rate)), (-1, ByUser.of(second, rate))))
+    return Comparison(where, _mean_rate(first, rate), _mean_rate(second, rate), *test, is_claimed)
 
 
 def groups(runs: Iterable[Run], by: Callable[[Run], K]) -> dict[K, list[Run]]:
@@ -185,8 +228,8 @@ def groups(runs: Iterable[Run], by: Callable[[Run], K]) -> dict[K, list[Run]]:
     return found
 
 
-def _mean_rate(runs: Iterable[Run], kind: RateKind = ACCURACY) -> float:
-    return mean(rate.value for run in runs if (rate := kind.of(run.result.found))) or 0.0
+def _mean_rate(runs: Iterable[Run], rate: RateName = "accuracy") -> float:
+    return mean(found.value for run in runs if (found := _rate(run.result.found, rate))) or 0.0
 
 
 def _interval(runs: Iterable[Run]) -> Rate | None:
@@ -194,8 +237,7 @@ def _interval(runs: Iterable[Run]) -> Rate | None:
 
 
 def _proposed(runs: Iterable[Run]) -> list[Run]:
-    """Return the runs with the proposed weight, and those of chains, which have none."""
-    return [run for run in runs if weight_of(run.spot.attack) in (None, PROPOSED.weight.name)]
+    return [run for run in runs if run.spot.weight == PROPOSED]
 
 
 def _steps(runs: Iterable[Run]) -> list[list[Run]]:
@@ -218,8 +260,11 @@ def _exactly(where: str, first: float, second: float, *, is_so: bool) -> Compari
     return Comparison(where, first, second, first - second, float(not is_so), float(is_so))
 
 
-@dataclass(frozen=True)
-class _Compared:
+def _kebab(name: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
+
+
+class _Compared(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="kind", tag=_kebab):
     """A claim that holds if all its comparisons do."""
 
     claim: str
@@ -234,24 +279,22 @@ class _Compared:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
-class Leads(_Compared):
+class Leads(_Compared, frozen=True):
     """Claim that the proposed weight identifies the most users, wherever weights are compared."""
 
     claim: str = "the proposed weight leads in every row"
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare it with each other weight, on the same users."""
-        rows = groups(runs, lambda run: (run.spot.part, run.spot.label, method_of(run.spot.attack)))
+        rows = groups(runs, lambda run: (run.spot.part, run.spot.label, run.spot.task))
         for (part, label, _), group in rows.items():
             ours = _proposed(group)
-            for weight, theirs in groups(group, lambda run: weight_of(run.spot.attack)).items():
-                if ours and weight != PROPOSED.weight.name:
+            for weight, theirs in groups(group, lambda run: run.spot.weight).items():
+                if ours and weight != PROPOSED:
                     yield compare(ours, theirs, f"{part} {label}, against {weight}".replace(" ,", ","))
 
 
-@dataclass(frozen=True)
-class Moves(_Compared):
+class Moves(_Compared, frozen=True):
     """Claim that the accuracy grows, or falls, along what varies, with every weight.
 
     It holds if it clearly does from end to end, and no step clearly goes the other way.
@@ -261,7 +304,7 @@ class Moves(_Compared):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the first value with the last, and each with the next, on the users who are in both."""
-        for (part, weight), group in groups(runs, lambda run: (run.spot.part, weight_of(run.spot.attack))).items():
+        for (part, weight), group in groups(runs, lambda run: (run.spot.part, run.spot.weight)).items():
             values = _steps(group)
             pairs = [(values[0], values[-1]), *pairwise(values)] if len(values) > 1 else []
             for number, pair in enumerate(pairs):
@@ -270,18 +313,17 @@ class Moves(_Compared):
                 yield compare(first, second, where, is_claimed=number == 0)
 
 
-@dataclass(frozen=True)
-class Beats(_Compared):
+class Beats(_Compared, frozen=True):
     """Claim that a rate is larger with one method than with another."""
 
-    first: str
-    second: str
-    rate: RateKind = ACCURACY
+    first: Task
+    second: Task
+    rate: RateName = "accuracy"
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the two at each value; a method without values is the same at each."""
         ours, theirs = (
-            groups((run for run in _proposed(runs) if method_of(run.spot.attack) == method), lambda run: run.spot.label)
+            groups((run for run in _proposed(runs) if run.spot.task == method), lambda run: run.spot.label)
             for method in (self.first, self.second)
         )
         every = [run for group in theirs.values() for run in group]
@@ -290,8 +332,7 @@ class Beats(_Compared):
                 yield compare(group, others, label, self.rate)
 
 
-@dataclass(frozen=True)
-class FirstStepSmallest(_Compared):
+class FirstStepSmallest(_Compared, frozen=True):
     """Claim that the accuracy grows least from the first value to the second."""
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
@@ -303,8 +344,7 @@ class FirstStepSmallest(_Compared):
             yield Comparison(f"rise to {steps[k][0].spot.label}", rates[k] - rates[k - 1], rates[1] - rates[0], *test)
 
 
-@dataclass(frozen=True)
-class Reaches(_Compared):
+class Reaches(_Compared, frozen=True):
     """Claim that the accuracy with the proposed weight is above a level at one value."""
 
     value: float
@@ -318,8 +358,7 @@ class Reaches(_Compared):
             yield _by_interval(f"at {self.value:g}", rate.value, self.level, low, high)
 
 
-@dataclass(frozen=True)
-class PeaksInside(_Compared):
+class PeaksInside(_Compared, frozen=True):
     """Claim that the accuracy with the proposed weight is largest for a moderate value."""
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
@@ -329,11 +368,10 @@ class PeaksInside(_Compared):
         best = max(inner, key=_mean_rate, default=[])
         for end in (steps[0], steps[-1]) if best else ():
             found = compare(best, end, _between(best, end))
-            yield replace(found, p_more=min(1.0, found.p_more * len(inner)))
+            yield msgspec.structs.replace(found, p_more=min(1.0, found.p_more * len(inner)))
 
 
-@dataclass(frozen=True)
-class Drops(_Compared):
+class Drops(_Compared, frozen=True):
     """Claim that the accuracy is far smaller in one part than in another, which may be of other users."""
 
     coarse: str
@@ -357,8 +395,7 @@ class Drops(_Compared):
             yield _by_interval(where, fine.value, self.times * coarse.value, low, high)
 
 
-@dataclass(frozen=True)
-class FallsWhileFlat(_Compared):
+class FallsWhileFlat(_Compared, frozen=True):
     """Claim that the user-level accuracy falls steeply up to k ≈ 10 while the cluster-level one stays flat.
 
     Steep: at least halved. Flat: changed by at most a quarter of that fall.
@@ -372,10 +409,8 @@ class FallsWhileFlat(_Compared):
             ends = [[run for run in group if run.spot.value == k] for k in (1, 10)]
             if not all(ends):
                 continue
-            (a, b), (c, d) = ([ByUser.of(end, kind) for end in ends] for kind in (ACCURACY, CLUSTER_ACCURACY))
-            (user, then), (cluster, later) = (
-                [_mean_rate(end, kind) for end in ends] for kind in (ACCURACY, CLUSTER_ACCURACY)
-            )
+            (a, b), (c, d) = ([ByUser.of(end, rate) for end in ends] for rate in RATES)
+            (user, then), (cluster, later) = ([_mean_rate(end, rate) for end in ends] for rate in RATES)
             steep = sign_test(contrast((1, a), (-STEEP, b)))
             yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, STEEP * then, *steep)
             for sign, way in ((1, "fall"), (-1, "rise")):
@@ -384,8 +419,7 @@ class FallsWhileFlat(_Compared):
                 yield Comparison(where, FLAT * (user - then), sign * (cluster - later), *flat)
 
 
-@dataclass(frozen=True)
-class Extremes(_Compared):
+class Extremes(_Compared, frozen=True):
     """Claim the facts that must hold at k = 1 and with a single group."""
 
     claim: str = (
@@ -402,7 +436,7 @@ class Extremes(_Compared):
             if first.spot.value != 1 or one is None or whole is None or whole.n_groups != 1:
                 continue
             (user, cluster), (last_user, last_cluster) = (
-                (_mean_rate([end]), _mean_rate([end], CLUSTER_ACCURACY)) for end in (first, last)
+                (_mean_rate([end]), _mean_rate([end], "cluster accuracy")) for end in (first, last)
             )
             lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
@@ -413,3 +447,6 @@ class Extremes(_Compared):
             yield _exactly(f"{part}: loss at {k}", lost, 1.0, is_so=abs(lost - 1) < TINY)
             yield _exactly(f"{part}: cluster level at {k}", last_cluster, 1.0, is_so=abs(last_cluster - 1) < TINY)
             yield _exactly(f"{part}: least user level, against {k}", least, last_user, is_so=least >= last_user - TINY)
+
+
+Claim = Leads | Moves | Beats | FirstStepSmallest | Reaches | PeaksInside | Drops | FallsWhileFlat | Extremes

@@ -9,8 +9,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from habitprint.attacks.attack import PROPOSED
-from habitprint.experiments.jobs import Description, Job, Picture, weight_of
+from habitprint.experiments.jobs import PROPOSED, Description, Job
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.spec import Bound, Layout
 from habitprint.experiments.tables import (
@@ -279,11 +278,11 @@ def _frame(summaries: Sequence[Summary], *, by_weight: bool) -> pl.DataFrame:
     """Return what curves are drawn from; with one for each weight, only that of the proposed one has intervals."""
     rows = []
     for one in summaries:
-        attack, accuracy = one.spot.attack, one.accuracy
+        weight, accuracy = one.spot.weight, one.accuracy
         value, low, high = (None, None, None) if accuracy is None else (accuracy.value, *accuracy.interval)
-        if by_weight and weight_of(attack) != PROPOSED.weight.name:
+        if by_weight and weight != PROPOSED:
             low = high = None
-        rows.append((one.spot.value, one.spot.label, value, low, high, weight_name(attack) if by_weight else RELEASE))
+        rows.append((one.spot.value, one.spot.label, value, low, high, weight_name(weight) if by_weight else RELEASE))
     columns = {"value": pl.Float64, "label": pl.String, **dict.fromkeys(("accuracy", "low", "high"), pl.Float64)}
     return pl.DataFrame(rows, schema={**columns, "series": pl.String}, orient="row")
 
@@ -319,7 +318,7 @@ def _printed(summaries: Sequence[Summary], x: Axis) -> pl.DataFrame:
         # Matched against fewer known users than the paper's, a release is another experiment.
         is_other = spot.varies == "n_released" and not (n_paper and abs(one.first.n_known - n_paper) < NEAR * n_paper)
         if x.labels or (value <= (1 + NEAR) * highest and not is_other):
-            series = RELEASE if spot.varies == "n_released" else weight_name(spot.attack)
+            series = RELEASE if spot.varies == "n_released" else weight_name(spot.weight)
             sign, _ = PAPER_SIGNS[paper.bound]
             found.append((spot.label, value, paper.number, series, sign, f"paper: {bounded(paper)}"))
     columns = {"label": pl.String, "value": pl.Float64, "accuracy": pl.Float64}
@@ -379,12 +378,12 @@ def positions(evidence: Evidence) -> Drawing:
     panels, rows, tables = [], [], []
     for job, one in evidence.done.items():
         found, task = one.result, job.task
-        if not isinstance(found, Description) or not isinstance(task, Picture):
+        if not isinstance(found, Description):
             continue
-        is_antennas = task is Picture.ANTENNAS
+        is_antennas = task == "antennas"
         panels.append(_antennas(found.table) if is_antennas else _squares(found.table))
-        rows.append([DATA_NAMES[job.data], task.value, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
-        tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(task.value)))
+        rows.append([DATA_NAMES[job.data], task, f"{found.n_places:,}", "1,237" if is_antennas else "–"])
+        tables.append(described_table(found, job, evidence.sources).with_columns(what=pl.lit(task)))
     markdown = markdown_table(["data", "what is drawn", "places", "paper"], rows)
     return _drawing(evidence, Rendered(pl.concat(tables, how="diagonal"), markdown), alt.hconcat(*panels))
 

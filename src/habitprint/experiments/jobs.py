@@ -4,10 +4,9 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from difflib import get_close_matches
-from enum import Enum
-from typing import Annotated, Any, Final, Literal, Protocol, Self, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -15,21 +14,24 @@ import polars as pl
 from msgspec import Meta
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.attacks import Attack
-from habitprint.attacks.attack import PROPOSED
 from habitprint.errors import InputError, is_whole
 from habitprint.evaluation import Evaluation
 from habitprint.events.spec import DayName
 from habitprint.formatting import printable
-from habitprint.markov import CHAIN_DISTANCES, ChainDistance
 from habitprint.periods.dates import DAYS
-from habitprint.weighing import WeightName, find_weight
+from habitprint.weighing import WeightName
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars
 ALL: Final = "all"
 
 DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
 Quantity = Literal["n_users", "n_released", "n_common", "last_day", "n_top", "seen_top", "side", "k"]
+# The attack of a job, by its method; or the seconds of a joint attack; or a description of the data, to be drawn.
+HistogramMethod = Literal["joint", "joint-common", "one-by-one", "one-by-one-from-known"]
+ChainMethod = Literal["markov-stationary", "markov-proximity", "markov-stat-prox"]
+Picture = Literal["popularity", "antennas", "squares", "active-weeks"]
+Task = HistogramMethod | ChainMethod | Literal["timing"] | Picture
+PROPOSED: Final = "jensen-shannon"
 Count = Annotated[int, Meta(ge=1, le=MOST)]
 CountOrAll = Count | Literal["all"]
 T = TypeVar("T")
@@ -64,7 +66,13 @@ def _converted(name: str, value: object, kind: Any, where: str) -> Any:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise InputError(what, why=f"{error}", fix=fix) from error
+        choices = ", ".join(_choices(kind))
+        raise InputError(what, why=str(error), fix=f"use one of {choices}" if choices else fix) from error
+
+
+def _choices(kind: Any) -> list[str]:
+    """Return the words that a type allows."""
+    return [kind] if isinstance(kind, str) else [word for part in get_args(kind) for word in _choices(part)]
 
 
 def nearest(name: str, names: Sequence[str]) -> str:
@@ -151,80 +159,6 @@ class Setting:
 UNCHANGED = Setting()
 
 
-@dataclass(frozen=True)
-class ChainAttack:
-    """The rival attack: one by one, by a distance between Markov chains."""
-
-    kind: ChainDistance
-
-
-@dataclass(frozen=True)
-class Timing:
-    """The seconds that a joint attack takes while nothing else runs."""
-
-    attack: Attack = PROPOSED
-
-
-class Picture(Enum):
-    """A description of the data, to be drawn."""
-
-    POPULARITY = "popularity"
-    ANTENNAS = "antennas"
-    SQUARES = "squares"
-    ACTIVE_WEEKS = "active-weeks"
-
-
-AnyAttack = Attack | ChainAttack
-Task = AnyAttack | Timing | Picture
-COMMON = replace(PROPOSED, is_as_common=True)
-ONE_BY_ONE = replace(PROPOSED, method="one-by-one")
-FROM_KNOWN = replace(ONE_BY_ONE, direction="known-to-released")
-METHODS: Mapping[str, Attack] = {
-    "joint": PROPOSED,
-    "joint-common": COMMON,
-    "one-by-one": ONE_BY_ONE,
-    "one-by-one-from-known": FROM_KNOWN,
-}
-MARKOV = tuple(map(ChainAttack, CHAIN_DISTANCES))
-
-
-def attacks(*weights: WeightName, methods: Sequence[str] = ("joint",)) -> tuple[Attack, ...]:
-    """Return every combination of methods and weights; without a weight, those of the proposed one.
-
-    Examples
-    --------
-    >>> [(method_of(each), weight_of(each)) for each in attacks("l1", "dot", methods=("joint-common", "joint"))]
-    [('joint-common', 'l1'), ('joint-common', 'dot'), ('joint', 'l1'), ('joint', 'dot')]
-    """
-    chosen = [find_weight(weight) for weight in weights] or [PROPOSED.weight]
-    return tuple(replace(METHODS[method], weight=weight) for method in methods for weight in chosen)
-
-
-def method_of(attack: AnyAttack) -> str:
-    """Return the name of the method of an attack.
-
-    Examples
-    --------
-    >>> method_of(COMMON), method_of(ChainAttack("proximity"))
-    ('joint-common', 'markov-proximity')
-    """
-    if isinstance(attack, ChainAttack):
-        return f"markov-{attack.kind}"
-    plain = replace(attack, weight=PROPOSED.weight)
-    return next(name for name, method in METHODS.items() if method == plain)
-
-
-def weight_of(attack: AnyAttack) -> str | None:
-    """Return the name of the weight of an attack; None for chains, which have none.
-
-    Examples
-    --------
-    >>> weight_of(PROPOSED), weight_of(ChainAttack("proximity"))
-    ('jensen-shannon', None)
-    """
-    return attack.weight.name if isinstance(attack, Attack) else None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Job:
     """One unit of work: its result depends on nothing but this, the data and the seed.
@@ -237,7 +171,8 @@ class Job:
 
     data: DataName
     setting: Setting = UNCHANGED
-    task: Task = PROPOSED
+    task: Task = "joint"
+    weight: WeightName = PROPOSED
     repeat: int = 0
 
     def key(self, fingerprint: str, seed: int) -> str:
@@ -247,8 +182,7 @@ class Job:
     @property
     def is_drawn(self) -> bool:
         """Return whether users are drawn: not if each is released alone, one by one, which is the attack on all."""
-        is_one_by_one = isinstance(self.task, Attack) and self.task.method == "one-by-one"
-        return self.setting.is_drawn and not (is_one_by_one and self.setting.n_released == 1)
+        return self.setting.is_drawn and not (self.task == "one-by-one" and self.setting.n_released == 1)
 
 
 Plain = str | int | float | None
@@ -403,8 +337,8 @@ class Spot:
         Of the experiment; which data; and whether it is a twin.
     varies, value, label, is_all
         What varies along the curve, with its value as a number and in words, and whether that is all there are.
-    attack
-        The weight and the method.
+    task, weight
+        The attack.
     """
 
     part: str
@@ -414,7 +348,8 @@ class Spot:
     value: float | None
     label: str
     is_all: bool
-    attack: AnyAttack
+    task: Task
+    weight: WeightName
 
 
 @dataclass(frozen=True)
@@ -424,52 +359,3 @@ class Run:
     spot: Spot
     repeat: int
     result: MeasuredAttack
-
-
-Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """A number beside another one, and whether it is larger by more than chance explains.
-
-    Parameters
-    ----------
-    where
-        The part, value and weight that are compared.
-    first, second
-        The two numbers: rates, unless the claim says otherwise.
-    lead
-        By how much the first one is larger, on the same users.
-    p_more, p_less
-        How likely chance alone gives as much, or as little; of an exact fact, 0 or 1.
-    is_claimed
-        Whether the claim says that the first one is larger, or only that it is not clearly smaller.
-    """
-
-    where: str
-    first: float
-    second: float
-    lead: float
-    p_more: float
-    p_less: float
-    is_claimed: bool = True
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim, the verdict on it, and the comparisons that say so.
-
-    It leans if every lead is as claimed but within the noise, and is undecided if it is within the noise otherwise.
-    """
-
-    claim: str
-    verdict: Judgement
-    comparisons: tuple[Comparison, ...]
-
-
-class Claim(Protocol):
-    """A statement about results, to be judged."""
-
-    def judge(self, runs: Sequence[Run]) -> Finding:
-        """Return whether the claim holds."""

@@ -3,6 +3,7 @@
 import time
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from threading import Lock
 from typing import Any, TypeVar, TypeVarTuple, cast
@@ -12,13 +13,13 @@ import polars as pl
 
 from habitprint.arrays import Indices
 from habitprint.attacks import Attack, Scenario, run_attack
+from habitprint.attacks.attack import PROPOSED
 from habitprint.errors import InputError
 from habitprint.evaluation import evaluate
 from habitprint.events.spec import DayName
 from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
-    ChainAttack,
     DataName,
     Description,
     Done,
@@ -26,12 +27,10 @@ from habitprint.experiments.jobs import (
     LeftOut,
     MeasuredAttack,
     Outcomes,
-    Picture,
     ProtectionEffect,
     Result,
     Setting,
     TimeResult,
-    Timing,
 )
 from habitprint.experiments.sources import Data, DataSource
 from habitprint.grids import OUTSIDE, Grid
@@ -39,7 +38,7 @@ from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
-from habitprint.markov import Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.top_places import KeepPlaces
@@ -49,9 +48,19 @@ from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.runtime.parallel import Once
 from habitprint.truth import SAME_ID, common_users
+from habitprint.weighing import WeightName, find_weight
 
 WEEKS_FROM: DayName = "tuesday"  # in GMT, as for the halves
 SQUARE = 1000  # metres; any side tells who was within the area
+
+# The attacks of the paper, each with any weight.
+ATTACKS: Mapping[str, Attack] = {
+    "joint": PROPOSED,
+    "joint-common": replace(PROPOSED, is_as_common=True),
+    "one-by-one": replace(PROPOSED, method="one-by-one"),
+    "one-by-one-from-known": replace(PROPOSED, method="one-by-one", direction="known-to-released"),
+}
+CHAINS: Mapping[str, ChainDistance] = {f"markov-{distance}": distance for distance in CHAIN_DISTANCES}
 
 T = TypeVar("T")
 Prepared = tuple[Scenario, ProtectionEffect | None]
@@ -256,16 +265,16 @@ def measure(job: Job, shared: SharedData, seed: int, *, max_memory: float = 2e9,
 
 
 def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress: Progress) -> Result:
-    task = job.task
-    if isinstance(task, Picture):
-        return DESCRIPTIONS[task](job, shared)
-    if isinstance(task, ChainAttack):
-        return _compare_chains(job, task, shared, seed)
+    if job.task in DESCRIPTIONS:
+        return DESCRIPTIONS[job.task](job, shared)
+    if job.task in CHAINS:
+        return _compare_chains(job, CHAINS[job.task], shared, seed)
     scenario, protected = prepare(job, shared, seed, progress)
-    if isinstance(task, Timing):
-        return _time(scenario, task.attack, seed, max_memory, progress)
+    if job.task == "timing":
+        return _time(scenario, job.weight, seed, max_memory, progress)
+    attack = replace(ATTACKS[job.task], weight=find_weight(job.weight))
     released, known, common = scenario.released, scenario.known, scenario.common
-    matching = run_attack(scenario, task, seed=seed, max_memory=max_memory, progress=progress).matching
+    matching = run_attack(scenario, attack, seed=seed, max_memory=max_memory, progress=progress).matching
     right, of_row = user_chances(matching, released, known, common), released.share_classes
     return MeasuredAttack(
         n_users=released.n_users,
@@ -283,11 +292,11 @@ def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress
     )
 
 
-def _compare_chains(job: Job, attack: ChainAttack, shared: SharedData, seed: int) -> MeasuredAttack:
+def _compare_chains(job: Job, distance: ChainDistance, shared: SharedData, seed: int) -> MeasuredAttack:
     side = job.setting.side
     assert side is not None, "chains are compared with squares"  # noqa: S101
     released, known = shared.chains(job.data, side)
-    matching = match_chains(released, known, kind=attack.kind, seed=seed)
+    matching = match_chains(released, known, kind=distance, seed=seed)
     common = common_users(SAME_ID, released.users, known.users)
     return MeasuredAttack(
         n_users=released.n_users,
@@ -303,7 +312,7 @@ def _compare_chains(job: Job, attack: ChainAttack, shared: SharedData, seed: int
     )
 
 
-def _time(scenario: Scenario, attack: Attack, seed: int, max_memory: float, progress: Progress) -> TimeResult:
+def _time(scenario: Scenario, weight: WeightName, seed: int, max_memory: float, progress: Progress) -> TimeResult:
     """Add up the time of each stage, from the reports of progress."""
     seconds: dict[str, float] = defaultdict(float)
     start = last = time.perf_counter()
@@ -315,7 +324,7 @@ def _time(scenario: Scenario, attack: Attack, seed: int, max_memory: float, prog
         last = now
         progress(stage, done, total, note)
 
-    match(scenario.released, scenario.known, weight=attack.weight, seed=seed, max_memory=max_memory, progress=watch)
+    match(scenario.released, scenario.known, weight=weight, seed=seed, max_memory=max_memory, progress=watch)
     total = time.perf_counter() - start
     return TimeResult(
         n_users=scenario.released.n_users,
@@ -382,9 +391,9 @@ def _describe_active_weeks(job: Job, shared: SharedData) -> Description:
     return Description(columns=("user", "week"), rows=tuple(rows))
 
 
-DESCRIPTIONS: Mapping[Picture, Callable[[Job, SharedData], Result]] = {
-    Picture.POPULARITY: _describe_popularity,
-    Picture.ANTENNAS: _describe_antennas,
-    Picture.SQUARES: _describe_squares,
-    Picture.ACTIVE_WEEKS: _describe_active_weeks,
+DESCRIPTIONS: Mapping[str, Callable[[Job, SharedData], Result]] = {
+    "popularity": _describe_popularity,
+    "antennas": _describe_antennas,
+    "squares": _describe_squares,
+    "active-weeks": _describe_active_weeks,
 }

@@ -9,8 +9,8 @@ import msgspec
 
 from habitprint.errors import InputError
 from habitprint.events.events import in_words
-from habitprint.experiments.claims import CHANCE
-from habitprint.experiments.jobs import Comparison, DataName, Done, Finding, Job, Judgement, LeftOut, Run
+from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
 from habitprint.experiments.paper import PAPER_N_USERS
 from habitprint.experiments.sources import DataKind, DataSource
 from habitprint.experiments.spec import Experiment

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from habitprint.errors import InputError, NoSharedPlaceWarning
-from habitprint.experiments.jobs import DataName, Done, Job, Timing
+from habitprint.experiments.jobs import DataName, Done, Job
 from habitprint.experiments.measure import SharedData, measure
 from habitprint.experiments.pages import Reproduction, write_experiment, write_index
 from habitprint.experiments.sources import DataSource
@@ -129,8 +129,8 @@ def run_jobs(
     --------
     >>> import tempfile
     >>> from habitprint.experiments.sources import Folders, find_sources
-    >>> from habitprint.experiments.jobs import Setting, attacks
-    >>> jobs = [Job(data="web", setting=Setting(n_users=20), task=task) for task in attacks("l1", "dot")]
+    >>> from habitprint.experiments.jobs import Setting
+    >>> jobs = [Job(data="web", setting=Setting(n_users=20), weight=weight) for weight in ("l1", "dot")]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     shared, store = SharedData(find_sources(Folders())), Store(Path(folder))
     ...     first = [is_new for _, is_new in run_jobs(jobs, shared, store).values()]
@@ -151,7 +151,7 @@ def run_jobs(
         progress("computing", len(found) - n_kept, len(missing))
 
     for is_alone, at_once in ((False, n_workers or workers_for(max_memory)), (True, 1)):
-        group = [job for job in missing if isinstance(job.task, Timing) == is_alone]
+        group = [job for job in missing if (job.task == "timing") == is_alone]
         run_parallel([partial(work, job, at_once) for job in group], tick, n_threads=at_once)
     return {job: found[job] for job in keys}
 

@@ -4,29 +4,27 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
 from msgspec import Meta
 
-from habitprint.attacks.attack import PROPOSED
 from habitprint.datasets.cache import files_fingerprint
 from habitprint.errors import InputError, require_option, require_whole
 from habitprint.events import read_events
 from habitprint.events.read import find_files
 from habitprint.events.spec import DayName, Reading
-from habitprint.experiments.claims import Leads, Moves
+from habitprint.experiments.claims import Claim, Leads, Moves
 from habitprint.experiments.jobs import (
-    METHODS,
+    PROPOSED,
     UNCHANGED,
-    AnyAttack,
-    Claim,
     DataName,
+    HistogramMethod,
     Job,
     Quantity,
     Setting,
     Task,
-    attacks,
     to_record,
 )
 from habitprint.experiments.sources import Data, DataSource
@@ -51,7 +49,7 @@ class Published:
 
     Parameters
     ----------
-    part, attack
+    part, task, weight
         The row of the table, or the curve; seconds are of the attack that is measured.
     value
         Of what varies; None for all users, or where nothing varies.
@@ -67,7 +65,8 @@ class Published:
 
     part: str
     number: float
-    attack: AnyAttack = PROPOSED
+    task: Task = "joint"
+    weight: WeightName = PROPOSED
     value: float | None = None
     measure: Measure = "accuracy"
     bound: Bound = ""
@@ -88,8 +87,8 @@ class Part:
         What stays the same.
     varies, values
         The field of `setting` that varies, and its values.
-    tasks
-        What is computed, on the same users: see `attacks`.
+    tasks, weights
+        What is computed, on the same users: each task with each weight.
     repeats
         How often users are drawn; one if nothing is drawn.
     quick_setting, quick_values
@@ -107,7 +106,8 @@ class Part:
     setting: Setting = UNCHANGED
     varies: Quantity | None = None
     values: tuple[int | float | str, ...] = ()
-    tasks: tuple[Task, ...] = (PROPOSED,)
+    tasks: tuple[Task, ...] = ("joint",)
+    weights: tuple[WeightName, ...] = (PROPOSED,)
     repeats: int = 1
     quick_setting: Setting | None = None
     quick_values: tuple[int | float | str, ...] = ()
@@ -124,7 +124,7 @@ class Part:
                 fix="give both or none",
             )
         require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
-        n_jobs = max(1, len(self.values)) * self.repeats * len(self.tasks)
+        n_jobs = max(1, len(self.values)) * self.repeats * len(self.tasks) * len(self.weights)
         if n_jobs > MOST_JOBS:
             raise InputError(
                 f"{n_jobs:,} attacks" if n_jobs < sys.maxsize else "attacks without end",
@@ -146,8 +146,8 @@ class Part:
         for value in self.values or (None,):
             setting = self.at(value)
             for repeat in range(self.repeats):
-                for task in self.tasks:
-                    job = Job(data=self.data, setting=setting, task=task, repeat=repeat)
+                for task, weight in product(self.tasks, self.weights):
+                    job = Job(data=self.data, setting=setting, task=task, weight=weight, repeat=repeat)
                     if repeat == 0 or job.is_drawn:
                         yield job
 
@@ -211,7 +211,12 @@ class Experiment:
             yield from part.jobs()
 
     def find_published(
-        self, part: str, attack: AnyAttack = PROPOSED, value: float | None = None, measure: Measure = "accuracy"
+        self,
+        part: str,
+        task: Task = "joint",
+        weight: WeightName = PROPOSED,
+        value: float | None = None,
+        measure: Measure = "accuracy",
     ) -> Published | None:
         """Return the paper's number for a row of ours, if it prints one.
 
@@ -222,8 +227,9 @@ class Experiment:
         >>> figure.find_published("calls", value=1000).number, figure.find_published("calls")
         (0.78, None)
         """
-        wanted = (part, attack, value, measure)
-        return next((one for one in self.published if (one.part, one.attack, one.value, one.measure) == wanted), None)
+        wanted = (part, task, weight, value, measure)
+        rows = ((one, (one.part, one.task, one.weight, one.value, one.measure)) for one in self.published)
+        return next((one for one, row in rows if row == wanted), None)
 
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""
@@ -305,8 +311,8 @@ class SpecFile:
     title: str = ""
     about: str = ""
     x: str = ""
-    weights: tuple[WeightName, ...] = ()
-    methods: tuple[str, ...] = ("joint",)
+    weights: tuple[WeightName, ...] = (PROPOSED,)
+    methods: tuple[HistogramMethod, ...] = ("joint",)
     claims: tuple[str, ...] = ()
     repeats: int = 1
     log: bool = False
@@ -364,15 +370,15 @@ def _to_experiment(spec: SpecFile) -> Experiment:
         )
     if varies is not None:
         to_record({**spec.setting, varies: values[0]}, Setting, "[vary]")
-    for what, names, known in (("method", spec.methods, METHODS), ("claim", spec.claims, CLAIMS)):
-        for name in names:
-            require_option(what, name, known)
+    for claim in spec.claims:
+        require_option("claim", claim, CLAIMS)
     part = Part(
         data="events",
         setting=to_record(spec.setting, Setting, "[setting]"),
         varies=varies,
         values=tuple(values),
-        tasks=attacks(*spec.weights, methods=spec.methods),
+        tasks=spec.methods,
+        weights=spec.weights,
         repeats=spec.repeats,
     )
     return Experiment(

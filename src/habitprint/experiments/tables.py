@@ -9,12 +9,9 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from habitprint.attacks import Attack
 from habitprint.experiments.claims import LEVEL, ByUser, contrast, groups, mean, mean_accuracy
 from habitprint.experiments.jobs import (
     ALL,
-    AnyAttack,
-    ChainAttack,
     DataName,
     Description,
     Done,
@@ -26,10 +23,8 @@ from habitprint.experiments.jobs import (
     Run,
     Spot,
     TimeResult,
-    Timing,
-    method_of,
-    weight_of,
 )
+from habitprint.experiments.measure import CHAINS
 from habitprint.experiments.paper import PAPER_N_PLACES, PAPER_N_USERS
 from habitprint.experiments.sources import DataSource
 from habitprint.experiments.spec import Experiment, Measure, Part, Published
@@ -58,6 +53,7 @@ METHOD_NAMES: Mapping[str, str] = {
     "joint-common": "joint (A2)",
     "one-by-one": "one by one",
     "one-by-one-from-known": "one by one, from known to released",
+    **{name: f"Markov chains, {distance}" for name, distance in CHAINS.items()},
 }
 STATED = ("n", "value", "low", "high")  # of the accuracy among users with a state
 TIMES: tuple[Measure, ...] = ("seconds_weights", "seconds_matching")
@@ -79,22 +75,20 @@ def collect_runs(
 ) -> tuple[Run, ...]:
     """Return the attacks of an experiment that were made."""
     return tuple(
-        Run(_spot(part, job, job.task, one.result, sources[job.data]), job.repeat, one.result)
+        Run(_spot(part, job, one.result, sources[job.data]), job.repeat, one.result)
         for part in experiment.parts
         for job in part.jobs()
-        if (one := done.get(job)) is not None
-        and isinstance(job.task, Attack | ChainAttack)
-        and isinstance(one.result, MeasuredAttack)
+        if (one := done.get(job)) is not None and isinstance(one.result, MeasuredAttack)
     )
 
 
-def _spot(part: Part, job: Job, attack: AnyAttack, result: MeasuredAttack, source: DataSource) -> Spot:
+def _spot(part: Part, job: Job, result: MeasuredAttack, source: DataSource) -> Spot:
     varies, value, label, is_all = part.varies, None, "", False
     if varies is not None:
         value = job.setting.number(varies, result.n_users)
         label = _label(varies, value)
         is_all = getattr(job.setting, varies) == ALL
-    return Spot(part.name, job.data, source.kind, varies, value, label, is_all, attack)
+    return Spot(part.name, job.data, source.kind, varies, value, label, is_all, job.task, job.weight)
 
 
 def _label(varies: Quantity, value: float) -> str:
@@ -175,7 +169,7 @@ def _summary(experiment: Experiment, spot: Spot, runs: Sequence[Run], stated: By
     results = [run.result for run in runs]
     found = [one.found for one in results]
     right = None if stated is None else contrast((1, ByUser.of(runs)), (1, stated))
-    printed = partial(experiment.find_published, spot.part, spot.attack, None if spot.is_all else spot.value)
+    printed = partial(experiment.find_published, spot.part, spot.task, spot.weight, None if spot.is_all else spot.value)
     return Summary(
         spot,
         len(runs),
@@ -263,6 +257,17 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list
     ]
 
 
+def weight_name(weight: str) -> str:
+    """Return the name of a weight, for people.
+
+    Examples
+    --------
+    >>> weight_name("l1"), weight_name("rarity")
+    ('l1 norm', 'rarity')
+    """
+    return WEIGHT_NAMES.get(weight, weight)
+
+
 def rate(value: float | None) -> str:
     """Return a rate for a table.
 
@@ -310,8 +315,8 @@ def _row(one: Summary) -> dict[str, Plain]:
     spot, first, paper = one.spot, one.first, one.paper_precision or one.paper
     return {
         **_fields(spot, "part", "data", "source", "varies", "value", "label"),
-        "weight": weight_of(spot.attack),
-        "method": method_of(spot.attack),
+        "weight": None if spot.task in CHAINS else spot.weight,
+        "method": spot.task,
         "repeats": one.repeats,
         **_fields(first, "n_users", "n_known", "n_places"),
         **_fields(first.found, "n_common", "size"),
@@ -360,29 +365,13 @@ WITH_STATE: tuple[Column, ...] = (
 PRINTED: Column = ("paper", lambda one: _printed(one.paper))
 
 
-def weight_name(attack: AnyAttack) -> str:
-    """Return the name of the weight of an attack, for people.
-
-    Examples
-    --------
-    >>> weight_name(ChainAttack("proximity"))
-    '–'
-    """
-    weight = weight_of(attack)
-    return NOT_GIVEN if weight is None else WEIGHT_NAMES.get(weight, weight)
-
-
-def _method_name(attack: AnyAttack) -> str:
-    return f"Markov chains, {attack.kind}" if isinstance(attack, ChainAttack) else METHOD_NAMES[method_of(attack)]
-
-
 def points(evidence: Evidence) -> Rendered:
     """Lay out one row for each point: the layout of what has no other."""
     summaries = evidence.summaries
     columns: list[Column] = [
         ("what", lambda one: ", ".join(filter(None, (one.spot.part, one.spot.label)))),
-        ("attack", lambda one: _method_name(one.spot.attack)),
-        ("weight", lambda one: weight_name(one.spot.attack)),
+        ("attack", lambda one: METHOD_NAMES[one.spot.task]),
+        ("weight", lambda one: NOT_GIVEN if one.spot.task in CHAINS else weight_name(one.spot.weight)),
         USERS,
         ("draws", lambda one: f"{one.repeats}"),
         *ACCURACY,
@@ -413,7 +402,7 @@ def metrics(evidence: Evidence) -> Rendered:
     """Lay out one row for each set of data, with a column for each weight."""
     rows = []
     for part in dict.fromkeys(one.spot.part for one in evidence.summaries):
-        own = {weight_of(one.spot.attack): one for one in evidence.summaries if one.spot.part == part}
+        own = {one.spot.weight: one for one in evidence.summaries if one.spot.part == part}
         first = next(iter(own.values()))
         data, ours = first.spot.data, first.first
         found = [own.get(weight) for weight in PAPER_WEIGHTS]
@@ -431,7 +420,7 @@ def metrics(evidence: Evidence) -> Rendered:
 def overlap(evidence: Evidence) -> Rendered:
     """Lay out one row for each algorithm."""
     columns: list[Column] = [
-        ("algorithm", lambda one: _method_name(one.spot.attack)),
+        ("algorithm", lambda one: METHOD_NAMES[one.spot.task]),
         ("users", lambda one: f"{one.first.n_users:,} + {one.first.n_known:,}, {one.first.found.n_common:,} in common"),
         ("pairs given out", lambda one: f"{one.first.found.size:,}"),
         CORRECT,
@@ -456,16 +445,16 @@ def runtime(evidence: Evidence) -> Rendered:
     rows: list[dict[str, Plain]] = []
     for name, job in ((part.name, job) for part in evidence.experiment.parts for job in part.jobs()):
         found = evidence.done[job].result if job in evidence.done else None
-        if not isinstance(found, TimeResult) or not isinstance(job.task, Timing):
+        if not isinstance(found, TimeResult):
             continue
-        source, attack = evidence.sources[job.data].kind, job.task.attack
-        printed = [evidence.experiment.find_published(name, attack, measure=measure) for measure in TIMES]
+        source = evidence.sources[job.data].kind
+        printed = [evidence.experiment.find_published(name, measure=measure) for measure in TIMES]
         paper = [None if one is None else one.number for one in printed]
         ours = [found.seconds_weights, found.seconds_matching, found.seconds_proof]
         sizes = [f"{found.n_users:,}", f"{found.n_places:,}"]
         lines.append([DATA_NAMES[job.data], source, *sizes, *map(_seconds, (*ours, *paper))])
         what = {"part": name, "data": job.data, "source": source}
-        how: dict[str, Plain] = {"weight": attack.weight.name, "method": method_of(attack), "repeats": 1}
+        how: dict[str, Plain] = {"weight": job.weight, "method": "joint", "repeats": 1}
         told = {f"paper_{measure}": number for measure, number in zip(TIMES, paper, strict=True)}
         rows.append({**what, **how, **msgspec.structs.asdict(found), **told})
     table = pl.DataFrame(rows, schema_overrides={f"paper_{measure}": pl.Float64 for measure in TIMES})
