@@ -18,19 +18,19 @@ SIZES = (3, 5, 10, 20, 50)
 METHODS: Mapping[str, Callable[[int], hp.Mechanism]] = {
     "MDAV": lambda k: hp.Microaggregate(k, method="mdav"),
     "successive group selection": lambda k: hp.Microaggregate(k, method="successive"),
-    "the best groups": hp.Microaggregate,
-    "half as many at least, k on average": lambda k: hp.Microaggregate((k + 1) // 2, mean_k=k),
+    "best": hp.Microaggregate,
+    "at least k/2, k on average": lambda k: hp.Microaggregate((k + 1) // 2, mean_k=k),
 }
 
 
 def tables() -> dict[str, Scenario]:
-    """Return the data: a twin of the calls, and real purchases by category."""
+    """Return the data: a synthetic twin of the calls, and real purchases by category."""
     twin = hp.datasets.calls_twin(2_000)
     calls = hp.split(hp.events_from_frame(twin.events), hp.HalvesOfRows(), users="all")
     bought = hp.split(hp.datasets.complete_journey("category"), hp.BusiestWeeks(), users="all")
     return {
         f"{name}, {parts.released.n_users:,} people": Scenario(parts.released, parts.known, "same-id")
-        for name, parts in (("twin of the calls", calls), ("purchases by category", bought))
+        for name, parts in (("synthetic twin of the calls", calls), ("purchases by category", bought))
     }
 
 
