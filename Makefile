@@ -1,17 +1,17 @@
-# make demo   installs what it needs and shows the main job on built-in data: a story, and an audit with its report
-# make setup  installs all that developers need: habitprint, compiled, with its tests and linters
-# make test   sets everything up and runs the tests: at most ten minutes on two cores
-# make check  lint, types and the fast tests: at most 90 seconds
-# make nightly  runs what takes longer: every case of long laws, more examples, kills, hostile inputs, notebooks, the site
-# make golden  writes anew what tests and examples read: the stored audit
-# make fuzz   asks every law of the tests about fresh examples; thousands of hostile inputs, hundreds of kills
-# make gallery  audits real shopping data and a twin of call records: two reports in gallery/
-# make bench  measures time and memory against rivals (half an hour) and rewrites docs/performance.md
-# make docs   builds the site: site/index.html
-# make dist   builds the packages, and tries the wheel in an environment of its own
-# make picture  draws docs/demo.svg anew
-# make notebooks  runs the notebooks in examples/ and stores what they show
-# make decision  runs the commands of docs/decision.md and writes what they print
+# make demo       installs habitprint and shows its main task on built-in data: a story, and an audit with its report
+# make setup      installs everything for developers: habitprint, compiled, with its tests and linters
+# make check      runs lint, types and the fast tests, in at most 90 seconds
+# make test       runs lint, types and the tests, in at most ten minutes on two cores
+# make nightly    runs long tests: every case of long laws, more examples, kills, hostile inputs, notebooks, the site
+# make golden     writes the stored audit that tests and examples read
+# make fuzz       tests every law on fresh examples, with thousands of hostile inputs and hundreds of kills
+# make gallery    audits real shopping data and synthetic call records, and writes two reports into gallery/
+# make bench      measures time and memory against rivals (half an hour) and rewrites docs/performance.md
+# make docs       builds the site: site/index.html
+# make dist       builds the packages, and tests the wheel in an environment of its own
+# make picture    draws docs/demo.svg again
+# make notebooks  runs the notebooks in examples/ and stores their output
+# make decision   runs the commands of docs/decision.md and stores their output
 
 PYTHON ?= python3
 VENV   := .venv

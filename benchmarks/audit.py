@@ -1,4 +1,4 @@
-"""Measure a whole audit of a twin of the calls, and beside it the same by an earlier version.
+"""Measure a whole audit of a synthetic twin of the calls, and beside it the same by an earlier version.
 
 Processor time counts all threads, and is the one to believe on a busy machine.
 

@@ -1,9 +1,9 @@
 """How often claims are right where not everybody is on both sides: a table of docs/numbers.md.
 
 ``python benchmarks/claims.py`` prints it; names of data sets (calls, product, category) choose some. Three quarters of
-the users are common, as in the paper's table of overlaps: 5,000 and 5,000 with 3,750 of the calls twin, 1,000 and 1,000
-with 750 of the Complete Journey. At equal numbers of claims: the best matching of that size, (A2), by the paper's
-weight and by the one that the training took, and the likeliest pairs of the best matching of all, (A1). The adversary
+the users are common, as in the paper's table of overlaps: 5,000 and 5,000 with 3,750 of the synthetic calls, 1,000 and
+1,000 with 750 of the Complete Journey. At equal numbers of claims: the best matching of that size, (A2), by the paper's
+weight and by the one that the training took, and the likeliest pairs of the best matching of all, (A1). The attacker
 trains on the known week in halves, or with two earlier months,
 once as if all were common, once told how many are.
 """
@@ -31,7 +31,7 @@ WEEKS = hp.ConsecutiveWeeks("2012-04-09")
 Pair = tuple[hp.Histograms, hp.Histograms]
 Name = Literal["calls", "product", "category"]
 NAMES: dict[Name, str] = {
-    "calls": "calls twin",
+    "calls": "calls (synthetic twin)",
     "product": "Complete Journey, products",
     "category": "Complete Journey, categories",
 }
@@ -39,7 +39,7 @@ NAMES: dict[Name, str] = {
 
 @dataclass(frozen=True)
 class Subject:
-    """Two tables with some users in common, and what the adversary trains on."""
+    """Two tables with some users in common, and what the attacker trains on."""
 
     name: str
     tables: Pair
@@ -59,9 +59,9 @@ class Subject:
         if len(ids) < 2 * n_users - n_both:
             raise SystemExit(f"{name}: only {len(ids)} people")
         known = np.concatenate([ids[:n_both], ids[n_users : 2 * n_users - n_both]])
-        his = np.array(sorted(set(known.tolist()) & set(_in_both(trained_on).tolist())))
+        theirs = np.array(sorted(set(known.tolist()) & set(_in_both(trained_on).tolist())))
         both = _select(tables[0], ids[:n_users]), _select(tables[1], known)
-        return cls(NAMES[name], both, (_select(trained_on[0], his), _select(trained_on[1], his)))
+        return cls(NAMES[name], both, (_select(trained_on[0], theirs), _select(trained_on[1], theirs)))
 
 
 def _pair(events: hp.Events, period: hp.DateRanges | hp.ConsecutiveWeeks | hp.KnownInHalves) -> Pair:

@@ -26,7 +26,7 @@ QUERY = """
 
 
 def make(path: Path, copies: int) -> dict[str, Any]:
-    """Make a full twin of the calls, and write it so many times, with new users each time."""
+    """Make a full synthetic twin of the calls, and write it so many times, with new users each time."""
     start = time.perf_counter()
     twin = hp.datasets.calls_twin()
     seconds = time.perf_counter() - start

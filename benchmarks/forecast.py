@@ -2,7 +2,7 @@
 
     python benchmarks/forecast.py measure town town.parquet     # for each of SOURCES; minutes, calls half an hour
     python benchmarks/forecast.py show *.parquet
-    python benchmarks/forecast.py reach     # from 2,000 and 5,000 people of the calls twin to all of them
+    python benchmarks/forecast.py reach     # from 2,000 and 5,000 people of the synthetic calls to all of them
 
 The people of a data set are halved again and again, and every part is attacked as if there were no others. A part with
 its own parts is a sample with its curve; what is forecast from it for the whole is compared with what the whole gave.
@@ -71,7 +71,7 @@ SOURCES = {
 
 
 def measure(source: str, out: Path, weights: tuple[str, ...]) -> None:
-    """Attack all parts of a data set, all at once and one by one, and write what was found."""
+    """Attack all parts of a data set, jointly and one by one, and write the results."""
     tables = SOURCES[source]()
     rows = []
     for weight in weights:
@@ -155,7 +155,7 @@ def straight(groups: Sequence[Groups], n: int, *, logs: bool) -> float:
 def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
     """Yield what is forecast from a sample in each way, beside the truth."""
     for attack_name, groups, truth in (
-        ("all at once", sample.joint, sample.truth[0]),
+        ("joint", sample.joint, sample.truth[0]),
         ("one by one, from the curve", sample.one_by_one, sample.truth[1]),
         ("one by one, person by person", None, sample.truth[1]),
     ):
@@ -170,13 +170,13 @@ def show(files: list[Path], weights: tuple[str, ...]) -> None:
     """Print the tables of docs/numbers.md."""
     rows = [row for file in files for sample in samples(file, weights) for row in judge(sample)]
     judged = pl.DataFrame(rows, JUDGED, orient="row")
-    print_table(judged.filter(pl.col("attack") == "all at once"), ["source", "weight", "part"])
+    print_table(judged.filter(pl.col("attack") == "joint"), ["source", "weight", "part"])
     print_table(judged, ["attack", "part"])
     print_table(judged, ["attack"])
 
 
 def reach() -> None:
-    """Print what is forecast for the whole calls twin from a few thousand of its people, all at once."""
+    """Print the forecast for all synthetic calls from a few thousand of their people, with joint matching."""
     tables = SOURCES["calls"]()
     for n in (2_000, 5_000):
         some = np.sort(np.random.default_rng(0).permutation(tables.common.n)[:n])

@@ -1,4 +1,4 @@
-"""Measure how often the interval of a rate holds what is expected: over independent samples of made-up people.
+"""Measure how often the interval of a rate holds what is expected: over independent samples of synthetic people.
 
     python benchmarks/intervals.py sample calls calls.parquet     # a quarter of an hour for each of calls, town, web
     python benchmarks/intervals.py show calls.parquet town.parquet web.parquet
@@ -6,7 +6,7 @@
     python benchmarks/intervals.py show-advice calls-advice.parquet town-advice.parquet
 
 People of one source are drawn once, and cut into samples that share nobody. Every sample is attacked in several ways,
-as it is and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean
+unprotected and protected. What an interval must hold is the accuracy that is expected of samples of that size: the mean
 over all samples. Samples are stored as their first two moments, so that intervals can be judged again in no time.
 """
 
@@ -40,7 +40,7 @@ SAMPLES = {
 POOL = {"calls": 50_000, "town": 10_000, "web": 1_000}  # people drawn at a time
 N_PLACES = 60  # of the town
 MECHANISMS = {
-    "as it is": None,
+    "unprotected": None,
     "groups of 5": hp.Microaggregate(5),
     "20 places": hp.KeepTopPlaces(20),
     "counts from 3": hp.SuppressBelow(3),
@@ -85,14 +85,14 @@ def draw_samples(source: str, n_users: int, n_samples: int, seed: int = 0) -> It
 def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, Rate]]:
     """Return the rates of some attacks."""
     joint = run_attack(tables)
-    yield "all at once", joint.rate
-    yield "all at once, half of the people", joint.rate_among(tables.selection_half)
+    yield "joint", joint.rate
+    yield "joint, half of the people", joint.rate_among(tables.selection_half)
     forth, back = (run_attack(tables, each) for each in one_by_one([PROPOSED.weight]))
     yield "one by one", forth.rate
     yield "one by one, as evaluate counts", count_seekers(forth)
     yield "one by one, from the known side", back.rate
     if every_way:
-        yield "the surest claims", look_closer(joint).surest
+        yield "most confident claims", look_closer(joint).surest
         yield "the strongest of all", strongest(tables)
 
 
@@ -130,7 +130,7 @@ def sample(source: str, out: Path) -> None:
 
 @dataclass(frozen=True)
 class Cell:
-    """Hold how the intervals of one attack on samples of one size did."""
+    """The intervals of one attack on samples of one size, and how often they held."""
 
     expected: float
     of_binomial: float  # the variance between samples, as a multiple of that of independent people
@@ -199,7 +199,7 @@ def in_words(values: list[float], unit: str) -> str:
 
 
 def attack_few(tables: Scenario) -> list[AttackResult]:
-    """Attack protected tables with the paper's weight: all at once, and one by one from both sides."""
+    """Attack protected tables with the paper's weight: jointly, and one by one from both sides."""
     return [run_attack(tables.fully_transformed, each) for each in by_each_method(PROPOSED.weight)]
 
 
@@ -207,7 +207,7 @@ def advise(source: str, out: Path) -> None:
     """Try protections on many samples, and write what would decide about each of them in an audit."""
     rows, candidates = [], None
     for number, tables in enumerate(draw_samples(source, AUDITED, N_ADVICES)):
-        # The same protections for all: an audit chooses their strengths by its own table.
+        # The same protections for all: an audit chooses their parameters by its own table.
         candidates = candidates or list_candidates(tables.released, [], 0.1, n_users=AUDITED, noise=False)
         for candidate in candidates[1:]:
             try:
@@ -225,7 +225,7 @@ def advise(source: str, out: Path) -> None:
 
 
 def show_advice(files: list[Path]) -> None:
-    """Print how often the cheapest protection that looks enough for a target was promised too much."""
+    """Print how often the lowest-cost protection that seems to meet a target promises too much."""
     print("| people | protections | enough is | advices | its upper end is too low | it is above the target |")
     print("|---|---|---|---|---|---|")
     has_groups = pl.col("protection").str.contains("groups of")
@@ -241,7 +241,7 @@ def show_advice(files: list[Path]) -> None:
 
 
 def advised_for(enough: pl.DataFrame, target: float) -> pl.DataFrame:
-    """Return the cheapest of the protections that look enough for a target, in each sample."""
+    """Return the lowest-cost protection that seems to meet a target, in each sample."""
     return enough.sort("loss", "protection").group_by("sample").first().with_columns(target=pl.lit(target))
 
 

@@ -3,7 +3,7 @@
 ``python benchmarks/margins.py`` prints, for households of the Complete Journey, how well the margin of a released
 user's pair (May against June) orders those whom that very matching identifies from the others, and how well it orders
 those whom a matching of other months identifies (July against August, and September against October): the area under
-the curve, AUC, which is 1/2 where there is no order. The probability that is learned from the truth about others is
+the curve, AUC, which is 1/2 where there is no order. The probability that is trained on the truth about others is
 beside it.
 """
 
@@ -28,7 +28,7 @@ def auc(orders: np.ndarray, found: np.ndarray) -> float:
 
 
 def chances_of(events: hp.Events, period: hp.DateRanges) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
-    """Return for each released user how likely his claim is right, its margin, and its probability."""
+    """Return for each released user how likely its claim is right, its margin, and its probability."""
     released, known = hp.split(events, period)
     released, known = released.in_order(), known.in_order()
     common = common_users("same-id", released.users, known.users)

@@ -74,7 +74,7 @@ def path(released: hp.Histograms, known: hp.Histograms, options: argparse.Namesp
 
 
 def rival(released: hp.Histograms, known: hp.Histograms, options: argparse.Namespace) -> dict[str, Any]:
-    """Solve the same instance with somebody else's solver."""
+    """Solve the same instance with a rival's solver."""
     solve = rivals.RIVALS[options.who]
     start = time.perf_counter()
     total_gain = solve(released, known)

@@ -29,7 +29,7 @@ def mdav(rows: Floats, k: int, loss: Loss) -> Indices:
         group = _with_nearest(rows, first, remaining, k, loss)
         groups.append(group)
         remaining = np.setdiff1d(remaining, group)
-        # Two groups of k remain at least, so whoever is farthest from the first record is not in its group.
+        # Two groups of k remain at least, so the record farthest from the first one is not in its group.
         from_first = distances(rows[remaining], rows[first], loss)
         group = _with_nearest(rows, remaining[np.argmax(tie_keys(from_first))], remaining, k, loss)
         groups.append(group)

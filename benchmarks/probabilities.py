@@ -2,11 +2,11 @@
 
 ``python benchmarks/probabilities.py`` prints it; names of data sets (web, calls, product, category) choose some. The
 form of the calibration was chosen by looking at these, so ``fresh`` prints the same for other seeds and months, on
-which nothing was chosen; there only what is learned from the truth.
+which nothing was chosen; there only probabilities that are trained on the truth.
 
-Every claim of the best joint matching has a probability: once learned from the truth about other people (the
+Every claim of the best joint matching has a probability: once trained on the truth about other people (the
 auditor's), once in a training with the known side alone, cut in two in time, and once with two earlier periods that
-are as long (the adversary's).
+are as long (the attacker's).
 """
 
 import sys
@@ -29,7 +29,7 @@ Pair = tuple[hp.Histograms, hp.Histograms]
 
 @dataclass(frozen=True)
 class Subject:
-    """Two periods of a data set, and what an adversary may train on, each with a name."""
+    """Two periods of a data set, and what an attacker may train on, each with a name."""
 
     name: str
     tables: Pair
@@ -59,10 +59,10 @@ def subjects(names: list[str]) -> Iterator[Subject]:
     """Yield the data sets that everybody can have."""
     if not names or "web" in names:
         web = hp.events_from_frame(hp.datasets.web_twin(500).events)
-        yield Subject.of("web twin, two weeks", web, hp.ConsecutiveWeeks("2011-03-07"))
+        yield Subject.of("web (synthetic twin)", web, hp.ConsecutiveWeeks("2011-03-07"))
     if not names or "calls" in names:
         calls = hp.events_from_frame(hp.datasets.calls_twin(1_500).events)
-        yield Subject.of("calls twin, two weeks", calls, hp.ConsecutiveWeeks("2012-04-09"))
+        yield Subject.of("calls (synthetic twin)", calls, hp.ConsecutiveWeeks("2012-04-09"))
     for place in ("product", "category"):
         if not names or place in names:
             events = hp.datasets.complete_journey(place)
@@ -74,9 +74,9 @@ def fresh() -> Iterator[Subject]:
     """Yield data on which no choice was made: other people of the twins, other months of the households."""
     for seed in (11, 12):
         web = hp.events_from_frame(hp.datasets.web_twin(500, seed=seed).events)
-        yield Subject(f"web twin, seed {seed}", _pair(web, hp.ConsecutiveWeeks("2011-03-07")), ())
+        yield Subject(f"web (synthetic twin), seed {seed}", _pair(web, hp.ConsecutiveWeeks("2011-03-07")), ())
         calls = hp.events_from_frame(hp.datasets.calls_twin(1_500, seed=seed).events)
-        yield Subject(f"calls twin, seed {seed}", _pair(calls, hp.ConsecutiveWeeks("2012-04-09")), ())
+        yield Subject(f"calls (synthetic twin), seed {seed}", _pair(calls, hp.ConsecutiveWeeks("2012-04-09")), ())
     for place in ("category", "product"):
         events = hp.datasets.complete_journey(place)
         yield Subject(f"Complete Journey, {place}, September and October", _pair(events, AUTUMN), ())
@@ -115,7 +115,7 @@ def rows(subject: Subject) -> Iterator[str]:
 def main() -> None:
     """Print the table."""
     print(
-        "| data | learned from, weight | people | claims right | AUC | calibration error | Brier (base rate's) | "
+        "| data | trained on, weight | people | claims right | AUC | calibration error | Brier (base rate's) | "
         "log loss (base rate's) | claims above 90% | of these right |"
     )
     print("|---" * 10 + "|")

@@ -34,7 +34,7 @@ def shaped(n_users: int) -> hp.Histograms:
 
 
 def twin(n_customers: int) -> hp.Histograms:
-    """Return the first week of a twin of the calls, of those active in both."""
+    """Return the first week of a synthetic twin of the calls, of those active in both."""
     events = hp.events_from_frame(hp.datasets.calls_twin(n_customers).events)
     return hp.split(events, hp.ConsecutiveWeeks("2012-04-09")).released
 

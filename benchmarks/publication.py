@@ -24,7 +24,7 @@ Rule = Callable[[SparseMatrix, Indices], SparseMatrix]  # own shares and group n
 
 
 def long_tailed(n_users: int = 1_500, n_places: int = 60_000, seed: int = 5) -> tuple[hp.Histograms, hp.Histograms]:
-    """Return two periods of made-up people: most places have one or two visitors, and everybody 1 to 50 events."""
+    """Return two periods of synthetic people: most places have one or two visitors, and everybody 1 to 50 events."""
     random = np.random.default_rng(seed)
     popularity = np.arange(1, n_places + 1) ** -0.9
     rows: tuple[list[tuple[int, int, int]], ...] = ([], [])
@@ -44,8 +44,8 @@ def data() -> Iterator[tuple[str, hp.Histograms, hp.Histograms]]:
     """Yield a name and two tables of the same people."""
     for name, events, period in (
         ("Complete Journey, products", hp.datasets.complete_journey("product"), hp.BusiestWeeks()),
-        ("twin of the calls", hp.events_from_frame(hp.datasets.calls_twin(2_000).events), hp.HalvesOfRows()),
-        ("twin of the web histories", hp.events_from_frame(hp.datasets.web_twin(1_000).events), hp.HalvesOfRows()),
+        ("calls (synthetic twin)", hp.events_from_frame(hp.datasets.calls_twin(2_000).events), hp.HalvesOfRows()),
+        ("web (synthetic twin)", hp.events_from_frame(hp.datasets.web_twin(1_000).events), hp.HalvesOfRows()),
     ):
         released, known = hp.split(events, period)
         yield name, released.in_order(), known.in_order()

@@ -1,4 +1,4 @@
-"""Made-up call records of the paper's shape, to measure speed on: two weeks of the same users, as histograms.
+"""Synthetic call records of the paper's shape, to measure speed on: two weeks of the same users, as histograms.
 
 Antennas cluster in cities and have skewed popularity. A user has a home antenna, drawn by popularity, and a few other
 antennas near it. Calls come in bursts of about four from one antenna, at log-normal rates; a fifth of the calls are

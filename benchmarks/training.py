@@ -1,4 +1,4 @@
-"""How many people a learned weight identifies, beside the paper's: the table of docs/numbers.md.
+"""Measure how many people a trained weight identifies, beside the paper's: the table of docs/notes.md.
 
 ``python benchmarks/training.py`` prints it. Nothing of the release is used to learn, but in the last column, where
 the truth about half of the people is used on the other half.
@@ -37,9 +37,9 @@ class Subject:
 def subjects() -> Iterator[Subject]:
     """Yield the data sets that everybody can have."""
     calls = hp.events_from_frame(hp.datasets.calls_twin(2_000).events)
-    yield Subject.of("calls twin, two weeks", calls, hp.ConsecutiveWeeks("2012-04-09"))
+    yield Subject.of("calls (synthetic twin)", calls, hp.ConsecutiveWeeks("2012-04-09"))
     web = hp.events_from_frame(hp.datasets.web_twin(1_000).events)
-    yield Subject.of("web twin, two weeks", web, hp.ConsecutiveWeeks("2011-03-07"))
+    yield Subject.of("web (synthetic twin)", web, hp.ConsecutiveWeeks("2011-03-07"))
     months = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))
     yield Subject.of("Complete Journey, products", hp.datasets.complete_journey("product"), months)
     yield Subject.of("Complete Journey, categories", hp.datasets.complete_journey("category"), months)
@@ -53,7 +53,7 @@ def rate_of(chances: np.ndarray, by_chance: float) -> hp.Rate:
 
 
 def row(subject: Subject) -> str:
-    """Return one row of the table: all at once, everybody counted once."""
+    """Return one row of the table: joint matching, everybody counted once."""
     released, known = hp.align(subject.released.in_order(), subject.known.in_order())
     common = common_users("same-id", released.users, known.users)
 

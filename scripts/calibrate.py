@@ -1,4 +1,4 @@
-"""Fit the parameters of the twins to the paper's figures, and print what they give.
+"""Fit the parameters of the synthetic twins to the paper's figures, and print what they give.
 
     python scripts/calibrate.py calls --steps 4     # start at the defaults; some minutes a step
     python scripts/calibrate.py web --steps 6       # a minute or two a step
@@ -28,7 +28,7 @@ Figures = dict[str, float]
 
 @dataclass(frozen=True)
 class Target:
-    """Hold a published figure and how far from it a twin may be."""
+    """A published figure, and its allowed distance."""
 
     value: float
     tolerance: float
@@ -93,7 +93,7 @@ def percent(released: hp.Histograms, known: hp.Histograms, **options: Any) -> fl
 
 
 def calls_figures(n_users: int, seed: int, model: CallsModel) -> Figures:
-    """Measure every figure of the calls twin."""
+    """Measure every figure of the synthetic calls."""
     events = calls_twin(n_users, seed=seed, model=model).events
     middle = CALLS_START + timedelta(days=7)
     counts = weekly(events, middle)
@@ -133,7 +133,7 @@ def calls_figures(n_users: int, seed: int, model: CallsModel) -> Figures:
 
 
 def web_figures(n_users: int, seed: int, model: WebModel) -> Figures:
-    """Measure every figure of the web twin."""
+    """Measure every figure of the synthetic web histories."""
     events = web_twin(n_users, seed=seed, model=model).events
     counts = weekly(events, WEB_START + timedelta(days=7))
     sites = counts.group_by("place").agg(pl.col("user").n_unique(), pl.col("count").sum())
@@ -156,7 +156,7 @@ def web_figures(n_users: int, seed: int, model: WebModel) -> Figures:
 
 @dataclass(frozen=True)
 class Twin:
-    """Hold what the search needs to know about a twin."""
+    """A synthetic twin as the search needs it."""
 
     figures: Callable[[int, int, Any], Figures]
     targets: dict[str, Target]

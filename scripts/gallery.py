@@ -1,4 +1,4 @@
-"""Audit real shopping data and a twin of call records: two reports to look at.
+"""Audit real shopping data and synthetic call records: two reports to look at.
 
 python scripts/gallery.py gallery
 """
@@ -18,7 +18,7 @@ N_CUSTOMERS = 2_000
 
 @dataclass(frozen=True)
 class Case:
-    """Hold events, and how to audit them."""
+    """Events, and how to audit them."""
 
     events: hp.Events
     period: hp.BusiestWeeks | hp.ConsecutiveWeeks
@@ -36,7 +36,7 @@ def shopping() -> Case:
 
 
 def calls() -> Case:
-    """Return a twin of the paper's call records: sub-prefectures are coarser places."""
+    """Return the synthetic twin of the paper's call records: sub-prefectures are coarser places."""
     twin = hp.datasets.calls_twin(N_CUSTOMERS)
     events = hp.events_from_frame(twin.events, time_zone="Africa/Abidjan", source=twin.source)
     districts = hp.PlaceMapping.from_table(twin.antennas, place="place", to="sub_prefecture")
