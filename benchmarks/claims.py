@@ -17,9 +17,9 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.calibration import Reliability, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.formatting import percent
+from habitprint.training.calibration import Reliability, surest_rates
 from habitprint.truth import common_users
 
 OVERLAP = 0.75

@@ -10,8 +10,8 @@ beside it.
 import numpy as np
 
 import habitprint as hp
-from habitprint.calibration import Reliability, cross_fit
 from habitprint.expectation import pair_chances
+from habitprint.training.calibration import Reliability, cross_fit
 from habitprint.truth import common_users
 
 NOW = hp.DateRanges(("2017-05-01", "2017-05-31"), ("2017-06-01", "2017-06-30"))

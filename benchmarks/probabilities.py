@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import habitprint as hp
-from habitprint.calibration import Reliability, cross_fit
 from habitprint.expectation import pair_chances
 from habitprint.formatting import percent
+from habitprint.training.calibration import Reliability, cross_fit
 from habitprint.truth import common_users
 
 MAY = ("2017-05-01", "2017-05-31")

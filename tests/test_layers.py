@@ -26,7 +26,7 @@ LAYERS = """
     losses matching
     expectation
     attacks
-    evaluation calibration
+    evaluation
     training forecasting
     markov
     auditing

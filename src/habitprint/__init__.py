@@ -21,7 +21,6 @@ from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.risks import Risks, measure_risks
 from habitprint.auditing.unmixing import Reconstruction
-from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.checks import EventsCheck, Finding, check_events
 from habitprint.errors import (
     GuessedColumnsWarning,
@@ -118,6 +117,7 @@ from habitprint.periods import (
 )
 from habitprint.rates import Difference, Rate, wilson_interval
 from habitprint.training import TrainedWeight, Training, train
+from habitprint.training.calibration import Calibration, LikelyPairs
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:

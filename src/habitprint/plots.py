@@ -43,8 +43,8 @@ def plot_path(
     evaluations
         Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
     surest
-        The precision of some numbers of the most confident claims (`habitprint.calibration.surest_rates`), drawn beside
-        it.
+        The precision of some numbers of the most confident claims, drawn beside it
+        (`habitprint.training.calibration.surest_rates`).
 
     Examples
     --------

@@ -11,9 +11,9 @@ from audits import audit_of_town
 from habitprint.attacks import Scenario, run_attack
 from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
-from habitprint.calibration import Reliability
 from habitprint.formatting import percent
 from habitprint.mechanisms import GuaranteedRisk
+from habitprint.training.calibration import Reliability
 from habitprint.wording.people import found_how_surely
 from habitprint.wording.verdict import details
 

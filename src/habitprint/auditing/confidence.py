@@ -7,11 +7,11 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
-from habitprint.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 from habitprint.expectation import pair_chances
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 from habitprint.showing import abbreviated
+from habitprint.training.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 
 LEVELS = (0.5, 0.9, 0.99)
 FEWEST_SUREST = 50  # people in the surest bin: fewer settle nothing

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from habitprint.calibration import surest_rates
 from habitprint.cli.options import ForceOption, JsonOption, expanded, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, plain_table, print_json
@@ -26,6 +25,7 @@ from habitprint.matching import MatchingPath, matching_path
 from habitprint.matching.options import SolverOptions
 from habitprint.progress import Progress
 from habitprint.rates import Rate
+from habitprint.training.calibration import surest_rates
 from habitprint.truth import common_users
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew

@@ -15,11 +15,11 @@ from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import Claims, Order
 from habitprint.auditing.place_map import PlaceMap, kilometres
 from habitprint.auditing.trials import Protections
-from habitprint.calibration import Reliability
 from habitprint.forecasting import FanPoint, Forecast
 from habitprint.formatting import at_most, counted, number, percent
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
+from habitprint.training.calibration import Reliability
 from habitprint.wording.people import about_shelter
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page

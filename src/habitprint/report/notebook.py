@@ -19,7 +19,6 @@ from habitprint.auditing.curves import Curve
 from habitprint.auditing.explanation import Explanation
 from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
-from habitprint.calibration import LikelyPairs
 from habitprint.checks import EventsCheck
 from habitprint.errors import InputError
 from habitprint.evaluation import Evaluation
@@ -48,6 +47,7 @@ from habitprint.report.page import Column, Figure, Page, Picture, Term
 from habitprint.report.render import asset, build_page, environment
 from habitprint.showing import cut
 from habitprint.training import Training
+from habitprint.training.calibration import LikelyPairs
 from habitprint.wording.attacks import about_evidence, about_guesses, about_proof, among_more, on_all_people
 from habitprint.wording.compare import differences, which_pass
 from habitprint.wording.curves import TITLES, about_curve

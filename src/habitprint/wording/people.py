@@ -13,7 +13,7 @@ def found_how_surely(found: Confidence) -> str:
     --------
     >>> import numpy as np
     >>> from habitprint.auditing.confidence import Above
-    >>> from habitprint.calibration import Reliability
+    >>> from habitprint.training.calibration import Reliability
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
     >>> found_how_surely(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))

@@ -126,7 +126,7 @@ def test_a_matching_by_another_weight_and_no_probability_are_refused() -> None:
     training = hp.train(*hp.datasets.town(40, 20))
     released, known = hp.datasets.town(40, 20, seed=2)
     other = "l1" if training.weight_for("joint").name != "l1" else "dot"
-    with pytest.raises(hp.InputError, match="by the weight"):
+    with pytest.raises(hp.InputError, match="has the weight"):
         training.claims(hp.match(released, known, weight=other), released, known)  # type: ignore[arg-type]
     matching = hp.match(released, known, weight=training.weight_for("joint"))
     for above in (-0.1, 1.0, 90):

@@ -14,7 +14,6 @@ import polars as pl
 from habitprint.arrays import Booleans, Floats
 from habitprint.attacks import AttackResult, Scenario, run_attacks
 from habitprint.attacks.suite import by_each_method, run_crossed
-from habitprint.calibration import Calibration, LikelyPairs
 from habitprint.errors import InputError, require_seed
 from habitprint.expectation import pair_chances
 from habitprint.histograms import Histograms, align
@@ -24,6 +23,7 @@ from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import rates_frame
 from habitprint.showing import Shown
+from habitprint.training.calibration import Calibration, LikelyPairs
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, pair_terms
 from habitprint.weighing.definitions import KindName

@@ -8,10 +8,10 @@ from scipy import optimize, special
 
 import habitprint as hp
 from habitprint.arrays import Floats
-from habitprint.calibration import Calibration, Reliability, cross_fit, surest_rates, surprise_of
 from habitprint.expectation import pair_chances
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.rates import IntervalMethod
+from habitprint.training.calibration import Calibration, Reliability, cross_fit, surest_rates, surprise_of
 from habitprint.truth import CommonUsers, common_users
 from instances import random_histograms, shuffled
 
