@@ -28,8 +28,9 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.arrays import Indices, SparseMatrix
+from habitprint.backends.spark import Plan, connect
+from habitprint.backends.spark.nodes import index_block, row_block
 from habitprint.matching.solver.offers import none_yet, offer_to_block
-from habitprint.spark.blocks import index_block, row_block
 from habitprint.weighing import find_weight
 from measure import Stopwatch
 from recipe import SHAPES
@@ -128,15 +129,18 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
             "spark.driver.memory": f"{2 + options.n_users // 1_000_000}g",
             "spark.sql.shuffle.partitions": str(max(options.n_users // 25_000, 8)),
         }
-        session = hp.spark.connect(options.master, settings=settings)
+        session = connect(options.master, settings=settings)
         watch, start, own = Diary(), time.perf_counter(), time.process_time()
         frames = [session.read.parquet(path) for path in paths]
-        plan = hp.spark.Plan(block=options.block)
-        matching = hp.spark.match(*frames, epsilon=options.epsilon, plan=plan, progress=watch)
+        backend = hp.Spark(session, plan=Plan(block=options.block))
+        asked = hp.MatchOptions(
+            method="joint" if options.epsilon is None else "approximate", epsilon=options.epsilon, max_memory=math.inf
+        )
+        matching = hp.match(*frames, options=asked, backend=backend, progress=watch)
         n_pairs = matching.pairs.count()
         seconds = time.perf_counter() - start
         driver = time.process_time() - own
-        result = hp.spark.evaluate(matching, *frames)
+        result = matching.evaluate()
         session.stop()
     n_users = matching.n_released + matching.n_known
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6

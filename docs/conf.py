@@ -44,7 +44,7 @@ PARTS = {
     "weights": ("Weights and training", ["weighing", "attacks", "training", "calibration"]),
     "protection": ("Protection", ["mechanisms", "losses"]),
     "data": ("Data", ["events", "checks", "periods", "histograms", "grids", "mappings", "datasets", "markov"]),
-    "spark": ("On Spark", ["spark"]),
+    "spark": ("On Spark", ["backends"]),
     "errors": ("Errors and warnings", ["errors"]),
 }
 
@@ -75,7 +75,7 @@ def describe(name: str) -> str:
 def write_python_reference(folder: Path) -> None:
     """Write a page for each part of the public names."""
     parts: dict[str, list[str]] = defaultdict(list)
-    for name in (*hp.__all__, "spark"):  # an extra, and so not among the names
+    for name in (*hp.__all__, "Spark"):  # an extra, and so not among the names
         parts[part_of(name)].append(name)
     titles = {part: title for part, (title, _) in PARTS.items()} | {"more": "More"}
     for part, title in titles.items():

@@ -108,7 +108,7 @@ def _one_spark(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """Hold one Spark application, on two threads of this machine, for all tests that need one."""
-    from habitprint.spark.session import connected, require_java  # noqa: PLC0415 - few tests need it
+    from habitprint.backends.spark.session import connected, require_java  # noqa: PLC0415 - few tests need it
 
     try:
         require_java()

@@ -17,12 +17,12 @@ def test_commands_start_without_loading_what_draws_or_works_on_a_cluster() -> No
 
 
 def test_a_look_around_shows_the_public_names_and_nothing_else() -> None:
-    assert sorted(dir(hp)) == sorted([*hp.__all__, "spark"])  # which is an extra: `import *` does without
+    assert sorted(dir(hp)) == sorted([*hp.__all__, "Spark"])  # which is an extra: `import *` does without
 
 
 @pytest.mark.slow
 def test_without_spark_its_package_says_how_to_get_it() -> None:
-    code = "import sys; sys.modules['pyspark'] = None; import habitprint; habitprint.spark"
+    code = "import sys; sys.modules['pyspark'] = None; import habitprint; habitprint.Spark"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pyspark is not installed" in done.stderr
     assert "pip install 'habitprint[spark]'" in done.stderr

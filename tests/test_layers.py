@@ -32,7 +32,7 @@ LAYERS = """
     auditing
     wording
     plots
-    experiments report spark
+    experiments report backends
     __init__ compile
     cli
     __main__

@@ -121,29 +121,28 @@ from habitprint.training.calibration import Calibration, LikelyPairs
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
-    from habitprint import spark as spark
+    from habitprint.backends.spark import Spark as Spark
     from habitprint.plots import plot_forecast, plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_comparison, write_report
 else:
-    _DRAWN = {
+    _LATER = {
         **dict.fromkeys(("plot_forecast", "plot_path", "save_chart"), "plots"),
         **dict.fromkeys(("render_report", "write_audit", "write_comparison", "write_report"), "report"),
+        "Spark": "backends.spark",  # an extra, and so not in `__all__`
     }
 
     def __getattr__(name: str) -> object:
         """Import plots and the cluster backend on first use: they take a second to load, and few programs need them."""
-        if name == "spark":  # an extra, and so not in `__all__`
-            return _importlib.import_module("habitprint.spark")
-        if name in _DRAWN:
-            return getattr(_importlib.import_module(f"habitprint.{_DRAWN[name]}"), name)
-        renamed = {"rehearse": "train", "Rehearsal": "Training", "Lesson": "TrainedWeight"}
+        if name in _LATER:
+            return getattr(_importlib.import_module(f"habitprint.{_LATER[name]}"), name)
+        renamed = {"spark": "Spark", "rehearse": "train", "Rehearsal": "Training", "Lesson": "TrainedWeight"}
         now = f"; it is now {renamed[name]!r}" if name in renamed else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
 
 
 def __dir__() -> list[str]:
     """Return the public names, and no module that happens to be loaded."""
-    return [*__all__, "spark"]
+    return [*__all__, "Spark"]
 
 
 __version__ = "0.1.0"

@@ -23,6 +23,7 @@ from habitprint.attacks import (
     strongest_of,
 )
 from habitprint.auditing.advice import FILE, Advice
+from habitprint.auditing.backend import Backend, attack_all
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
 from habitprint.auditing.data import (
@@ -34,7 +35,6 @@ from habitprint.auditing.data import (
     prepare_events,
     prepare_tables,
 )
-from habitprint.auditing.elsewhere import Elsewhere
 from habitprint.auditing.explanation import Case, Explanation
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
@@ -46,6 +46,7 @@ from habitprint.auditing.times import Linkage, Times, duration_curve, measure_ti
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
+from habitprint.checks.check import check_unused
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
@@ -58,8 +59,8 @@ from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.mechanisms.files import open_release
 from habitprint.mechanisms.traces import is_grouped
-from habitprint.periods import Period, Split
-from habitprint.periods.split import CountedAs
+from habitprint.periods import HalvesOfRows, Period, Split
+from habitprint.periods.split import Accounted, CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.runtime.parallel import Once, run_two
@@ -196,8 +197,8 @@ class Audit(Shown):
     place_map
         Where people are given away; None where nobody told where places are.
     on_all
-        The attack on all people of tables that are elsewhere, of whom `data` and all the rest may be a sample
-        (`data.scope.whole`); None for tables that are here.
+        The attack on all people of remote tables, where `data` and all the rest are about a sample of them
+        (`data.scope.whole`); None where everybody is audited.
     internal
         Who is at risk, by id: for internal use only. None for an audit that was read back: no report has it.
 
@@ -405,7 +406,7 @@ def read_audit(path: str | os.PathLike[str]) -> Audit:
 IN_JSON = tuple(field.name for field in fields(Audit) if field.name != "internal")
 
 
-Source = Events | Split | Elsewhere | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable
+Source = Events | Accounted | tuple[Histograms | Release | AnyTable, Histograms | AnyTable] | AnyTable
 
 
 class AuditKeywords(TypedDict, total=False):
@@ -435,6 +436,7 @@ class AuditKeywords(TypedDict, total=False):
     active: int
     count: CountedAs
     preparation: Preparation
+    backend: Backend | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -453,6 +455,7 @@ class Subject:
     active: int = 1
     count: CountedAs = "visits"
     preparation: Preparation = NOTHING
+    backend: Backend | None = None
 
 
 BESIDE = {field.name for field in fields(Subject)} - {"source"}
@@ -472,8 +475,7 @@ def audit(
     source
         Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
         protected already: the adversary knows how. Each may also be the name of a file, or any frame; then columns
-        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so. For tables
-        that are too large to come here, see `habitprint.spark.audit`.
+        that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so.
     options
         A record of the keywords that are options; single keywords go before it.
     period
@@ -532,6 +534,10 @@ def audit(
         What the data is called in the report; None for what its source says.
     preparation
         What was done to the data before, for the report.
+    backend
+        Where the tables live: None for this machine; `Spark` for a cluster. Then a sample of the people is audited
+        here. All people are attacked once on the cluster, jointly, by the weight that identifies most of the sample.
+        The target, and the gate, must be met by the sample and by the attack on all people.
     seed
         Decides all other random choices.
     progress
@@ -558,8 +564,9 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
     >>> audit_subject(Subject(hp.datasets.town(12, 5)), AuditOptions(target=1.0, noise=False)).verdict.passes
     True
     """
-    source, grid, told = _opened(subject.source), subject.grid, subject.preparation
-    _refuse_misplaced(source, subject)
+    source: Any = subject.source if subject.backend is not None else _opened(subject.source)
+    grid, told = subject.grid, subject.preparation
+    _refuse_misplaced(subject, is_events=_is_events(source))
     is_events = isinstance(source, Events)
     if options.name is not None:
         options = msgspec.structs.replace(options, name=_as_text(options.name))
@@ -594,8 +601,8 @@ def audit_subject(subject: Subject, options: AuditOptions, progress: Progress = 
             spec=told.events,
             progress=progress,
         )
-    elif isinstance(source, Elsewhere):
-        prepared = _prepare_drawn(source, options, progress)
+    elif subject.backend is not None:
+        prepared, source = _prepare_remote(subject, options, progress)
     else:
         prepared = _prepare_pair(source, subject, options)
     # Codes that were accepted in vain are not told.
@@ -612,8 +619,10 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
     joint = whole.strongest_joint
     weight = joint.matching.weight_name
     # The very attack that later stages repeat, so that what they find can be compared with it.
-    source = subject.source
-    on_all = source.attack(joint.matching.weight, seed, progress) if isinstance(source, Elsewhere) else None
+    on_all = None
+    if subject.backend is not None and everybody is not None:
+        remote: Any = subject.source
+        on_all = attack_all(subject.backend, remote, subject.truth, joint.matching.weight, seed, progress)
     part = _part_of(whole, seed, progress)
     steps = coarser_places(prepared.tables.released, grid, subject.coarser)
     goal = options.goal
@@ -690,7 +699,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
             people,
             is_protected=is_protected,
             fail_above=options.fail_above,
-            on_all=None if everybody is None else on_all,
+            on_all=on_all,
         ),
         forecast=forecast,
         place_map=draw_map(joint, subject.positions, grid),
@@ -723,16 +732,16 @@ def _learn(
 
 def _name_of(source: object) -> str:
     # No report tells in which folder somebody keeps their files.
-    if isinstance(source, (Events, Split)):
+    if isinstance(source, (Events, Accounted)):
         return Path(source.source).name
-    if isinstance(source, (tuple, list, Elsewhere)):
+    if isinstance(source, (tuple, list)):
         return "two sets of histograms"
     return Path(source).name if isinstance(source, (str, os.PathLike)) else "a frame"
 
 
-def _opened(source: object) -> Events | Split | Elsewhere | tuple[Histograms | Release, Histograms]:
+def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Histograms]:
     """Return what is audited as values of ours, whatever it was given as."""
-    if isinstance(source, (Events, Split, Elsewhere)):
+    if isinstance(source, (Events, Split)):
         return source
     tables = list(source) if isinstance(source, (tuple, list)) else [source]
     is_known = [isinstance(table, (Histograms, Release)) or is_table(table) for table in tables]
@@ -760,50 +769,60 @@ def _as_text(name: str) -> str:
     return name.encode("utf-8", errors="replace").decode("utf-8")
 
 
-def _refuse_misplaced(
-    source: Events | Split | Elsewhere | tuple[Histograms | Release, Histograms], subject: Subject
-) -> None:
+def _refuse_misplaced(subject: Subject, *, is_events: bool) -> None:
     """Raise `InputError` for what is asked of something else: it would be passed over, and the answer be of another."""
-    is_elsewhere = isinstance(source, Elsewhere)
-    what = "tables that are elsewhere" if is_elsewhere else "two sets of histograms"
     of_events = {
         "a period": subject.period is not None,
         f"active = {subject.active!r}": subject.active != 1,
         f"count = {subject.count!r}": subject.count != "visits",
     }
     for option, is_given in of_events.items():
-        if is_given and not isinstance(source, Events):
+        if is_given and not is_events:
             raise InputError(
-                f"{option} for {what}",
+                f"{option} for two sets of histograms",
                 why="they are counts already, of two periods",
-                fix=f"leave it out, or {'ask for it where events are counted' if is_elsewhere else 'give the events'}",
+                fix="leave it out, or give the events",
             )
-    if isinstance(subject.truth, str) and subject.truth == SAME_ID:
-        return
-    if isinstance(source, Events):
+    if is_events and not (isinstance(subject.truth, str) and subject.truth == SAME_ID):
         raise InputError(
             "truth does not apply to events",
             why="in one file of events a user has the same id in both periods",
             fix="remove it, or audit two tables of counts",
         )
-    if is_elsewhere:
-        raise InputError(
-            f"a truth for {what}",
-            why="who is whom is known where they are",
-            fix="leave it out; it belongs to the tables, as in habitprint.spark.audit(released, known, truth=…)",
-        )
 
 
-def _prepare_drawn(source: Elsewhere, options: AuditOptions, progress: Progress) -> Prepared:
-    if options.overlap is not None:
-        raise InputError(
-            "an overlap for tables that are elsewhere",
-            why="the attack on all people is made with everybody in the known table",
-            fix="leave out of the known table whom the adversary is not to know",
+def _prepare_remote(subject: Subject, options: AuditOptions, progress: Progress) -> tuple[Prepared, tuple[Any, Any]]:
+    """Return a sample of the people of two remote tables, made ready to be audited; and the tables themselves."""
+    only_here = {
+        "an overlap": options.overlap is not None,
+        "the original": subject.original is not None,
+        "another release": bool(subject.others),
+    }
+    for option, is_given in only_here.items():
+        if is_given:
+            raise InputError(
+                f"{option} for remote tables",
+                why="all people are attacked there, in the tables as they are",
+                fix="audit them on one machine; for an overlap, leave people out of the known table",
+            )
+    backend, background = subject.backend, Background(how="counted remotely")
+    source: Any = subject.source
+    assert backend is not None  # noqa: S101  (only remote tables come here)
+    if _is_events(source):
+        period = subject.period or HalvesOfRows()
+        source = backend.count(
+            source, period, users="all", active=subject.active, count=subject.count, progress=progress
         )
-    drawn = source.draw(options.seed, progress)
-    background = Background(drawn.periods, "counted remotely", drawn.spans, whole=drawn.whole, found=drawn.told)
-    return prepare_tables(drawn.scenario, options, background)
+    if isinstance(source, Accounted):
+        spans, found = (source.released_span, source.known_span), check_unused(source.unused, source.n_rows)
+        background = replace(background, periods=source.periods, spans=spans, found=found)
+    released, known = source
+    sample = backend.sample(released, known, subject.truth, options.seed, progress)
+    return prepare_tables(sample.scenario, options, replace(background, whole=sample.whole)), (released, known)
+
+
+def _is_events(source: object) -> bool:
+    return not isinstance(source, (tuple, list, Accounted))
 
 
 def _prepare_pair(

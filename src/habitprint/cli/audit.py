@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.arguments import sidecar
+from habitprint.arguments import refuse_release, sidecar
 from habitprint.attacks import strongest_of_each
 from habitprint.auditing.audit import (
     ADVICE,
@@ -30,9 +29,10 @@ from habitprint.auditing.options import AuditOptions
 from habitprint.auditing.trials import Protections
 from habitprint.checks import Finding
 from habitprint.checks.swapped import check_names
-from habitprint.cli.audit_on_spark import AuditEngineOptions, AuditOnSpark
+from habitprint.cli.backend import OF_FILES, AuditBackendOptions, refuse_on_spark, refuse_to_count_on_spark
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.open_events import (
+    by_row,
     counted_as,
     files_of,
     has_squares,
@@ -55,6 +55,7 @@ from habitprint.io.count_tables import Duplicates
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
 from habitprint.io.files import check_folder, real_path
+from habitprint.io.tables import read_table
 from habitprint.losses import SCALES
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, read_release
@@ -70,7 +71,7 @@ from habitprint.wording.findings import not_accepted, told
 from habitprint.wording.verdict import about_gate, details, headline
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from habitprint.backends.spark import Spark
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
 NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
@@ -155,7 +156,7 @@ def audit(
     spec: EventSpec,
     tables: TableOptions,
     options: AuditOptions,
-    engine: AuditEngineOptions,
+    where: AuditBackendOptions,
     beside: AuditFiles,
 ) -> None:
     """Measure how many people an attacker could re-identify, and find a protection that meets your target.
@@ -179,7 +180,7 @@ def audit(
     The folder holds a report (report.html, report.json), a record to sign (record.html, record.md), both without
     names, and a list of people at risk (users.parquet). Keep all of it internal.
     """
-    is_events, is_spark = _is_events(files), engine.is_spark
+    is_events, is_spark = _is_events(files), where.is_spark
     data = files_of(files[0]) if is_events and not is_spark else [Path(file) for file in files]
     mapping = None if spec.mapping is None else Path(spec.mapping)
     others = [mapping, *(beside.coarsen or ()), beside.positions, tables.truth_file, beside.original]
@@ -196,16 +197,14 @@ def audit(
         count=spec.count or "count",
         duplicates=beside.duplicates,
     )
-    cluster = AuditOnSpark(files, spec, columns, tables, engine, beside.out)
     if is_spark:
-        cluster.refuse(options)
-    with (
-        ProgressBar(Screen(stderr=True)) as progress,
-        engine.connected(progress) if is_spark else nullcontext() as session,
-    ):
+        _refuse_on_spark(files, spec, given(columns), [*given(options), *beside.given], beside.out)
+        for file in () if is_events or tables.as_is else files:
+            refuse_release(file)
+    with ProgressBar(Screen(stderr=True)) as progress, where.opened(progress) as spark:
         coarser = [read_place_mapping(file) for file in beside.coarsen or []]
-        if session is not None:
-            subject = _on_spark(cluster, session, progress)
+        if spark is not None:
+            subject = _on_spark(files, spec, columns, tables, spark, progress)
         elif is_events:
             subject = _events(files[0], spec)
         else:
@@ -213,7 +212,7 @@ def audit(
         is_folder = is_events and is_tracks(files[0])
         called = names_of_files([Path(files[0])] if is_folder else data, options.name, is_events=is_events)
         shown = [options.name or _without_folder(files[0])] if is_events else called
-        asked = [*given(spec), *given(tables), *given(options), *engine.told, *beside.given]
+        asked = [*given(spec), *given(tables), *given(options), *where.told, *beside.given]
         progress("hashing the files", 0, 1)
         preparation = replace(
             subject.preparation,
@@ -252,7 +251,7 @@ def audit(
             truth=tables.truth_file,
             original=beside.original,
         )
-        _tell(found, made, commands, Screen())
+        _tell(found, made, commands, Screen(), is_remote=is_spark)
     for code in sorted(set(options.accept) - set(found.options.accept)):
         Screen(stderr=True).print(f"warning: {not_accepted(code)}", soft_wrap=True, markup=False)
     if found.verdict.fails_gate:
@@ -280,12 +279,40 @@ def _events(files: str, spec: EventSpec) -> Subject:
     return Subject(placed.events, period, placed.grid, active=spec.active, count=count, preparation=preparation)
 
 
-def _on_spark(cluster: AuditOnSpark, session: "SparkSession", progress: Progress) -> Subject:
-    tables = cluster.open(session, progress)
-    if not cluster.is_events:
-        return Subject(tables)
-    grid = told_grid(cluster.spec) if has_squares(cluster.spec) else None
-    return Subject(tables, grid=grid, preparation=Preparation(cluster.spec))
+def _refuse_on_spark(
+    files: Sequence[str], spec: EventSpec, columns: Sequence[Given], options: Sequence[Given], out: Path
+) -> None:
+    """Raise `InputError` if something is asked for that is not done on a cluster, before any work."""
+    if len(files) == 1:
+        refuse_to_count_on_spark(given(spec))
+        by_row(spec)
+    else:
+        refuse_on_spark(columns, OF_FILES, "give Parquet tables with a row for each user and place")
+    fix = "leave people out of the known table whom the attacker is not to know"
+    refuse_on_spark(options, ["--overlap"], fix)
+    refuse_on_spark(options, ["--original", "--other"], "audit a table that was protected on one machine")
+    for name in files:
+        if real_path(out).is_relative_to(real_path(Path(name))):
+            raise InputError(
+                f"cannot write {out}: it is within {name}, one of the inputs",
+                why="a program that reads that folder again would find a report among its files",
+                fix="choose another folder",
+            )
+
+
+def _on_spark(
+    files: Sequence[str], spec: EventSpec, columns: TableSpec, tables: TableOptions, spark: "Spark", progress: Progress
+) -> Subject:
+    if len(files) == 1:
+        events = spark.read_events(files[0], spec, progress=progress).then(by_row(spec))
+        period, count = period_or(spec, HalvesOfRows()), counted_as(spec)
+        grid, told = told_grid(spec) if has_squares(spec) else None, Preparation(spec)
+        return Subject(events, period, grid=grid, active=spec.active, count=count, preparation=told, backend=spark)
+    from habitprint.backends.spark.tables import read_counts  # noqa: PLC0415 - an extra, and slow to load
+
+    released, known = (read_counts(spark.session, name, columns.columns, progress) for name in files)
+    truth = SAME_ID if tables.truth_file is None else read_table(tables.truth_file)
+    return Subject((released, known), truth=truth, backend=spark)
 
 
 def _two_tables(
@@ -469,7 +496,7 @@ def _tell_answer(found: Audit, screen: Console) -> None:
         screen.print(f"· {remedy.kind}: {about_remedy(remedy, found)}", markup=False)
 
 
-def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console) -> None:
+def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console, *, is_remote: bool) -> None:
     _tell_answer(found, screen)
     if any(best.guaranteed is not None or best.measured is not None for best in found.protections.best):
         screen.print()
@@ -485,7 +512,7 @@ def _tell(found: Audit, written: list[Path], commands: list[str], screen: Consol
     for about in filter(None, (about_training(found.training), on_all_people(found), among_more(found))):
         screen.print(about, markup=False)
     screen.print()
-    if commands and found.on_all is not None:
+    if commands and is_remote:
         screen.print(f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}.", markup=False)
     for aim, command in zip(NEXT, commands, strict=False):
         screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)

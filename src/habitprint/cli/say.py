@@ -21,7 +21,7 @@ from habitprint.wording.attacks import about_guesses, about_proof
 from habitprint.wording.findings import words_of
 
 if TYPE_CHECKING:
-    from habitprint.spark import SparkMatching
+    from habitprint.backends.spark import SparkMatching
 
 FIRST = 10  # pairs shown
 
@@ -129,16 +129,31 @@ def describe_matching(
     5
     """
     how = f"{matching.method}, {matching.direction}" if matching.gap is None else matching.method
+    extents = f"{_extent(released)}, {n_shared_places(released, known):,} of them known", _extent(known)
+    return facts([*_matching_rows(matching, extents, how), *([] if result is None else evaluation_facts(result))])
+
+
+def describe_remote_matching(matching: "SparkMatching", result: Evaluation | None = None) -> RenderableType:
+    """Return the same of a matching on a cluster, and what was moved for it."""
+    rounds, extents = matching.rounds, (counted(matching.n_released, "user"), counted(matching.n_known, "user"))
+    looked = f"all pairs looked at {counted(len(rounds), 'time')}, {sum(one.n_added for one in rounds):,} brought here"
     return facts(
         [
-            ("released", f"{_extent(released)}, {n_shared_places(released, known):,} of them known"),
-            ("known", _extent(known)),
-            ("pairs", f"{matching.size:,}{about_guesses(matching.n_guesses)}"),
-            ("total weight", f"{matching.total_weight:.10g}  ({matching.weight_name}, {how}, seed {matching.seed})"),
-            ("proof", about_proof(matching.gap, matching.bound, matching.size)),
+            *_matching_rows(matching, extents, matching.method),
+            ("on the cluster", f"{looked}, {sum(one.n_bytes for one in rounds) / 1e6:,.1f} MB moved"),
             *([] if result is None else evaluation_facts(result)),
         ]
     )
+
+
+def _matching_rows(matching: "Matching | SparkMatching", extents: tuple[str, str], how: str) -> list[tuple[str, str]]:
+    return [
+        ("released", extents[0]),
+        ("known", extents[1]),
+        ("pairs", f"{matching.size:,}{about_guesses(matching.n_guesses)}"),
+        ("total weight", f"{matching.total_weight:.10g}  ({matching.weight.name}, {how}, seed {matching.seed})"),
+        ("proof", about_proof(matching.gap, matching.bound, matching.size)),
+    ]
 
 
 def matching_facts(matching: "Matching | SparkMatching") -> dict[str, object]:

@@ -1,8 +1,7 @@
 """``habitprint split``: from events to two tables of histograms."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
@@ -10,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from habitprint.cli.engine import EngineOptions, refuse_on_spark
-from habitprint.cli.open_events import EventFiles, Step, by_row, counted_as, files_of, open_events, period_or
+from habitprint.cli.backend import BackendOptions, refuse_to_count_on_spark
+from habitprint.cli.open_events import EventFiles, by_row, counted_as, files_of, open_events, period_or
 from habitprint.cli.options import ForceOption, JsonOption, expanded, given, refuse_inputs
 from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, print_json
@@ -20,20 +19,19 @@ from habitprint.events import EventSpec
 from habitprint.flags import INPUT, OUTPUT
 from habitprint.io.files import real_path, write_all
 from habitprint.io.tables import check_writable, find_label, read_table, require_columns, table_output
-from habitprint.periods import BusiestWeeks, Period
+from habitprint.periods import BusiestWeeks, Split
 from habitprint.periods import split as split_events
-from habitprint.periods.split import SIDES, Accounted, Sides
-from habitprint.progress import Progress
+from habitprint.periods.split import SIDES, Sides
 
 if TYPE_CHECKING:
-    from habitprint.spark import SparkSplit
+    from habitprint.backends.spark import SparkSplit
 
 
 @expanded
 def split(
     files: EventFiles,
     spec: EventSpec,
-    engine: EngineOptions,
+    where: BackendOptions,
     released_out: Annotated[
         str,
         typer.Option(
@@ -70,121 +68,37 @@ def split(
 
     habitprint split 'gps/*.csv' --lat lat --lon lon --side 500 --halves --released a.csv --known b.csv
 
-    habitprint split calls/ --engine spark --master spark://host:7077 --released week1 --known week2
+    habitprint split calls/ --backend spark --master spark://host:7077 --released week1 --known week2
     """
-    asked = _Asked(
-        files,
-        spec,
-        period_or(spec, BusiestWeeks(spec.first_day)),
-        _to_users(users),
-        (released_out, known_out),
-        force,
-    )
+    outs = (released_out, known_out)
     if real_path(Path(released_out)) == real_path(Path(known_out)):
         raise InputError("--released and --known name the same file", why="they are two tables", fix="choose two names")
-    told = _on_spark(asked, engine) if engine.is_spark else _here(asked, users)
+    options: dict[str, Any] = {"users": _to_users(users), "active": spec.active, "count": counted_as(spec)}
+    period = period_or(spec, BusiestWeeks(spec.first_day))
+    if where.is_spark:
+        refuse_to_count_on_spark(given(spec))
+        by_row(spec)
+    parts: Split | SparkSplit
+    with ProgressBar(Screen(stderr=True)) as progress, where.opened(progress) as spark:
+        if spark is None:
+            inputs, paths = files_of(files), [Path(out) for out in outs]
+            for path in paths:
+                check_writable(path, overwrite=force)
+                refuse_inputs(path, *inputs, spec.mapping, users)
+            parts = here = split_events(open_events(files, spec).events, period, progress=progress, **options)
+            label, tables = find_label(inputs), zip(here, paths, strict=True)
+            write_all([table_output(part.to_table(), path, label=label) for part, path in tables], overwrite=force)
+        else:
+            from habitprint.backends.spark.tables import refuse_outputs, write_folders  # noqa: PLC0415 - an extra
+
+            refuse_outputs(spark.session, outs, [files], overwrite=force)
+            events = spark.read_events(files, spec, progress=progress).then(by_row(spec))
+            parts = there = split_events(events, period, backend=spark, progress=progress, **options)
+            write_folders(list(zip(there, outs, strict=True)), overwrite=force, progress=progress)
     if as_json:
-        _print_json(told)
+        _print_json(parts, outs)
     else:
-        _tell(told, Screen())
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """The options of a split, on this machine or on Spark."""
-
-    files: str
-    spec: EventSpec
-    period: Period
-    users: Sides | pl.Series
-    outs: tuple[str, str]
-    force: bool
-
-
-@dataclass(frozen=True)
-class _Told:
-    """The account of the rows, and the sizes of both tables."""
-
-    parts: Accounted
-    n_common: int
-    n_users: tuple[int, int]
-    n_places: tuple[int, int]
-    outs: tuple[str, str]
-    where: str = ""  # what the next command is told, to find the tables
-
-
-def _here(asked: _Asked, users: str) -> _Told:
-    spec, inputs, outs = asked.spec, files_of(asked.files), [Path(out) for out in asked.outs]
-    for out in outs:
-        check_writable(out, overwrite=asked.force)
-        refuse_inputs(out, *inputs, spec.mapping, users)
-    with ProgressBar(Screen(stderr=True)) as progress:
-        placed = open_events(asked.files, spec)
-        parts = split_events(
-            placed.events,
-            asked.period,
-            users=asked.users,
-            active=spec.active,
-            count=counted_as(spec),
-            progress=progress,
-        )
-        label, tables = find_label(inputs), zip(parts, outs, strict=True)
-        write_all([table_output(part.to_table(), out, label=label) for part, out in tables], overwrite=asked.force)
-    sides = (parts.released, parts.known)
-    return _Told(
-        parts, parts.n_common, (sides[0].n_users, sides[1].n_users), (sides[0].n_places, sides[1].n_places), asked.outs
-    )
-
-
-def _on_spark(asked: _Asked, engine: EngineOptions) -> _Told:
-    refuse_to_count_on_spark(asked.spec)
-    prepare = by_row(asked.spec)
-    with ProgressBar(Screen(stderr=True)) as progress, engine.connected(progress) as session:
-        from habitprint.spark.folders import refuse_outputs, write_folders  # noqa: PLC0415 - an extra, and slow to load
-
-        refuse_outputs(session, asked.outs, [asked.files], overwrite=asked.force)
-        parts = count_on_spark(asked.files, asked.spec, asked.period, prepare, asked.users, progress)
-        write_folders(list(zip(parts, asked.outs, strict=True)), overwrite=asked.force, progress=progress)
-    return _Told(
-        parts,
-        parts.n_common,
-        (parts.n_released_users, parts.n_known_users),
-        (parts.n_released_places, parts.n_known_places),
-        asked.outs,
-        "".join(f" {given.words}" for given in engine.given if given.name in ("--engine", "--master")),
-    )
-
-
-def refuse_to_count_on_spark(spec: EventSpec) -> None:
-    """Raise `InputError` if something is asked for about events that is not done on a cluster.
-
-    Examples
-    --------
-    >>> refuse_to_count_on_spark(EventSpec(by_hours=6))
-    """
-    refuse_on_spark(
-        given(spec),
-        ["--stays", "--sheet", "--sql", "--shared"],
-        fix="do this first, on one machine or with Spark, and split what comes of it",
-    )
-
-
-def count_on_spark(
-    files: str, spec: EventSpec, period: Period, prepare: Step, users: Sides | pl.Series, progress: Progress
-) -> "SparkSplit":
-    """Count events on a cluster as the options of a command say."""
-    from habitprint.spark import split as split_on_spark  # noqa: PLC0415 - an extra, and slow to load
-
-    return split_on_spark(
-        files,
-        period,
-        reading=spec,
-        prepare=prepare,
-        users=users,
-        active=spec.active,
-        count=counted_as(spec),
-        progress=progress,
-    )
+        _tell(parts, outs, where, Screen())
 
 
 def _to_users(text: str) -> Sides | pl.Series:
@@ -195,8 +109,7 @@ def _to_users(text: str) -> Sides | pl.Series:
     return table["user"]
 
 
-def _tell(told: _Told, screen: Console) -> None:
-    parts, (released_out, known_out) = told.parts, told.outs
+def _tell(parts: "Split | SparkSplit", outs: tuple[str, str], where: BackendOptions, screen: Console) -> None:
     screen.print(parts.periods, markup=False)
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_row("rows", f"{parts.n_rows:,}")
@@ -205,17 +118,17 @@ def _tell(told: _Told, screen: Console) -> None:
     table.add_row("  of users not active enough, or not asked for", f"{parts.n_of_others:,}")
     for reason, n_rows in parts.unused.items():
         table.add_row("  not used", f"{n_rows:,} where {reason}")
-    sides = f"{told.n_users[0]:,} released, {told.n_users[1]:,} known, {told.n_common:,} in both"
+    sides = f"{parts.n_users[0]:,} released, {parts.n_users[1]:,} known, {parts.n_common:,} in both"
     table.add_row("users", f"{sides}, of {parts.n_users_seen:,} seen in either period")
-    table.add_row("places", f"{told.n_places[0]:,} released, {told.n_places[1]:,} known")
+    table.add_row("places", f"{parts.n_places[0]:,} released, {parts.n_places[1]:,} known")
     screen.print(table)
-    screen.print(f"written to {released_out} and {known_out}", soft_wrap=True, markup=False)
-    following = f"Next: habitprint match {released_out} {known_out} --truth same-id{told.where}"
+    screen.print(f"written to {outs[0]} and {outs[1]}", soft_wrap=True, markup=False)
+    backend = "".join(f" {option.words}" for option in where.given if option.name in ("--backend", "--master"))
+    following = f"Next: habitprint match {outs[0]} {outs[1]} --truth same-id{backend}"
     screen.print(Text(following, style="dim"), soft_wrap=True)
 
 
-def _print_json(told: _Told) -> None:
-    parts = told.parts
+def _print_json(parts: "Split | SparkSplit", outs: tuple[str, str]) -> None:
     facts = {
         "source": parts.source,
         "periods": parts.periods,
@@ -224,12 +137,12 @@ def _print_json(told: _Told) -> None:
         "n_outside": parts.n_outside,
         "n_of_others": parts.n_of_others,
         "unused": dict(parts.unused),
-        "n_users": told.n_common,
-        "n_released_users": told.n_users[0],
-        "n_known_users": told.n_users[1],
+        "n_users": parts.n_common,
+        "n_released_users": parts.n_users[0],
+        "n_known_users": parts.n_users[1],
         "n_users_seen": parts.n_users_seen,
-        "n_places": {"released": told.n_places[0], "known": told.n_places[1]},
-        "released": told.outs[0],
-        "known": told.outs[1],
+        "n_places": {"released": parts.n_places[0], "known": parts.n_places[1]},
+        "released": outs[0],
+        "known": outs[1],
     }
     print_json(facts)

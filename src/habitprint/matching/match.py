@@ -3,10 +3,11 @@
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Unpack, get_args
+from typing import Any, Protocol, Unpack, cast, get_args
 
 import msgspec
 import numpy as np
+from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
@@ -27,16 +28,26 @@ NO_SHARED_PLACE = (
 )
 
 MOST_MEMORY = 1e18  # bytes: more than any machine has
+AnyMatching = TypeVar("AnyMatching", default=Matching)  # what a backend gives; on this machine, a `Matching`
+AnyMatching_co = TypeVar("AnyMatching_co", covariant=True)
+
+
+class MatchBackend(Protocol[AnyMatching_co]):
+    """A place other than this machine where users are matched."""
+
+    def attack(self, released: Any, known: Any, options: MatchOptions, progress: Progress) -> AnyMatching_co:
+        """Return the best pairs of users with their proof; warn if no pair shares a place."""
 
 
 def match(
     released: Histograms | AnyTable,
     known: Histograms | AnyTable,
     *,
+    backend: MatchBackend[AnyMatching] | None = None,
     options: MatchOptions | None = None,
     progress: Progress = silent,
     **keywords: Unpack[MatchKeywords],
-) -> Matching:
+) -> AnyMatching:
     """Match released users to known users.
 
     The joint method finds the pairs with the smallest total weight among all ways to pair the users up: the paper's
@@ -50,6 +61,9 @@ def match(
         Two sets of histograms; places are compared by id. Their order never matters. Each may also be the name of a
         file, or any frame; then columns that are not called ``user``, ``place`` and ``count`` are guessed, and a
         warning says so.
+    backend
+        Where users are matched: None for this machine; `Spark` for a cluster, of tables that it stores. There they are
+        matched jointly. Which of equally good matchings a seed takes is not the same as here.
     options
         A record of all following options; single keywords override it.
     weight
@@ -85,11 +99,14 @@ def match(
     if "weight" in keywords:
         keywords["weight"] = find_weight(keywords["weight"])
     asked = msgspec.structs.replace(options or MatchOptions(), **keywords)
+    _check_options(asked.method, asked.direction, asked.epsilon)
+    if backend is not None:
+        return backend.attack(released, known, asked, progress)
     tables = as_histograms(released, "released"), as_histograms(known, "known")
     matching = find_matching(*tables, asked, progress)
     if not matching.gains.any():
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
-    return matching
+    return cast("AnyMatching", matching)
 
 
 def find_matching(

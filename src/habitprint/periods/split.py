@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 import polars as pl
+from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
 from habitprint.arguments import AnyTable, as_events
 from habitprint.arrays import Indices
@@ -28,6 +29,8 @@ class Accounted:
     """Base of what tells what became of every row of the events, wherever they were counted."""
 
     periods: str
+    released_span: Span
+    known_span: Span
     source: str
     n_rows: int
     n_used: int
@@ -125,6 +128,16 @@ class Split(Accounted, Shown):
         return cut(f"Split({self.source}: {sides}; {self.n_used:,} of {self.n_rows:,} rows counted)", LONGEST_LINE)
 
     @property
+    def n_users(self) -> tuple[int, int]:
+        """Return the numbers of users of the two parts."""
+        return self.released.n_users, self.known.n_users
+
+    @property
+    def n_places(self) -> tuple[int, int]:
+        """Return the numbers of places of the two parts."""
+        return self.released.n_places, self.known.n_places
+
+    @property
     def n_common(self) -> int:
         """Return the number of users in both parts."""
         return int((positions(self.released.users, self.known.users) >= 0).sum())
@@ -134,15 +147,36 @@ class Split(Accounted, Shown):
         yield self.known
 
 
+AnySplit = TypeVar("AnySplit", default=Split)  # what a backend gives; on this machine, a `Split`
+AnySplit_co = TypeVar("AnySplit_co", covariant=True)
+
+
+class CountBackend(Protocol[AnySplit_co]):
+    """A place other than this machine where events are counted."""
+
+    def count(
+        self,
+        events: Any,
+        period: Period,
+        *,
+        users: Sides | Iterable[object],
+        active: int,
+        count: CountedAs,
+        progress: Progress,
+    ) -> AnySplit_co:
+        """Return the counts per user and place in two periods, and an account of every row."""
+
+
 def split(
     events: Events | AnyTable,
     period: Period,
     *,
+    backend: CountBackend[AnySplit] | None = None,
     users: Sides | Iterable[object] = "both",
     active: int = 1,
     count: CountedAs = "visits",
     progress: Progress = silent,
-) -> Split:
+) -> AnySplit:
     """Count events per user and place in two periods: the first is released, the second known.
 
     Parameters
@@ -162,6 +196,8 @@ def split(
         ``users``.
     count
         What a count is: the number of ``"visits"``, or the ``"seconds"`` spent.
+    backend
+        Where events are counted: None for this machine; `Spark` for a cluster, of events that it stores.
 
     Examples
     --------
@@ -172,6 +208,8 @@ def split(
     >>> released.to_table().rows(), known.to_table().rows()
     ([('Jill', 'dorm', 1), ('Jill', 'library', 1)], [('Jill', 'dorm', 1)])
     """
+    if backend is not None:
+        return backend.count(events, period, users=users, active=active, count=count, progress=progress)
     events = as_events(events)
     refuse_to_split(events, period, active, count)
     chosen = chosen_users(users)
@@ -183,7 +221,7 @@ def split(
     kept = found.of(*_kept_users(found, chosen, active, parts.words))
     n_used = kept.n_events
     progress("counting events", 2, 2)
-    return Split(
+    counted = Split(
         released=kept.histograms(RELEASED),
         known=kept.histograms(KNOWN),
         periods=parts.words,
@@ -197,6 +235,7 @@ def split(
         n_users_seen=found.n_users,
         unused=unused,
     )
+    return cast("AnySplit", counted)
 
 
 def refuse_to_split(events: Events, period: Period, active: int, count: str) -> None:

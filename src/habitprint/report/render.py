@@ -105,7 +105,7 @@ def build_page(audit: Audit) -> Page:
                 audit.curves,
                 audit.verdict.target,
                 audit.forecast,
-                None if audit.on_all is None or audit.data.scope.whole is None else audit.on_all.rate,
+                None if audit.on_all is None else audit.on_all.rate,
             ),
             time_section(audit),
             protections_section(audit),
@@ -149,7 +149,7 @@ def _opening(audit: Audit) -> list[Block]:
         )
     )
     bars = [Bar(f"As it is{sampled and ', sample'}", rate)]
-    if audit.on_all is not None and sampled:
+    if audit.on_all is not None:
         bars.append(Bar("As it is, all people", audit.on_all.rate))
     if advised is not None:
         bars.append(Bar(f"With “{advised.label}”{sampled and ', sample'}", advised.risk))
@@ -181,7 +181,7 @@ def _reconstructed(audit: Audit) -> list[Number]:
 def _among_all(audit: Audit) -> list[Number]:
     """Return what was measured and what was forecast of all people, where the other numbers are about a sample."""
     on_all, forecast = audit.on_all, audit.forecast
-    if on_all is None or audit.data.scope.whole is None:
+    if on_all is None:
         return []
     rate = on_all.rate
     note = f"{whole(rate.n_correct)} of {rate.n:,} people, by one attack; 95% interval {rate.interval_words}"

@@ -105,7 +105,7 @@ def _about_table(audit: Audit) -> str:  # noqa: C901  (one case for each reason)
 
 def _about_all(audit: Audit) -> list[str]:
     """Say what holds for all people, where the rest is about a sample of them; nothing where it is about all."""
-    if audit.on_all is None or audit.data.scope.whole is None:
+    if audit.on_all is None:
         return []
     rate, target = audit.on_all.rate, audit.verdict.target
     than = "is within" if rate.high <= target else "may be above" if rate.low <= target else "is above"

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
+from habitprint.backends.spark.search import Found, Look, Pass, search
 from habitprint.matching.solver.candidates import Candidates
-from habitprint.spark.search import Found, Look, Pass, search
 
 
 @st.composite

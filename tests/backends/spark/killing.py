@@ -1,6 +1,6 @@
 """Match on a cluster of processes, and kill executors in the middle: prints how many, and what was found.
 
-python tests/spark/killing.py
+python tests/backends/spark/killing.py
 """
 
 import hashlib
@@ -13,8 +13,8 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import habitprint as hp
+from habitprint.backends.spark import Plan, connect
 from habitprint.progress import Progress, silent
-from habitprint.spark import Plan
 
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # as for all tests on Spark
@@ -31,7 +31,8 @@ SCORING, PRICING = 1, 3  # which look at all pairs: candidates are gathered in t
 def found_on(session: SparkSession, progress: Progress = silent) -> str:
     """Return a digest of everything that a matching says: pairs, gains, potentials."""
     frames = [session.createDataFrame(side.to_table().to_arrow()) for side in hp.datasets.town(150, 30, seed=1)]
-    found = hp.spark.match(*frames, plan=Plan(block=25, n_kept=6, n_added=6, tasks_per_core=1), progress=progress)
+    plan = Plan(block=25, n_kept=6, n_added=6, tasks_per_core=1)
+    found = hp.match(*frames, backend=hp.Spark(session, plan=plan), progress=progress)
     assert len(found.rounds) >= PRICING
     matching = found.to_matching()
     digest = hashlib.sha256(matching.to_table().write_csv(float_precision=17).encode())
@@ -77,6 +78,6 @@ def parent_of(process: int) -> int:
 
 if __name__ == "__main__":
     killer = Killer()
-    session = hp.spark.connect("local-cluster[2,1,1024]", settings=SETTINGS)
+    session = connect("local-cluster[2,1,1024]", settings=SETTINGS)
     print(json.dumps({"found": found_on(session, killer), "n_killed": killer.n_killed}))  # noqa: T201
     session.stop()

@@ -1,6 +1,6 @@
 """An audit of a sample says of whom each number is, and claims nothing about all people that was seen in the sample."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import msgspec
@@ -8,10 +8,10 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
-from habitprint.attacks import Attack, Outcome, Scenario, run_attack
+from habitprint.attacks import Outcome, Scenario
 from habitprint.auditing import audit as auditing
+from habitprint.auditing.backend import Sample
 from habitprint.auditing.data import Background, Whole, prepare_tables
-from habitprint.auditing.elsewhere import Elsewhere, RemoteSample
 from habitprint.auditing.goal import Goal
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import reach_verdict
@@ -19,7 +19,6 @@ from habitprint.checks import Finding
 from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.record import build_record, to_markdown
-from habitprint.weighing import Weight
 from habitprint.wording.attacks import among_more, on_all_people
 from habitprint.wording.curves import about_remedy
 from habitprint.wording.data import about_scope
@@ -32,25 +31,45 @@ N, N_SAMPLE = 160, 80
 TOWN = hp.datasets.town(N, 25, seed=4)
 
 
-@dataclass(frozen=True, eq=False)
-class Nearby(Elsewhere):
-    """Two tables that are here, and are treated as if they were not: the first people are the sample."""
+class Matched(hp.Matching):
+    """A matching that counts by itself whom it identifies, as one on a cluster does."""
+
+    def evaluate(self, truth: Any, progress: Progress) -> hp.Evaluation:
+        del progress
+        return hp.evaluate(self, *TOWN, truth)
+
+    def unpersist(self) -> None:
+        """Keep it: it is on this machine."""
+
+
+@dataclass(frozen=True)
+class Nearby:
+    """A backend for two tables that are here, and are treated as if they were not: the first people are the sample."""
 
     n_drawn: int
+    epsilon: float | None = None
 
-    def draw(self, seed: int, progress: Progress) -> RemoteSample:
+    def count(self, *_: object, **__: object) -> None:
+        pytest.fail("these are counts")
+
+    def sample(
+        self, released: hp.Histograms, known: hp.Histograms, truth: Any, seed: int, progress: Progress
+    ) -> Sample:
         del seed, progress
-        users = TOWN[0].users.to_list()[: self.n_drawn]
-        released, known = (side.select(users=users) for side in TOWN)
-        return RemoteSample(Scenario(released, known, "same-id"), Whole(N, N, N, N) if self.n_drawn < N else None)
+        users = released.users.to_list()[: self.n_drawn]
+        some = Scenario(released.select(users=users), known.select(users=users), truth)
+        return Sample(some, Whole(N, N, N, N) if self.n_drawn < N else None)
 
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
-        return run_attack(Scenario(*TOWN, truth="same-id"), Attack(weight), seed=seed, progress=progress).outcome
+    def attack(
+        self, released: hp.Histograms, known: hp.Histograms, options: hp.MatchOptions, progress: Progress
+    ) -> Matched:
+        found = hp.match(released, known, options=options, progress=progress)
+        return Matched(**{field.name: getattr(found, field.name) for field in fields(found)})
 
 
 @pytest.fixture(scope="module")
 def sampled() -> hp.Audit:
-    return hp.audit(Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
+    return hp.audit(TOWN, backend=Nearby(N_SAMPLE), target=0.1, noise=False, fail_above=0.1)
 
 
 def judged(found: hp.Audit, on_all: Outcome, protections: Protections, target: float) -> hp.Audit:
@@ -95,7 +114,7 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
     assert ("is within that" in on_all_people(sampled)) == is_within
     other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))
     assert "what was measured is not within that, and counts" in on_all_people(other)
-    further = hp.audit(Nearby(20), population=7000, target=1.0, noise=False)
+    further = hp.audit(TOWN, backend=Nearby(20), population=7000, target=1.0, noise=False)
     assert further.forecast is not None
     assert further.forecast.n == 7000
     assert "forecast" not in on_all_people(further)
@@ -111,7 +130,7 @@ def test_the_answer_is_about_the_sample_and_names_the_attack_on_all(sampled: hp.
 
 def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditing, "MOST_USERS", 30)
-    found = hp.audit(Nearby(60), target=0.01, noise=False)
+    found = hp.audit(TOWN, backend=Nearby(60), target=0.01, noise=False)
     assert found.protections.screened
     assert found.protections.advised is None
     text = text_of(found)
@@ -158,11 +177,10 @@ def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled:
 
 
 def test_where_everybody_is_drawn_the_audit_is_that_of_one_machine() -> None:
-    found = hp.audit(Nearby(N), target=0.1, noise=False).to_json()
+    found = hp.audit(TOWN, backend=Nearby(N), target=0.1, noise=False).to_json()
     here = audit_of_town(N, 25, seed=4, target=0.1).to_json()
-    assert found["on_all"] is not None
-    assert here["on_all"] is None
-    assert found | {"on_all": None} == here
+    assert found["on_all"] is None
+    assert found == here
 
 
 def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit) -> None:
@@ -215,31 +233,30 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
     assert "80 of 80 people in the released table of the sample have shares that nobody else has there." in page
 
 
-class Unreachable(Elsewhere):
-    """Tables of which nothing may be asked for."""
+class Unreachable(Nearby):
+    """A backend of which nothing may be asked."""
 
-    def draw(self, seed: int, progress: Progress) -> RemoteSample:
-        raise AssertionError(seed, progress)
-
-    def attack(self, weight: Weight, seed: int, progress: Progress) -> Outcome:
-        raise AssertionError(weight, seed, progress)
+    def sample(self, *_: object, **__: object) -> Sample:
+        pytest.fail("a sample was drawn")
 
 
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        ({"overlap": 0.5}, "an overlap"),
-        ({"period": hp.HalvesOfRows()}, "a period"),
-        ({"active": 3}, "active = 3"),
-        ({"count": "seconds"}, "count = 'seconds'"),
-        ({"truth": {"p": "Jo"}}, "a truth"),
+        ({"overlap": 0.5}, "an overlap for remote tables"),
+        ({"original": TOWN[0]}, "the original for remote tables"),
+        ({"period": hp.HalvesOfRows()}, "a period for two sets of histograms"),
+        ({"active": 3}, "active = 3 for two sets of histograms"),
+        ({"count": "seconds"}, "count = 'seconds' for two sets of histograms"),
     ],
 )
 def test_what_would_be_passed_over_is_refused_before_anything_is_drawn(asked: dict[str, Any], said: str) -> None:
-    with pytest.raises(hp.InputError, match=f"^{said} for tables that are elsewhere"):
-        hp.audit(Unreachable(), **asked)
+    with pytest.raises(hp.InputError, match=f"^{said}"):
+        hp.audit(TOWN, backend=Unreachable(N_SAMPLE), **asked)
+    with pytest.raises(hp.InputError, match=r"^truth does not apply to events"):
+        hp.audit("calls", backend=Unreachable(N_SAMPLE), truth={"p": "Jo"})
 
 
 def test_two_earlier_tables_to_train_on_are_heard() -> None:
-    found = hp.audit(Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
+    found = hp.audit(TOWN, backend=Nearby(N_SAMPLE), training=hp.datasets.town(N, 25, seed=5), target=1.0, noise=False)
     assert (found.training.on, found.training.missing) == ("given tables", None)

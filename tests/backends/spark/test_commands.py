@@ -16,6 +16,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 
+COUNTS = ("--user", "caller", "--place", "antenna", "--count", "when")
 NAMES = ("--user", "caller", "--time", "when", "--place", "antenna")
 
 
@@ -38,7 +39,7 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
     calls: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(calls.parent)
-    spark = ("--engine", "spark")
+    spark = ("--backend", "spark")
     assert run(monkeypatch, "split", "calls", *NAMES, *spark, "--released", "a", "--known", "b", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert run(monkeypatch, "split", "calls/*", *NAMES, "--released", "a.csv", "--known", "b.csv", "--json") == 0
@@ -83,9 +84,9 @@ def test_a_folder_is_split_and_matched_as_on_one_machine(
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--master", "yarn"), "and not on yarn"),
         (("split", "calls", *NAMES, "--released", "a", "--known", "b", "--conf", "memory=4g"), "no setting of Spark"),
         (("match", "calls", "calls"), "has no column 'user'"),
-        (("match", "nothing", "calls"), "there is no file nothing"),
-        (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --engine spark"),
-        (("match", "calls", "calls", "--method", "approximate"), "without --epsilon"),
+        (("match", "nothing", "calls"), "nothing: there is no such file or folder"),
+        (("match", "calls", "calls", "--method", "one-by-one"), "does not go with --backend spark"),
+        (("match", "calls", "calls", *COUNTS, "--method", "approximate"), "the approximate method needs epsilon"),
         (("match", "calls", "calls", "--weight", "auto"), "--weight auto does not go"),
     ],
 )
@@ -97,7 +98,7 @@ def test_what_cannot_be_done_is_said(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(calls.parent)
-    assert run(monkeypatch, *words, "--engine", "spark") == 2
+    assert run(monkeypatch, *words, "--backend", "spark") == 2
     shown = capsys.readouterr()
     assert fault in shown.err
     assert "fix:" in shown.err
@@ -106,7 +107,7 @@ def test_what_cannot_be_done_is_said(
 
 def run_apart(calls: Path, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command in a process of its own."""
-    command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--engine", "spark", *words]
+    command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--backend", "spark", *words]
     outs = ("--released", str(calls.parent / "a"), "--known", str(calls.parent / "b"))
     return subprocess.run(
         [*command, *outs], capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=300
@@ -116,7 +117,7 @@ def run_apart(calls: Path, *words: str, **environment: str) -> subprocess.Comple
 def test_without_java_it_is_said_how_to_get_it(calls: Path) -> None:
     done = run_apart(calls, "--master", "local[1]", PATH="/nowhere")
     assert done.returncode == 2
-    assert done.stderr.startswith("error: Java is not installed")
+    assert done.stderr.startswith("error: Java is not installed, does not start")
     assert "openjdk-17-jre-headless" in done.stderr
 
 
@@ -127,13 +128,13 @@ def test_an_old_java_is_refused(calls: Path, tmp_path: Path) -> None:
     java.chmod(0o755)
     done = run_apart(calls, "--master", "local[1]", JAVA_HOME=str(tmp_path))
     assert done.returncode == 2
-    assert f"{java} is Java 8" in done.stderr
-    assert "Spark 4 needs Java 17 or newer" in done.stderr
+    assert "error: Java is not installed, does not start, or is too old" in done.stderr
+    assert "Spark 4 runs on Java 17 or newer" in done.stderr
 
 
 def test_an_interrupt_ends_spark_too_and_leaves_nothing(calls: Path) -> None:
     mark = f"habitprint-test-{uuid4().hex}"
-    command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--engine", "spark"]
+    command = [sys.executable, "-m", "habitprint", "split", str(calls), *NAMES, "--backend", "spark"]
     words = ("--master", "local[1]", "--released", str(calls.parent / "a"), "--known", str(calls.parent / "b"))
     environment = {**os.environ, "HABITPRINT_TEST": mark}
     process = subprocess.Popen([*command, *words], stderr=subprocess.PIPE, text=True, env=environment)

@@ -1,5 +1,6 @@
 """The matching on Spark is that of one machine: total, proof, evaluation, in whatever partitions the tables are."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.spark import Plan, SparkMatching, score
+from habitprint.backends.spark import Plan, SparkMatching, search
 from habitprint.weighing import WEIGHTS, Weight, WeightName
 from instances import CASES, Case, random_histograms, tables
 
@@ -40,7 +41,8 @@ def on_spark(session: SparkSession, histograms: hp.Histograms) -> DataFrame:
 
 
 def matched(session: SparkSession, released: hp.Histograms, known: hp.Histograms, **options: object) -> SparkMatching:
-    return hp.spark.match(on_spark(session, released), on_spark(session, known), plan=SMALL, **options)  # type: ignore[arg-type]
+    frames = on_spark(session, released), on_spark(session, known)
+    return hp.match(*frames, backend=hp.Spark(session, plan=SMALL), **options)  # type: ignore[arg-type]
 
 
 def assert_same_answer(
@@ -113,7 +115,7 @@ def test_a_place_that_everybody_visits_changes_nothing(spark: SparkSession) -> N
 
 def test_no_more_than_epsilon_of_the_gain_is_missing(spark: SparkSession) -> None:
     released, known = hp.datasets.town(80, 15, seed=2)
-    found = matched(spark, released, known, epsilon=0.1)
+    found = matched(spark, released, known, method="approximate", epsilon=0.1)
     assert found.gap <= 0.1
     assert found.to_matching().verify(released, known) <= 0.1
     assert found.total_gain >= 0.9 * hp.match(released, known).total_gain
@@ -122,20 +124,24 @@ def test_no_more_than_epsilon_of_the_gain_is_missing(spark: SparkSession) -> Non
 def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession) -> None:
     released, known = (random_histograms(40, 10, density=0.3, seed=seed, n_habits=15) for seed in (1, 2))
     frames = on_spark(spark, released), on_spark(spark, known)
-    plain = hp.spark.match(*frames, weight="likelihood", seed=7, plan=SMALL).to_matching()
+
+    def match(frames: Iterable[DataFrame], plan: Plan) -> SparkMatching:
+        return hp.match(*frames, weight="likelihood", seed=7, backend=hp.Spark(spark, plan=plan))
+
+    plain = match(frames, SMALL).to_matching()
     moved = (frame.orderBy("count", "place").repartition(5) for frame in frames)
     other = Plan(block=9, n_kept=6, n_added=6, tasks_per_core=9)
-    again = hp.spark.match(*moved, weight="likelihood", seed=7, plan=other).to_matching()
+    again = match(moved, other).to_matching()
     assert plain.to_table().equals(again.to_table())
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
-    few = hp.spark.match(*frames, weight="likelihood", seed=7, plan=replace(SMALL, n_kept=2))
+    few = match(frames, replace(SMALL, n_kept=2))
     assert few.total_gain == pytest.approx(plain.total_gain, rel=1e-12)
 
 
 def test_known_blocks_that_spark_parts_against_the_plan_are_put_together(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(score.SETTINGS, "spark.sql.maxSinglePartitionBytes", "1b")
+    monkeypatch.setitem(search.SETTINGS, "spark.sql.maxSinglePartitionBytes", "1b")
     released, known = (random_histograms(40, 10, density=0.3, seed=seed) for seed in (1, 2))
     found = matched(spark, released, known)
     assert_same_answer(found, released, known, "jensen-shannon", None)
@@ -147,7 +153,8 @@ def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back
     released, known = hp.datasets.town(30, 12, seed=1)
     known_table = known.to_table().with_columns(pl.col("place").cast(pl.String), pl.col("count").cast(pl.Float64) / 3)
     known = hp.Histograms.from_table(known_table)
-    found = hp.spark.match(on_spark(spark, released), spark.createDataFrame(known_table.to_arrow()), plan=SMALL)
+    frames = on_spark(spark, released), spark.createDataFrame(known_table.to_arrow())
+    found = hp.match(*frames, backend=hp.Spark(spark, plan=SMALL))
     assert_same_answer(found, released, known, "jensen-shannon", None)
     assert found.to_matching().released.dtype == released.users.dtype
 
@@ -157,24 +164,22 @@ def test_what_is_counted_on_the_cluster_is_what_one_machine_counts(spark: SparkS
     case = case_of(name)
     released, known = case.make(seed=6)
     frames = on_spark(spark, released), on_spark(spark, known)
-    found = hp.spark.match(*frames, size=case.size, plan=SMALL)
+    found = hp.match(*frames, size=case.size, backend=hp.Spark(spark, plan=SMALL))
     here = found.to_matching()
-    assert hp.spark.evaluate(found, *frames) == hp.evaluate(here, released, known)
+    assert found.evaluate() == hp.evaluate(here, released, known)
     truth = {released.users[k]: known.users[(k + 1) % 30] for k in range(30)} | {-1: -2}
-    assert hp.spark.evaluate(found, *frames, truth) == hp.evaluate(here, released, known, truth)
+    assert found.evaluate(truth) == hp.evaluate(here, released, known, truth)
 
 
 def test_a_truth_on_the_cluster_counts_too_and_must_name_each_user_once(spark: SparkSession) -> None:
     released, known = hp.datasets.illustration()
     frames = on_spark(spark, released), on_spark(spark, known)
-    found = hp.spark.match(*frames)
+    found = hp.match(*frames, backend=hp.Spark(spark))
     truth = spark.createDataFrame([("?1", "Jill"), ("?2", "Mike"), ("?9", "Mary")], ["released", "known"])
-    result = hp.spark.evaluate(found, *frames, truth)
+    result = found.evaluate(truth)
     assert (result.expected_correct, result.n_common, result.n_ignored) == (1.0, 2, 1)
     with pytest.raises(hp.InputError, match="the released user '\\?1' more than once"):
-        hp.spark.evaluate(found, *frames, truth.union(spark.createDataFrame([("?1", "Mary")], truth.schema)))
-    with pytest.raises(hp.InputError, match="not the ones that were matched"):
-        hp.spark.evaluate(found, frames[0].filter("user != '?1'"), frames[1], truth)
+        found.evaluate(truth.union(spark.createDataFrame([("?1", "Mary")], truth.schema)))
 
 
 FAULTS = {
@@ -191,18 +196,20 @@ def test_a_table_that_is_none_of_counts_is_refused_in_our_words(spark: SparkSess
     good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
     bad = spark.createDataFrame(FAULTS[fault], good.schema)
     with pytest.raises(hp.InputError, match=fault):
-        hp.spark.match(bad, good)
+        hp.match(bad, good, backend=hp.Spark(spark))
 
 
 def test_options_that_make_no_sense_are_refused(spark: SparkSession) -> None:
-    good = spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
+    backend, good = hp.Spark(spark), spark.createDataFrame([("a", "x", 1)], "user string, place string, count long")
     with pytest.raises(hp.InputError, match="size 2 is out of range"):
-        hp.spark.match(good, good, size=2)
+        hp.match(good, good, size=2, backend=backend)
     with pytest.raises(hp.InputError, match="epsilon"):
-        hp.spark.match(good, good, epsilon=2.0)
+        hp.match(good, good, method="approximate", epsilon=2.0, backend=backend)
     with pytest.raises(hp.InputError, match="no column 'count'"):
-        hp.spark.match(good.drop("count"), good)
+        hp.match(good.drop("count"), good, backend=backend)
     with pytest.raises(hp.InputError, match="holds double values"):
-        hp.spark.match(good.withColumn("place", good["count"] / 2), good)
+        hp.match(good.withColumn("place", good["count"] / 2), good, backend=backend)
+    with pytest.raises(hp.InputError, match="'one-by-one' on Spark"):
+        hp.match(good, good, method="one-by-one", backend=backend)
     with pytest.raises(hp.InputError, match="not a Spark table"):
-        hp.spark.match(hp.datasets.illustration()[0], good)  # type: ignore[arg-type]
+        hp.match(hp.datasets.illustration()[0], good, backend=backend)

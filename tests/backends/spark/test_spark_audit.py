@@ -10,23 +10,24 @@ from test_spark_matching import on_spark
 
 import habitprint as hp
 from command_line import run
-from habitprint.auditing.elsewhere import RemoteSample
+from habitprint.auditing.backend import Sample, attack_all
 from habitprint.progress import silent
-from habitprint.spark.audit import SparkTables
 
 N, N_SAMPLE = 60, 30
 RELEASED, KNOWN = hp.datasets.town(N, 20, seed=3)
-SPARK = ("--engine", "spark")
+SPARK = ("--backend", "spark")
 
 
-def drawn(session: SparkSession, *sides: hp.Histograms, n_parts: int, seed: int = 0, **options: object) -> RemoteSample:
+def drawn(
+    session: SparkSession, *sides: hp.Histograms, n_parts: int, sample: int, seed: int = 0, truth: object = "same-id"
+) -> Sample:
     """Return the sample of two tables whose rows are shuffled into so many partitions."""
     frames = (
         session.createDataFrame(side.to_table().sample(fraction=1, shuffle=True, seed=n_parts).to_arrow())
         for side in sides
     )
-    tables = SparkTables(*(frame.repartition(n_parts) for frame in frames), **options)  # type: ignore[arg-type]
-    return tables.draw(seed, silent)
+    released, known = (frame.repartition(n_parts) for frame in frames)
+    return hp.Spark(session, n_sampled=sample).sample(released, known, truth, seed)
 
 
 @pytest.fixture(scope="module")
@@ -35,14 +36,15 @@ def sampled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> hp
     released, known = (tmp_path_factory.mktemp("tables") / name for name in ("released", "known"))
     for side, folder in ((RELEASED, released), (KNOWN, known)):
         on_spark(spark, side).write.parquet(str(folder))
-    return hp.spark.audit(released, known, sample=N_SAMPLE, target=0.1, noise=False)
+    return hp.audit((released, known), target=0.1, noise=False, backend=hp.Spark(spark, n_sampled=N_SAMPLE))
 
 
 def test_the_attack_on_all_is_that_of_one_machine(spark: SparkSession) -> None:
     users = RELEASED.users.to_list()
     known = KNOWN.select(users=users[10:])
     weight = hp.WEIGHTS["jensen-shannon"]  # by which no two matchings are equally good here
-    found = SparkTables(on_spark(spark, RELEASED), on_spark(spark, known)).attack(weight, seed=0, progress=silent)
+    tables = on_spark(spark, RELEASED), on_spark(spark, known)
+    found = attack_all(hp.Spark(spark), tables, "same-id", weight, seed=0, progress=silent)
     matching = hp.match(RELEASED, known, weight=weight)
     assert found.rate == hp.evaluate(matching, RELEASED, known).accuracy_rate
     assert (found.method, found.weight, found.n_guesses) == ("joint", "jensen-shannon", matching.n_guesses)
@@ -151,7 +153,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
-    rest = "--target 0.2 --no-noise --fail-above 0.05 --engine spark --sample 20 --out audit"
+    rest = "--target 0.2 --no-noise --fail-above 0.05 --backend spark --sample 20 --out audit"
     assert found.run.command == f"habitprint audit calls {columns} {rest}"
     assert "hush" not in "".join(path.read_text() for path in Path("audit").iterdir() if path.suffix != ".parquet")
     assert pl.read_parquet("audit/users.parquet").height == found.data.scope.n_released
@@ -172,12 +174,10 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     assert run(monkeypatch, "audit", "a", "b", *SPARK, *words, "--out", "audit") == 0
     told = json.loads(capsys.readouterr().out)
     assert told["data"]["scope"]["whole"] is None
-    assert told["on_all"]["method"] == "approximate"
-    assert told["on_all"]["gap"] <= 0.1
+    assert told["on_all"] is None
     assert told["run"]["inputs"] == []
     here = hp.audit(town, target=1.0, noise=False).to_json()
-    assert here["on_all"] is None
-    own = {"on_all": None, "options": None, "run": None, "text": None}
+    own = {"options": None, "run": None, "text": None}
     assert told | own == here | own
 
 
@@ -186,16 +186,16 @@ def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     [
         (("calls",), "has no column 'user'"),
         (("nothing", *NAMES), "no such file or folder"),
-        (("calls", *NAMES, "--overlap", "50%"), "--overlap does not go with --engine spark"),
-        (("calls", *NAMES, "--shared", "merge"), "--shared does not go with --engine spark"),
+        (("calls", *NAMES, "--overlap", "50%"), "--overlap does not go with --backend spark"),
+        (("calls", *NAMES, "--shared", "merge"), "--shared does not go with --backend spark"),
         (("calls", *NAMES, "--side", "500"), "--side without --box"),
         (("calls", *NAMES, "--epsilon", "7"), "epsilon 7.0 is not a number above 0"),
         (("calls", *NAMES, "--truth", "same-id"), "--truth does not go with events"),
         (("calls", "calls"), "or name them: --user caller --place antenna --count …"),
-        (("nothing", "calls"), "there is no file nothing"),
-        (("empty", "calls"), "empty has no files"),
+        (("nothing", "calls"), "nothing: there is no such file or folder"),
+        (("empty", "calls"), "empty: there are no Parquet files"),
         (("text", "calls"), "text/counts.csv"),
-        (("calls", "calls", "--duplicates", "sum"), "--duplicates does not go with --engine spark"),
+        (("calls", "calls", "--duplicates", "sum"), "--duplicates does not go with --backend spark"),
     ],
 )
 @pytest.mark.usefixtures("calls")
@@ -217,7 +217,7 @@ def test_where_a_report_cannot_be_written_is_said_before_any_work(
     def start(*_: object, **__: object) -> None:
         pytest.fail("Spark was asked for")
 
-    monkeypatch.setattr("habitprint.cli.engine.EngineOptions.connected", start)
+    monkeypatch.setattr("habitprint.cli.backend.BackendOptions.opened", start)
     Path("audit").mkdir()
     Path("audit/notes.txt").write_text("mine")
     assert run(monkeypatch, "audit", "calls", *NAMES, *SPARK, "--out", "audit") == 2
@@ -225,7 +225,7 @@ def test_where_a_report_cannot_be_written_is_said_before_any_work(
     assert run(monkeypatch, "audit", "calls", *NAMES, *SPARK, "--out", "calls/audit") == 2
     assert "it is within calls, one of the inputs" in capsys.readouterr().err
     assert run(monkeypatch, "audit", "calls", *NAMES, "--sample", "30", "--out", "other") == 2
-    assert "--sample without --engine spark" in capsys.readouterr().err
+    assert "--sample without --backend spark" in capsys.readouterr().err
     Path("calls.json").touch()
     assert run(monkeypatch, "audit", "calls", "calls", *SPARK, "--out", "other") == 2
     assert "says what anyone can copy of this release" in capsys.readouterr().err
