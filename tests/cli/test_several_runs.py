@@ -287,6 +287,19 @@ def test_noise_after_steps_that_forbid_it_and_a_key_of_another_release_are_refus
     assert run(monkeypatch, "protect", "r.csv", "--k", "5", *key, "--out", "c2.csv") == 2
 
 
+def test_a_release_that_lost_its_json_is_refused_with_and_without_its_key(
+    protect: Protect, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    protect("r.csv", "--round-to", "2", "--out", "c1.csv")
+    Path("c1.csv.json").rename("elsewhere.json")
+    Path("c1.csv.owner.json").rename("owner.json")
+    for key in [(), ("--earlier-key", "c1.csv.key.csv")]:
+        assert run(monkeypatch, "protect", "c1.csv", "--k", "5", *key, "--out", "c2.csv") == 2
+        assert "put c1.csv.json back" in " ".join(capsys.readouterr().err.split())
+    Path("elsewhere.json").rename("c1.csv.json")
+    assert run(monkeypatch, "protect", "c1.csv", "--k", "5", "--out", "c2.csv") == 0
+
+
 @pytest.mark.slow
 def test_an_audit_that_leaves_the_known_side_alone_says_so_beside_its_answer(
     protect: Protect, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -49,7 +49,7 @@ class Advice(Shown):
     >>> import habitprint as hp
     >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
     >>> advice.decide, advice.recipe[0].k, advice.keep
-    ('guaranteed', 5, 'patterns')
+    ('guaranteed', 6, 'patterns')
     """
 
     note: str

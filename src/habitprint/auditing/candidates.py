@@ -116,7 +116,25 @@ class Candidate:
     @property
     def mechanism(self) -> Mechanism:
         """Return what does it in a trial, which can be repeated and is never published."""
-        return chain(*with_seed(self.recipe, TRIAL_SEED))
+        return self.drawn(TRIAL_SEED)
+
+    def drawn(self, seed: int) -> Mechanism:
+        """Return what does it, with another draw of the units of groups; noise is another one each time.
+
+        Examples
+        --------
+        >>> micro_aggregation(5).drawn(3).seed
+        3
+        """
+        return chain(*with_seed(self.recipe, seed))
+
+    @property
+    def is_drawn(self) -> bool:
+        """Return whether it draws at random, so that the published file is another draw than any trial."""
+        return any(
+            isinstance(each, AddNoise) or (isinstance(each, Microaggregate) and each.units is not None)
+            for each in self.recipe
+        )
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:

@@ -39,7 +39,7 @@ class Remedy:
     >>> import habitprint as hp
     >>> remedies = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).remedies
     >>> [(remedy.kind, remedy.number) for remedy in remedies]
-    [('fewer places', None), ('shorter span', None), ('more people', 20.0), ('aggregates only', 0.0)]
+    [('fewer places', None), ('shorter span', None), ('more people', 73.0), ('aggregates only', 0.0)]
     """
 
     kind: RemedyKind
@@ -79,8 +79,8 @@ def find_remedies(
     >>> import habitprint as hp
     >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> found.remedies[2].number
-    20.0
-    >>> hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).remedies
+    73.0
+    >>> hp.audit(hp.datasets.town(20, 5), target=0.3, noise=False).remedies
     ()
     """
     if protections.trials[0].passes or protections.advised is not None:
@@ -113,6 +113,8 @@ def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | N
 def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
     as_it_is, k = protections.trials[0], group_needed(goal.target)
     needed = [k] if n < k else []
+    if as_it_is.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
+        needed.append(users_needed(goal.target))
     if goal.person_target is not None and goal.person_target < goal.target:
         alone = group_needed(goal.person_target)
         needed = [alone] if n < alone else needed

@@ -31,6 +31,8 @@ class Risks:
         Whether rows are published for groups.
     reconstruction, attribution
         What was measured of groups; None where it was not, or there are none.
+    n_draws
+        How many draws of the units were measured, of which this is the worst.
 
     Examples
     --------
@@ -42,6 +44,7 @@ class Risks:
     is_grouped: bool
     reconstruction: Reconstruction | None = None
     attribution: Attribution | None = None
+    n_draws: int = 1
 
     def __repr__(self) -> str:
         return abbreviated(self)
@@ -87,6 +90,8 @@ def measure_risks(
     return Risks(
         guaranteed,
         is_grouped=True,
-        reconstruction=reconstruct(scene, [second_look(scene, other, tables, progress) for other in others], progress),
+        reconstruction=reconstruct(
+            scene, seconds=[second_look(scene, other, tables, progress) for other in others], progress=progress
+        ),
         attribution=attribute(scene),
     )

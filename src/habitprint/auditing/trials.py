@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from habitprint.attacks import Outcome, strongest_of
+from habitprint.attacks import Outcome, strongest_of, strongest_of_each
 from habitprint.auditing.attribution import Attribution
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.goal import PASS, Decide, Evidence, Goal, Judgement, judge
@@ -69,6 +69,8 @@ class Trial:
     passes
         Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
         were not made.
+    n_draws
+        How many draws of a random protection were measured: every measured share is that of the worst.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Trial:
     passes: bool | None
     taken: TakenApart = WHOLE
     attribution: Attribution | None = None
+    n_draws: int = 1
 
     def __repr__(self) -> str:
         verdict = {True: "enough", False: "not enough", None: "not decided"}[self.passes]
@@ -162,10 +165,44 @@ class Trial:
         looked = self if look is None else replace(self, surest=look.surest, confidence=look.confidence)
         return replace(looked, passes=judge(rule, looked.evidence(self.risk.high)).passes)
 
+    def or_worse(self, other: "Trial") -> "Trial":
+        """Return the trial with the worse of two draws of the same protection, each share on its own."""
+        return replace(
+            self,
+            guaranteed=max(self.guaranteed, other.guaranteed, key=lambda each: each.average),
+            attacks=strongest_of_each((*self.attacks, *other.attacks)),
+            n_attacks=self.n_attacks + other.n_attacks,
+            selection_rate=max(self.selection_rate, other.selection_rate, key=lambda rate: rate.high),
+            hold_out_rate=max(self.hold_out_rate, other.hold_out_rate, key=lambda rate: rate.high),
+            taken=max(self.taken, other.taken, key=lambda taken: taken.found.rate.high if taken.found else 0.0),
+            n_draws=self.n_draws + other.n_draws,
+        )
+
+    def is_close_to(self, target: float) -> bool:
+        """Return whether another draw of the same protection might miss a target that this one meets.
+
+        Two draws differ by less than twice the standard deviation of the difference of two Poisson numbers: the rows
+        that every draw gives away vary less.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.trials[0].is_close_to(0.05)
+        False
+        """
+        rates = [] if self.reconstruction is None else [self.reconstruction.rate]
+        if not self.guaranteed.is_within(target):
+            rates.append(self.risk)
+        more = [min(rate.n_correct + 2 * math.sqrt(2 * (rate.n_correct + 1)), rate.n) for rate in rates]
+        highs = [Rate.of(n, rate.n, 0.0, method=rate.method).high for n, rate in zip(more, rates, strict=True)]
+        return max((rate.high for rate in rates), default=1.0) <= target < max(highs, default=0.0)
+
     @property
     def risks(self) -> Risks:
         """Return the three lines about it."""
-        return Risks(self.guaranteed, self.taken.is_grouped, self.reconstruction, self.attribution)
+        return Risks(
+            self.guaranteed, self.taken.is_grouped, self.reconstruction, self.attribution, n_draws=self.n_draws
+        )
 
     @property
     def reconstruction(self) -> Reconstruction | None:

@@ -191,11 +191,11 @@ class Reconstruction:
         return f"Reconstruction(by {self.method}: {self.rate.words})"
 
     def is_within(self, target: float) -> bool:
-        """Return whether nobody's row is reconstructed because of the release, or the upper end is within a target.
+        """Return whether the upper end is within a target, as for everything that is measured.
 
-        Among few people the upper end of zero is high, too: it is shown, and does not decide.
+        Zero is no exception: among few people its upper end is above a low target, and nothing is shown.
         """
-        return self.rate.n_correct == 0 or self.rate.high <= target
+        return self.rate.high <= target
 
 
 @dataclass(frozen=True)
@@ -283,6 +283,10 @@ class Scene:
             n_people=max(tables.n_people, 1),
         )
 
+    def looking_as(self, pointed: Matching, released: Histograms) -> "Scene":
+        """Return the same, of an attacker who looks for people where another attack points."""
+        return replace(self, looked_in=_look_in(pointed, self.known, released, self.groups.of_row))
+
     @property
     def known_of_people(self) -> SparseMatrix:
         """Return what the attacker knows of everybody who counts; nothing where nothing is left of it."""
@@ -294,8 +298,17 @@ class Scene:
         return self.groups.step[self.group_of_person]
 
 
-def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Progress = silent) -> Reconstruction:
+def reconstruct(
+    scene: Scene, *scenes: Scene, seconds: Sequence["SecondLook"] = (), progress: Progress = silent
+) -> Reconstruction:
     """Take a release apart in every way, and return what the strongest way reconstructs.
+
+    Parameters
+    ----------
+    scene, scenes
+        The release; further ones differ from the first only in where the attacker looks for people.
+    seconds
+        Other releases of the same people.
 
     Examples
     --------
@@ -313,9 +326,10 @@ def reconstruct(scene: Scene, seconds: Sequence["SecondLook"] = (), progress: Pr
         for weight in NAMED_BY if pieces.shape[0] else ():
             named = _name_pieces(pieces, scene.known, weight, progress)
             yield "denominators", _take_rows(pieces, np.where(of_person >= 0, named[of_person], -1))
-        for least in SOLE_VISITOR, 0.0:
-            yield "known-places", _take_rows(_read_known_places(scene, least), of_person)
-        yield "subtraction", _take_rows(_subtract_others(scene), of_person)
+        for each in scene, *scenes:
+            for least in SOLE_VISITOR, 0.0:
+                yield "known-places", _take_rows(_read_known_places(each, least), of_person)
+            yield "subtraction", _take_rows(_subtract_others(each), of_person)
         for second in seconds:
             for rows in _intersect(scene, second, progress):
                 yield "intersection", _take_rows(rows, of_person)

@@ -15,7 +15,7 @@ from habitprint.ids import positions
 from habitprint.io.tables import read_table
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
-from habitprint.mechanisms.files import Opened, find_owner_record, open_release, sidecar
+from habitprint.mechanisms.files import Opened, find_owner_record, key_file, open_release, owner_file, sidecar
 from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress
 
@@ -135,11 +135,15 @@ def find_earlier_key(file: Path, asked: Path | None, *, is_release: bool) -> Pat
     >>> find_earlier_key(Path("week1.csv"), None, is_release=False) is None
     True
     """
-    if asked is not None and not is_release:
+    written_with = [each for each in (owner_file(file), key_file(file)) if each.exists()]
+    if not is_release and (asked is not None or written_with):
+        beside = "--earlier-key is given" if asked is not None else f"{written_with[0].name} is there"
         raise InputError(
-            f"--earlier-key, and {file} is not a release",
-            why="it is the key to a release that is protected further",
-            fix=f"leave it out, or keep {sidecar(file).name} beside the table",
+            f"{beside}, but {sidecar(file).name} is not beside {file.name}",
+            why="a key belongs to a release, and that file tells how it was made; without it the new release would be "
+            "taken for the first protection of an original, and its risk be measured too low",
+            fix=f"put {sidecar(file).name} back beside it, or protect the original with all steps at once; if "
+            f"{file.name} is no release, leave out --earlier-key, and move files of that name away",
         )
     owner = find_owner_record(file) if is_release and asked is None else None
     names = () if owner is None else owner.keys

@@ -35,7 +35,10 @@ def risk_lines(risks: Risks) -> tuple[tuple[str, str], ...]:
         pointed = f"guaranteed: right for {bound_in_short(guaranteed)}" if guaranteed.average < 1 else UNIQUE
     return (
         (POINTED, pointed),
-        (RECONSTRUCTED, otherwise if risks.reconstruction is None else _reconstructed(risks.reconstruction)),
+        (
+            RECONSTRUCTED,
+            otherwise if risks.reconstruction is None else _reconstructed(risks.reconstruction, risks.n_draws),
+        ),
         (ATTRIBUTED, otherwise if risks.attribution is None else _attributed(risks.attribution)),
     )
 
@@ -99,11 +102,12 @@ def rows_reconstructed(rate: Rate) -> str:
     return f"own rows of {percent(rate.value)} of people can be reconstructed (up to {at_most(rate.high)})"
 
 
-def _reconstructed(found: Reconstruction) -> str:
+def _reconstructed(found: Reconstruction, n_draws: int) -> str:
     few = found.few_places
     apart = f"; {percent(few.value)} of those with one or two places" if few is not None and few.n_correct else ""
+    draws = "" if n_draws == 1 else f"; the worst of {n_draws} random draws"
     base = f", beside {percent(found.rate.by_chance)} that the attacker’s own data show without it"
-    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}){base}{apart}"
+    return f"measured: {percent(found.rate.value)} of people (up to {at_most(found.rate.high)}{draws}){base}{apart}"
 
 
 def _attributed(found: Attribution) -> str:

@@ -77,8 +77,9 @@ def _about_table(audit: Audit) -> str:  # noqa: C901  (one case for each reason)
         case "reconstruction not measured" | "rows reconstructed":
             taken = f"{unshown}: whether own rows can be reconstructed was not measured (--original)"
             if table.reconstruction is not None:
-                own = rows_reconstructed(table.reconstruction.rate)
-                taken = f"The {subject} misses the target of {target}: {own}"
+                rate = table.reconstruction.rate
+                misses = f"The {subject} misses the target of {target}" if rate.value > verdict.target else unshown
+                taken = f"{misses}: {rows_reconstructed(rate)}"
             misses = f"{taken}. {tell_risks(table.risks).rstrip('.')}"
         case "not guaranteed":
             bound = bound_in_short(verdict.guaranteed)
@@ -161,7 +162,8 @@ def details(audit: Audit) -> list[str]:
     --------
     >>> import habitprint as hp
     >>> details(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[1]
-    'With fewer than 73 people no measured result can be within 5%: the interval is too wide. Only a proof can.'
+    'With fewer than 73 people no measured result can be within 5%: the interval is too wide. Groups need one, too: \
+even if no row is reconstructed, 24.2% is possible.'
     """
     verdict, options, people, found = audit.verdict, audit.options, audit.people, audit.protections
     passes, target = found.trials[0].passes, percent(verdict.target)
@@ -170,7 +172,8 @@ def details(audit: Audit) -> list[str]:
     if not verdict.can_pass_at_all:
         said.append(
             f"With fewer than {verdict.n_users_needed:,} people no measured result can be within {target}: the "
-            "interval is too wide. Only a proof can."
+            "interval is too wide. Groups need one, too: even if no row is reconstructed, "
+            f"{percent(verdict.least_end)} is possible."
         )
     elif not passes and verdict.chance_end > verdict.target:
         said.append(
