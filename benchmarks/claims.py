@@ -1,4 +1,4 @@
-"""How often claims are right where not everybody is on both sides: a table of docs/numbers.md.
+"""Measure how often claims are right where some people are on one side only: a table of docs/notes.md.
 
 ``python benchmarks/claims.py`` prints it; names of data sets (calls, product, category) choose some. Three quarters of
 the users are common, as in the paper's table of overlaps: 5,000 and 5,000 with 3,750 of the synthetic calls, 1,000 and

@@ -1,4 +1,4 @@
-"""Measure how far off forecasts for more people are, and how often their intervals hold: the table of docs/numbers.md.
+"""Measure how far off forecasts for more people are, and how often their intervals hold: the table of docs/notes.md.
 
     python benchmarks/forecast.py measure town town.parquet     # for each of SOURCES; minutes, calls half an hour
     python benchmarks/forecast.py show *.parquet
@@ -167,7 +167,7 @@ def judge(sample: Sample) -> Iterator[tuple[object, ...]]:
 
 
 def show(files: list[Path], weights: tuple[str, ...]) -> None:
-    """Print the tables of docs/numbers.md."""
+    """Print the tables of docs/notes.md."""
     rows = [row for file in files for sample in samples(file, weights) for row in judge(sample)]
     judged = pl.DataFrame(rows, JUDGED, orient="row")
     print_table(judged.filter(pl.col("attack") == "joint"), ["source", "weight", "part"])

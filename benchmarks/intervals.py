@@ -168,7 +168,7 @@ def judge(samples: pl.DataFrame) -> Cell:
 
 
 def show(files: list[Path]) -> None:
-    """Print all cells, and the table of docs/numbers.md, which gives their extremes."""
+    """Print all cells, and the table of docs/notes.md, which gives their extremes."""
     found: dict[tuple[str, str], list[Cell]] = defaultdict(list)
     for file in files:
         cells = pl.read_parquet(file).group_by("source", "protection", "attack", "users", maintain_order=True)

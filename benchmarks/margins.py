@@ -1,4 +1,4 @@
-"""Whom the margin tells apart: those who are found now, and those who are found in other months; for docs/numbers.md.
+"""Measure how well the margin separates right claims from wrong ones, now and in other months; for docs/notes.md.
 
 ``python benchmarks/margins.py`` prints, for households of the Complete Journey, how well the margin of a released
 user's pair (May against June) orders those whom that very matching identifies from the others, and how well it orders

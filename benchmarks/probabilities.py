@@ -1,4 +1,4 @@
-"""How sure claims are, and whether that is true: the table of docs/numbers.md.
+"""Measure whether probabilities of claims are calibrated: the table of docs/notes.md.
 
 ``python benchmarks/probabilities.py`` prints it; names of data sets (web, calls, product, category) choose some. The
 form of the calibration was chosen by looking at these, so ``fresh`` prints the same for other seeds and months, on

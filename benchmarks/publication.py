@@ -1,6 +1,6 @@
 """Compare rules by which groups may be published: what can be reconstructed, and what is lost (some minutes).
 
-python benchmarks/publication.py          # prints the table of docs/mechanisms.md
+python benchmarks/publication.py          # prints the table of docs/notes.md
 """
 
 from collections.abc import Callable, Iterator

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from habitprint.arrays import Floats, SparseMatrix
 
-UNITS = 50  # of each person in a group that is published; docs/mechanisms.md compares 3 to 50 with other rules
+UNITS = 50  # of each person in a group that is published; docs/notes.md compares 3 to 50 with other rules
 FINEST = 2**32  # steps of a draw: one unit more or less never follows from how a computer rounds
 
 # Returns n numbers, each uniform from 0 to below 1.
