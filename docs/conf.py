@@ -77,6 +77,8 @@ def write_python_reference(folder: Path) -> None:
     parts: dict[str, list[str]] = defaultdict(list)
     for name in (*hp.__all__, "Spark"):  # an extra, and so not among the names
         parts[part_of(name)].append(name)
+    for page in folder.glob("*.rst"):  # of an earlier build, whose parts may have had other names
+        page.unlink()
     titles = {part: title for part, (title, _) in PARTS.items()} | {"more": "More"}
     for part, title in titles.items():
         if names := parts.get(part):
