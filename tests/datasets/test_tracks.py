@@ -230,14 +230,12 @@ def test_where_nothing_can_be_kept_tracks_are_read_each_time(
 
 
 def fixes_of(folder: Path) -> Path:
-    """Write four people who stay somewhere for an hour a day, with a fix each half a minute, and go elsewhere."""
+    """Write four people who stay somewhere for an hour a day, with a fix each five minutes, and go elsewhere."""
     for person in range(4):
         fixes: list[Fix] = []
         for day in range(9, 23):
-            clock = [
-                f"2012-04-{day:02d}T{hour:02d}:{n // 2:02d}:{30 * (n % 2):02d}Z" for hour in (8, 9) for n in range(120)
-            ]
-            where = [(47.0 + person / 10, 8.0)] * 120 + [(47.05, 8.1)] * 120
+            clock = [f"2012-04-{day:02d}T{hour:02d}:{5 * n:02d}:00Z" for hour in (8, 9) for n in range(12)]
+            where = [(47.0 + person / 10, 8.0)] * 12 + [(47.05, 8.1)] * 12
             fixes += [(lat, lon, time) for (lat, lon), time in zip(where, clock, strict=True)]
         (folder / f"p{person}.gpx").write_text(gpx(fixes))
     return folder
@@ -250,7 +248,7 @@ def test_split_of_a_folder_by_stays_counts_stays_and_accounts_for_every_fix(tmp_
     result = run("split", fixes_of(source), "--stays", "200m,15min", *words, *out, "--json")
     assert result.exit_code == 0, result.stderr
     facts = json.loads(result.stdout)
-    assert facts["n_rows"] == 4 * 14 * 240
+    assert facts["n_rows"] == 4 * 14 * 24
     assert facts["n_used"] == 4 * 14 * 2
     assert (
         facts["n_used"] + facts["n_outside"] + facts["n_of_others"] + sum(facts["unused"].values()) == facts["n_rows"]

@@ -34,7 +34,7 @@ from habitprint.experiments.claims import (
     sign_test,
     verdict_of,
 )
-from habitprint.experiments.jobs import MeasuredAttack, Outcomes, ProtectionEffect, Run, Spot, Task
+from habitprint.experiments.jobs import MeasuredAttack, ProtectionEffect, Run, Spot, Task
 from habitprint.experiments.pages import finding_words
 from habitprint.weighing import WeightName
 
@@ -60,8 +60,16 @@ def attacked(
     clusters = None if clustered is None else hp.Rate.of(clustered.sum(), n, by_chance=0.0)
     found = hp.Evaluation(float(right.sum()), n, size, 0, 0, rate, precision, clusters)
     numbers = np.arange(n) if users is None else np.asarray(users)
-    outcomes = Outcomes(users=numbers, right=right, clustered=clustered)
-    result = MeasuredAttack(n_users=n, n_known=n, n_places=9, found=found, outcomes=outcomes, protected=protected)
+    result = MeasuredAttack(
+        n_users=n,
+        n_known=n,
+        n_places=9,
+        found=found,
+        users=numbers,
+        right=right,
+        clustered=clustered,
+        protected=protected,
+    )
     return Run(spot, repeat, result)
 
 

@@ -25,7 +25,7 @@ from habitprint.experiments import (
 from habitprint.experiments import sources as sources_module
 from habitprint.experiments.pages import read_index
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("experiments")]  # all look at the same folder
 
 TWINS = [name for name in NAMES if name not in {"figure-side", "figure-active-weeks", "table-markov"}]
 

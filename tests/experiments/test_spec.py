@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,6 +67,11 @@ def test_what_varies_has_its_own_number_whatever_else_is_set(n_top: int, n_users
     assert setting.number("k", n_users) == 5
     assert setting.number("last_day", n_users) == 7
     assert setting.number("n_users", n_users) == n_users
+
+
+def test_the_same_number_is_the_same_job_whatever_its_type() -> None:
+    sides: tuple[Any, ...] = (1000, 1000.0, np.int64(1000), np.float64(1000))
+    assert len({Job(data="geolife", setting=Setting(side=side)).key("data", 0) for side in sides}) == 1
 
 
 def test_figures_share_jobs_with_the_table_of_metrics() -> None:

@@ -31,6 +31,12 @@ class TrackFile:
         """Return a file that exists and is regular."""
         return cls(user, require_file(path, why="tracks are files", fix="take it away, or put the file there"))
 
+    @classmethod
+    def within(cls, folder: Path, path: Path) -> "TrackFile":
+        """Return a file of the user after whom the first folder below is named, or who is named like the file."""
+        first, *others = path.relative_to(folder).parts
+        return cls.of(first if others else path.stem, path)
+
 
 def user_cache() -> Path:
     """Return the cache folder: ``habitprint`` in `XDG_CACHE_HOME`, or in ``~/.cache``.

@@ -197,7 +197,7 @@ def find_plt_files(folder: Path) -> list[TrackFile]:
     ]
     if not found and data.is_dir():
         files = (file for file in data.rglob("*") if file.suffix.lower() == ".plt" and not file.is_dir())
-        found = [TrackFile.of(file.relative_to(data).parts[0].removesuffix(file.suffix), file) for file in files]
+        found = [TrackFile.within(data, file) for file in files]
     if not found:
         raise InputError(
             f"there are no GeoLife files in {folder}",

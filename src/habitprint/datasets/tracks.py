@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -27,6 +28,7 @@ POINT = {"user": pl.String(), "time": pl.String(), "lat": pl.String(), "lon": pl
 ISO = tuple(f"%Y-%m-%dT%H:%M:%S{fraction}{zone}" for zone in ("%#z", "") for fraction in ("", "%.f"))
 TIMES = ("coordTimes", "times")  # of a line, one for each of its positions
 DEEPEST = 8  # geometries within geometries
+PART_OF = {"MultiPoint": "Point", "LineString": "Point", "MultiLineString": "LineString"}
 
 Point = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
 
@@ -78,12 +80,7 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
         )
     if PLT in kinds:
         return find_plt_files(path)
-    return [TrackFile.of(_user_of(path, file), file) for file in found]
-
-
-def _user_of(folder: Path, file: Path) -> str:
-    first, *others = file.relative_to(folder).parts
-    return first if others else file.stem
+    return [TrackFile.within(path, file) for file in found]
 
 
 def read_tracks(
@@ -215,20 +212,17 @@ def _positions(geometry: object, times: object, depth: int) -> Iterator[tuple[tu
     if not isinstance(geometry, dict) or depth > DEEPEST:
         yield (None, None), times if isinstance(times, (str, int, float)) else None
         return
-    coordinates, kind = geometry.get("coordinates"), geometry.get("type")
+    kind, parts = geometry.get("type"), geometry.get("coordinates")
     if kind == "GeometryCollection" and isinstance(geometry.get("geometries"), list):
         for part in geometry["geometries"]:
             yield from _positions(part, times, depth + 1)
     elif kind == "Point":
-        yield _lon_lat(coordinates), times
-    elif kind in {"MultiPoint", "LineString"} and isinstance(coordinates, list):
-        own = times if isinstance(times, list) else [times] * len(coordinates) if kind == "MultiPoint" else []
-        for number, position in enumerate(coordinates):
-            yield _lon_lat(position), own[number] if number < len(own) else None
-    elif kind == "MultiLineString" and isinstance(coordinates, list):
-        for number, line in enumerate(coordinates):
-            of_line = times[number] if isinstance(times, list) and number < len(times) else None
-            yield from _positions({"type": "LineString", "coordinates": line}, of_line, depth + 1)
+        yield _lon_lat(parts), times
+    elif kind in PART_OF and isinstance(parts, list):
+        is_shared = kind == "MultiPoint" and not isinstance(times, list)
+        own = [times] * len(parts) if is_shared else times if isinstance(times, list) else []
+        for part, time in zip_longest(parts, own[: len(parts)]):
+            yield from _positions({"type": PART_OF[kind], "coordinates": part}, time, depth)
     else:  # an area is no position: one row that cannot be used
         yield (None, None), None
 

@@ -119,9 +119,9 @@ def _rate(found: Evaluation, name: RateName) -> Rate | None:
 def _by_user(result: MeasuredAttack, name: RateName) -> Floats | None:
     """Return what each common user adds to a rate."""
     if name == "cluster accuracy":
-        return result.outcomes.clustered
+        return result.clustered
     per_pair = result.found.n_common / max(result.found.size, 1)
-    return result.outcomes.right * (per_pair if name == "precision" else 1.0)
+    return result.right * (per_pair if name == "precision" else 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,7 @@ class ByUser:
     @classmethod
     def of(cls, runs: Iterable[Run], rate: RateName = "accuracy") -> "ByUser":
         """Return what each user adds to a rate, on average over the repeats that drew it."""
-        shares = [(run.result.outcomes.users, _by_user(run.result, rate)) for run in runs]
+        shares = [(run.result.users, _by_user(run.result, rate)) for run in runs]
         given = [(users, values) for users, values in shares if values is not None]
         every = np.concatenate([np.empty(0, np.int64), *(users for users, _ in given)])
         users, at, n = np.unique(every, return_inverse=True, return_counts=True)

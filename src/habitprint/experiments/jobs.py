@@ -4,7 +4,7 @@ import base64
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
 
@@ -58,6 +58,7 @@ def to_record(table: Mapping[str, Any], kind: type[T], where: str) -> T:
 
 def _converted(name: str, value: object, kind: Any, where: str) -> Any:
     """Return the value of an entry as its type; an entry that is empty or cannot be shown is refused."""
+    value = value.item() if isinstance(value, np.generic) else value
     what, fix = f"{where}: {name} = {value!r}", "look at the table of entries in docs/reproduce.md"
     if value in ("", []):
         raise InputError(what, why="it says nothing", fix="fill it in, or leave it out")
@@ -129,7 +130,8 @@ class Setting:
 
     def __post_init__(self) -> None:
         for name, kind in get_type_hints(Setting, include_extras=True).items():
-            _converted(name, getattr(self, name), kind, "setting")
+            # 1000 and 1000.0 are the same side, and so the same job.
+            object.__setattr__(self, name, _converted(name, getattr(self, name), kind, "setting"))
         if self.n_common is not None and (not is_whole(self.n_users) or self.n_common > self.n_users):
             raise InputError(
                 f"n_common = {self.n_common!r} with n_users = {self.n_users!r}",
@@ -197,36 +199,8 @@ class ProtectionEffect:
     n_alike: int
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Outcomes:
-    """The outcome for each common user, so that attacks can be compared on the same users.
-
-    Parameters
-    ----------
-    users
-        Which ones: their numbers among all users of the data, in the order of ids. No id is kept.
-    right
-        The chance that the attack is right about each: 0 or 1, except for choices among users with equal shares.
-    clustered
-        Of a protected release: how likely it names somebody of the same group.
-    has_state
-        Of Markov chains: who has a state on both sides.
-    """
-
-    users: Indices
-    right: Floats
-    clustered: Floats | None = None
-    has_state: Booleans | None = None
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Outcomes) and all(map(np.array_equal, astuple(self), astuple(other)))
-
-    def __hash__(self) -> int:
-        return hash(self.right.tobytes())
-
-
-class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """The sizes of an attack, and how many users it identified.
+class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=False):
+    """The sizes of an attack, and which common users it identified: so attacks are compared on the same users.
 
     Parameters
     ----------
@@ -234,8 +208,16 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True):
         Users on the released side, and on the known one.
     n_places
         Of both sides together; None where positions are compared.
-    found, outcomes
-        How many users it identified, and whom.
+    found
+        How many users it identified.
+    users
+        The common users: their numbers among all users of the data, in the order of ids. No id is kept.
+    right
+        The chance that the attack is right about each: 0 or 1, except for choices among users with equal shares.
+    clustered
+        Of a protected release: how likely the attack names somebody of the same group.
+    has_state
+        Of Markov chains: which users have a state on both sides.
     unused
         Rows of the data that could not be used or were left out, by reason.
     gap
@@ -248,7 +230,10 @@ class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True):
     n_known: int
     n_places: int | None
     found: Evaluation
-    outcomes: Outcomes
+    users: Indices
+    right: Floats
+    clustered: Floats | None = None
+    has_state: Booleans | None = None
     unused: dict[str, int] = {}
     gap: float | None = None
     protected: ProtectionEffect | None = None

@@ -26,7 +26,6 @@ from habitprint.experiments.jobs import (
     Job,
     LeftOut,
     MeasuredAttack,
-    Outcomes,
     ProtectionEffect,
     Result,
     Setting,
@@ -281,11 +280,9 @@ def _result(job: Job, shared: SharedData, seed: int, max_memory: float, progress
         n_known=known.n_users,
         n_places=_n_places(scenario),
         found=evaluate(matching, released, known),
-        outcomes=Outcomes(
-            users=positions(released.users.gather(common.released), shared.users(job.data)),
-            right=right,
-            clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
-        ),
+        users=positions(released.users.gather(common.released), shared.users(job.data)),
+        right=right,
+        clustered=right * np.bincount(of_row)[of_row[common.released]] if protected else None,
         unused=dict(shared.split(job.data, job.setting.last_day, job.setting.side).unused),
         gap=matching.gap,
         protected=protected,
@@ -303,11 +300,9 @@ def _compare_chains(job: Job, distance: ChainDistance, shared: SharedData, seed:
         n_known=known.n_users,
         n_places=None,
         found=evaluate_chains(matching),
-        outcomes=Outcomes(
-            users=positions(released.users.gather(common.released), shared.users(job.data)),
-            right=matching.chances(common),
-            has_state=matching.has_state(common),
-        ),
+        users=positions(released.users.gather(common.released), shared.users(job.data)),
+        right=matching.chances(common),
+        has_state=matching.has_state(common),
         unused=dict(shared.split(job.data, None, side).unused),
     )
 

@@ -157,10 +157,10 @@ def summarise(experiment: Experiment, runs: Iterable[Run]) -> tuple[Summary, ...
 
 def _users_with_state(runs: Iterable[Run]) -> dict[DataName, ByUser]:
     """Return the users whose chains have a state on both sides, in each set of data with chains."""
-    outcomes = ((run.spot.data, run.result.outcomes) for run in runs)
+    results = ((run.spot.data, run.result) for run in runs)
     return {
         data: ByUser(np.sort(one.users[one.has_state]), np.zeros(np.count_nonzero(one.has_state)))
-        for data, one in outcomes
+        for data, one in results
         if one.has_state is not None
     }
 
@@ -384,11 +384,11 @@ def points(evidence: Evidence) -> Rendered:
 
 def _states(summaries: Sequence[Summary]) -> list[str]:
     """Say how many users have no Markov chain to compare."""
-    of_chains = (one.first for one in summaries if one.first.outcomes.has_state is not None)
+    of_chains = (one.first for one in summaries if one.first.has_state is not None)
     first = next(of_chains, None)
-    if first is None or first.outcomes.has_state is None:
+    if first is None or first.has_state is None:
         return []
-    n, n_with = len(first.outcomes.users), int(first.outcomes.has_state.sum())
+    n, n_with = len(first.users), int(first.has_state.sum())
     without = (
         f"{n - n_with:,} of {n:,} users have no state of a Markov chain on one side or the other: they stay nowhere "
         f"long enough. They count in the accuracy, {first.found.n_guesses:,} of them as guesses, for want of a state "
