@@ -78,6 +78,12 @@ def test_pages_keep_to_the_vocabulary(page: Path) -> None:
     assert REPLACED.findall(re.sub(r"\s+", " ", prose(page))) == []
 
 
+@pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)
+def test_lines_of_text_fit_in_120_characters(page: Path) -> None:
+    text = re.sub(r"^ *(`{3,}).*?^ *\1`*$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    assert [line for line in text.splitlines() if len(line) > 120 and not line.startswith(("|", "    "))] == []
+
+
 def told_sessions(page: Path) -> list[tuple[list[str], str]]:
     """Return the commands that a page shows after a dollar sign, each with what it says that they print."""
     blocks = "\n".join(re.findall(r"^```console\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
