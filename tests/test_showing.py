@@ -98,10 +98,14 @@ def values() -> dict[str, object]:
         "coarsened": hp.coarsen(released, mapping),
         "published": release.published(),
         "step": release.steps[0],
-        "view": release.views(known)[-1],
+        "transformed": release.transformed(known)[-1],
         "check": hp.check_guarantees(release)[0],
         "losses": hp.measure_losses(released, release),
-        "owner": hp.OwnerRecord(release.steps, hp.measure_losses(released, release), (), is_as_written=True),
+        "owner": hp.OwnerRecord(
+            *("internal", "habitprint-owner/3", "safer.csv", "0" * 64, (), True, ()),
+            hp.measure_losses(released, release),
+            release.steps,  # type: ignore[arg-type]
+        ),
         "input": hp.InputFile("x.csv", "0" * 64, 5),
         "exposure": hp.totals_exposure(released),
         "guaranteed": hp.guaranteed_risk(released),

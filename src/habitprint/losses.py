@@ -383,8 +383,8 @@ def _stands_for(original: Histograms, released: Histograms, release: Release | H
     """Return which original places each released place stands for: ones, released × original places."""
     fine, moved = np.arange(original.n_places), original.places
     for step in release.steps if isinstance(release, Release) else ():
-        if step.copied is not None:
-            moved = step.copied.moved(moved)
+        if step.transformations:
+            moved = step.transformations[0].moved(moved)
             fine, moved = fine[moved.is_not_null().to_numpy()], moved.drop_nulls()
     to = positions(moved, released.places)
     unknown = np.setdiff1d(np.unique(released.counts.indices), to)

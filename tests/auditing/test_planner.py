@@ -12,8 +12,7 @@ from habitprint.auditing.planner import Deepen, Done, Screening, Step, Tried, Tr
 from habitprint.auditing.trials import NotTried, Trial
 from habitprint.auditing.unmixing import TakenApart
 from habitprint.losses import SCALES
-from habitprint.mechanisms import GuaranteedRisk
-from habitprint.mechanisms.owner import Losses
+from habitprint.mechanisms import GuaranteedRisk, Losses
 from habitprint.rates import Rate
 
 N = 1000
@@ -42,8 +41,8 @@ def made_up(
         name=candidate.name,
         strength=candidate.strength,
         label=candidate.label,
-        words=(),
-        promises=(),
+        recipe=(),
+        guarantees=(),
         options="",
         guaranteed=bound,
         attacks=(Outcome("joint", "l1", rate, 0.0, 0),),

@@ -49,10 +49,10 @@ def test_a_coarse_release_is_matched_as_an_adversary_does(
     assert found["evaluation"]["accuracy"] == pytest.approx(accuracy)
     assert accuracy > 0.2
     assert found["copied"] == [
-        "put places together by a mapping",
+        "merged places by a mapping",
         "kept the 9 most popular places, by visits",
     ]
-    assert "changed by what anyone can copy of the release: put places together" in notes
+    assert "changed by what anyone can copy of the release: merged places" in notes
 
 
 def test_the_path_ends_where_the_matching_of_an_adversary_is(
@@ -149,7 +149,7 @@ def test_what_was_written_for_another_table_is_not_believed(
     assert "--as-is" in text
 
 
-def test_what_was_read_makes_the_same_views_as_the_release_itself(tmp_path: Path) -> None:
+def test_what_was_read_is_transformed_as_the_release_itself(tmp_path: Path) -> None:
     released, known = hp.datasets.town(60, 20, seed=2)
     districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places[:-1]}
     release = hp.chain(hp.Coarsen(districts, unknown="leave-out"), hp.KeepTopPlaces(3))(released)
@@ -157,11 +157,11 @@ def test_what_was_read_makes_the_same_views_as_the_release_itself(tmp_path: Path
     write_table(known.to_table(), tmp_path / "known.csv")
     found = TableOptions().read(tmp_path / "safer.csv", tmp_path / "known.csv")
     assert found.unchanged.to_table().equals(known.to_table())
-    views = [(view.words, view.histograms.to_table()) for view in release.views(known)]
-    again = [(view.words, view.histograms.to_table()) for view in found.release.views(found.unchanged)]
-    assert [words for words, _ in again] == [words for words, _ in views]
-    assert all(one.equals(other) for (_, one), (_, other) in zip(again, views, strict=True))
-    assert len(views) == 4
+    tables = [(each.names, each.histograms.to_table()) for each in release.transformed(known)]
+    again = [(each.names, each.histograms.to_table()) for each in found.release.transformed(found.unchanged)]
+    assert [names for names, _ in again] == [names for names, _ in tables]
+    assert all(one.equals(other) for (_, one), (_, other) in zip(again, tables, strict=True))
+    assert len(tables) == 4
 
 
 def owners(released: Path, key: Path | None = None) -> hp.OwnerRecord | None:

@@ -11,8 +11,7 @@ import pytest
 import habitprint as hp
 from command_line import run
 from habitprint.io.tables import write_table
-from habitprint.mechanisms.files import key_file, owner_file, sidecar
-from habitprint.mechanisms.owner import INTERNAL
+from habitprint.mechanisms.files import INTERNAL, key_file, owner_file, sidecar
 
 
 @pytest.fixture
@@ -27,11 +26,12 @@ def test_a_release_is_written_verified_and_checked_again(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ending: str
 ) -> None:
     out = tmp_path / f"safer{ending}"
-    assert run(monkeypatch, "protect", habits, "--k", "10", "--loss", "l1", "--keep-ids", "--out", str(out)) == 0
+    options = ["--k", "10", "--loss", "l1", "--keep-ids", "--verbose"]
+    assert run(monkeypatch, "protect", habits, *options, "--out", str(out)) == 0
     text = " ".join(capsys.readouterr().out.split())
     for words in (
         "10-anonymity",
-        f"verified on safer{ending} as written: the smallest group of identical rows has 10 of 60 users",
+        "checked: the smallest anonymity set has 10 of 60 users",
         "information loss",
         "the tightest groups first",
         f"safer{ending}.json",
@@ -101,12 +101,12 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     habits: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("opendp", reason="OpenDP is not installed (extra 'dp')")
-    assert run(monkeypatch, "protect", habits, "--epsilon", "2", "--unit", "event", "--delta", "1e-6") == 0
+    assert run(monkeypatch, "protect", habits, "--epsilon", "2", "--unit", "event", "--delta", "1e-6", "--verbose") == 0
     shown = capsys.readouterr()
     text = " ".join(shown.out.split())
     assert "ε = 2, δ = " in text
     assert "no seed" in text
-    assert "cannot be seen in the data" in text
+    assert "the data cannot show it" in text
     assert "totals are visible" in text
     assert "not for publication" in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
@@ -144,7 +144,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "no protection was asked for"),
+        ([], "no protection was given"),
         (["--k", "61"], "k = 61 with 60 users"),
         (["--k", "0"], "k 0 is not a whole number"),
         (["--epsilon", "0", "--unit", "event"], "epsilon 0.0 is not a number above 0"),
@@ -156,7 +156,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--mean-k", "4", "--round-to", "2"], "--mean-k without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),
-        (["--keep-ids"], "no protection was asked for"),
+        (["--keep-ids"], "no protection was given"),
         (["--k", "3", "--keep-ids", "--pseudonyms", "key.csv", "--out", "safer.csv"], "--pseudonyms and --keep-ids"),
         (["--merge-rare", "0"], "n 0 is not a whole number"),
         (["--coarsen", "nowhere.csv"], "cannot read nowhere.csv"),
@@ -215,7 +215,7 @@ def test_a_release_without_promises_or_without_its_sidecar_cannot_be_checked(
     assert run(monkeypatch, "protect", habits, "--pseudonyms", str(key), "--out", str(out)) == 0
     assert "none" in capsys.readouterr().out
     assert run(monkeypatch, "check", str(out)) == 2
-    assert "promises nothing" in capsys.readouterr().err
+    assert "has no guarantee" in capsys.readouterr().err
     sidecar(out).unlink()
     assert run(monkeypatch, "check", str(out)) == 2
     assert "safer.csv.json" in capsys.readouterr().err
@@ -269,7 +269,7 @@ def test_the_owner_s_file_says_that_it_is_internal_and_holds_losses_findings_and
     assert record.losses.predicted_on == "held-out-events"
     assert record.inputs == (hp.InputFile.of(habits),)
     assert record.steps[0].findings == hp.suppress_below(original, 3).steps[0].findings
-    assert record.is_as_written
+    assert record.is_of(out)
 
 
 def test_an_owner_s_file_without_predictive_value_is_read_and_one_without_another_loss_is_not(
@@ -325,8 +325,8 @@ def test_findings_are_printed_but_not_published(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "safer.csv"
-    assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--out", str(out)) == 0
-    assert "of 60 users had no other" in " ".join(capsys.readouterr().out.split())
+    assert run(monkeypatch, "protect", habits, "--suppress-below", "3", "--out", str(out), "--verbose") == 0
+    assert "1 of 60 users was removed" in " ".join(capsys.readouterr().out.split())
     assert "60" not in str(json.loads(sidecar(out).read_text())["steps"])
 
 
@@ -374,4 +374,4 @@ def test_a_release_that_fails_its_own_check_leaves_neither_itself_nor_a_key(
 def fails_once_written(guarantee: hp.SmallestCount, histograms: hp.Histograms) -> hp.Check:
     """Find a broken promise in whatever has fresh ids."""
     is_original = str(histograms.users[0]) in {str(user) for user in hp.datasets.town(60, 20, seed=1)[0].users}
-    return hp.Check(guarantee, is_original, "as the test wants it")
+    return hp.Check(guarantee, is_original)

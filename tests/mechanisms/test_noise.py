@@ -26,7 +26,7 @@ def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
     release = hp.add_noise(many(1000), 0.5, "event", threshold=1)
     noise = release.histograms.counts.toarray() - 1000
     # Discrete Laplace noise of scale 2: its mean absolute value is 1/sinh(1/2) = 1.919.
-    assert "of scale 2 to all counts" in release.steps[0].words
+    assert hp.AddNoise(0.5, "event").scale == 2
     assert np.abs(noise).mean() == pytest.approx(1 / math.sinh(0.5), rel=0.25)
     assert abs(noise.mean()) < 0.6
     assert release.guarantees == (hp.DifferentialPrivacy(0.5, 0.0, "event", None),)
@@ -35,14 +35,13 @@ def test_noise_on_every_cell_has_the_scale_of_the_unit() -> None:
 def test_a_whole_user_costs_twice_the_limit() -> None:
     release = hp.add_noise(many(1000), 1.0, "user", limit=3, threshold=1)
     # A user may exchange all three counts for three others.
-    assert "limited each user to 3 counts, then added discrete Laplace noise of scale 6 to" in release.steps[0].words
+    assert hp.AddNoise(1.0, limit=3).scale == 6
     assert release.histograms.totals.mean() < 100
 
 
-def test_the_noise_has_no_seed_and_says_so() -> None:
+def test_the_noise_has_no_seed() -> None:
     first, second = (hp.add_noise(many(50), 1.0, "event", threshold=1) for _ in range(2))
     assert not first.histograms.to_table().equals(second.histograms.to_table())
-    assert "no seed" in first.steps[0].words
 
 
 def test_the_default_threshold_leaves_about_one_false_place_per_user() -> None:
@@ -216,8 +215,7 @@ def test_the_promise_says_when_the_places_were_chosen_without_noise() -> None:
     noise = hp.AddNoise(1.0, "event", delta=1e-6)
     plain = hp.chain(coarse, noise)(many(200, n_users=6)).guarantees[-1]
     chosen = hp.chain(coarse, hp.KeepTopPlaces(1), noise, hp.RoundTo(5))(many(200, n_users=6)).guarantees[-2]
-    assert "chosen without noise" not in plain.words
-    assert "the list of places was chosen without noise and is not covered" in chosen.words
+    assert [each.are_places_chosen for each in (plain, chosen)] == [False, True]  # type: ignore[attr-defined]
 
 
 def test_shares_have_no_event_to_hide() -> None:

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.io.files import move_into_place
-from habitprint.mechanisms.files import WrittenStep, owner_file, sidecar
+from habitprint.mechanisms.files import owner_file, sidecar
 from habitprint.mechanisms.recipe import to_text
+from habitprint.wording.releases import tell_release
 
 # Rows that differ in what most protections hide: many originals become the same table.
 ROWS = ["aaab", "aaac", "aaacd", "aaabb", "aaaddd", "b", None]
@@ -57,8 +58,7 @@ ORIGINALS = [habits(*rows) for rows in product(ROWS, ROWS) if any(rows)]
 def told(release: hp.Release) -> str:
     """Return all that a release tells beside its table, as it would be written."""
     shown = release.published()
-    words = [*(step.words for step in shown.steps), *(promise.words for promise in shown.guarantees)]
-    return to_text([words, [WrittenStep.of(step) for step in shown.steps], shown.guarantees])
+    return to_text([tell_release(shown), shown.steps, shown.guarantees])
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_all_files_appear_together_or_none_does(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"schema": "habitprint-owner/1"}, "its schema is 'habitprint-owner/1'"),
+        ({"schema": "habitprint-owner/2"}, "its schema is 'habitprint-owner/2'"),
         ({"steps": 3}, r"Expected `array`, got `int` - at `\$.steps`"),
         ({"inputs": [{"name": "week1.csv"}]}, "missing required field `sha256`"),
         ({"losses": {"information_loss": 1}}, "missing required field `totals_error`"),

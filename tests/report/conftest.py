@@ -59,7 +59,12 @@ def hostile_report(hostile: str, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return path
 
 
+RECORDS = {"recipe", "guarantees"}  # of names and parameters that we define
+
+
 def with_markup(value: Any, name: str = "") -> Any:
+    if name in RECORDS:
+        return value
     if isinstance(value, dict):
         return {key: with_markup(item, key) for key, item in value.items()}
     if isinstance(value, list):

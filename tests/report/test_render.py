@@ -13,7 +13,7 @@ from audits import audit_of_town
 from habitprint.auditing import audit as auditing
 from habitprint.auditing.data import EventsFacts, Unused
 from habitprint.auditing.goal import Goal
-from habitprint.auditing.trials import Promise, Protections, Trial
+from habitprint.auditing.trials import Protections, Trial
 from habitprint.auditing.verdict import reach_verdict
 from habitprint.losses import SCALES
 from habitprint.report.compare import build_comparison
@@ -22,6 +22,7 @@ from habitprint.report.protections import protections_section
 from habitprint.report.record import build_record, to_markdown
 from habitprint.report.render import render_page, render_record
 from habitprint.wording.curves import about_remedy
+from habitprint.wording.releases import about_guarantee
 from habitprint.wording.verdict import answer
 from outline import Outline, text_of
 
@@ -172,24 +173,22 @@ def test_a_table_that_passes_needs_no_protection() -> None:
     ("promise", "term", "ending"),
     [
         (
-            Promise(
-                "5-anonymity: every row is identical to at least 4 others", protects_people=True, hides_in_groups=True
-            ),
+            hp.KAnonymity(5),
             "Guarantee",
             "What it does not hide",
         ),
         (
-            Promise("no count is below 3", protects_people=False, hides_in_groups=False),
+            hp.SmallestCount(3),
             "What holds for sure",
             "This is no guarantee against identification.",
         ),
     ],
 )
 def test_only_what_protects_people_is_called_a_guarantee(
-    found: hp.Audit, promise: Promise, term: str, ending: str
+    found: hp.Audit, promise: hp.Guarantee, term: str, ending: str
 ) -> None:
-    text = text_of(with_advised(found, promises=(promise,)))
-    assert re.search(rf"{term} {re.escape(promise.words)}.*?{re.escape(ending)}", text, re.IGNORECASE)
+    text = text_of(with_advised(found, guarantees=(promise,)))
+    assert re.search(rf"{term} {re.escape(about_guarantee(promise))}.*?{re.escape(ending)}", text, re.IGNORECASE)
     assert ("What holds for sure" in text) == (term != "Guarantee")
     assert ("What it does not hide" in text) == promise.hides_in_groups
 

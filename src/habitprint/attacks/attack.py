@@ -157,7 +157,7 @@ class AttackResult:
             None if attack.is_cross_fitted else self.matching.gap,
             self.matching.n_guesses,
             direction=attack.direction if attack.method == "one-by-one" else None,
-            transform=None if transform is None else transform.words,
+            transform=None if transform is None else ", ".join(transform.names),
             uses_totals=attack.uses_totals,
             is_cross_fitted=attack.is_cross_fitted,
         )

@@ -10,7 +10,7 @@ from habitprint.arrays import Booleans, Indices
 from habitprint.attacks.totals import shown_totals, with_totals
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, align
-from habitprint.mechanisms import Mechanism, Release, Step, View
+from habitprint.mechanisms import Mechanism, Release, Step, Transformed
 from habitprint.predictive_value import HeldOut
 from habitprint.progress import Progress, silent
 from habitprint.truth import CommonUsers, Truth, common_users
@@ -50,7 +50,7 @@ class Scenario:
     known: Histograms
     truth: Truth
     steps: tuple[Step, ...] = ()
-    transform: View | None = None
+    transform: Transformed | None = None
     n_lost: int = 0
     original: Histograms | None = None
     others: tuple[Release, ...] = ()
@@ -164,8 +164,8 @@ class Scenario:
     @cached_property
     def _transformations(self) -> tuple["Scenario", ...]:
         # Without this scenario itself: a value that holds itself is freed late, with all that was aligned.
-        views = Release(self.released, self.steps).views(self.known)
-        return tuple(replace(self, transform=view) for view in views[1:])
+        tables = Release(self.released, self.steps).transformed(self.known)
+        return tuple(replace(self, transform=table) for table in tables[1:])
 
     @property
     def fully_transformed(self) -> "Scenario":

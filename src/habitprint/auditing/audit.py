@@ -57,8 +57,8 @@ from habitprint.io.inputs import read_text
 from habitprint.losses import Purpose
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
+from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.files import open_release
-from habitprint.mechanisms.traces import is_grouped
 from habitprint.periods import HalvesOfRows, Period, Split
 from habitprint.periods.split import Accounted, CountedAs
 from habitprint.progress import Progress, silent

@@ -17,9 +17,8 @@ from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
 from habitprint.histograms import Histograms, n_shared_places
 from habitprint.mechanisms import InputFile, Losses
-from habitprint.mechanisms.exposure import TotalsExposure, totals_exposure
+from habitprint.mechanisms.exposure import TotalsExposure, looks_protected, totals_exposure
 from habitprint.mechanisms.release import holds_shares
-from habitprint.mechanisms.traces import looks_protected
 from habitprint.periods import (
     Calendar,
     HalvesOfRows,

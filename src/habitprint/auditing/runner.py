@@ -29,14 +29,14 @@ from habitprint.auditing.candidates import (
 from habitprint.auditing.goal import FAIL, ROWS, Evidence, Goal, judge
 from habitprint.auditing.people import CloserLook, look_closer
 from habitprint.auditing.planner import Deepen, Done, Screening, Tried, Try, next_step
-from habitprint.auditing.trials import Best, NotTried, Promise, Protections, Trial
+from habitprint.auditing.trials import Best, NotTried, Protections, Trial
 from habitprint.auditing.unmixing import Scene, TakenApart, point, reconstruct, second_look
 from habitprint.errors import InputError
 from habitprint.losses import measure_losses
 from habitprint.matching import Matching
-from habitprint.mechanisms import GuaranteedRisk, Microaggregate, Release, to_flags, with_seed
+from habitprint.mechanisms import GuaranteedRisk, Microaggregate, OnlyPlaces, Release, to_flags, with_seed
+from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
-from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, nested, silent
 from habitprint.runtime.parallel import Once, run_parallel
 
@@ -150,8 +150,8 @@ def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Pro
     >>> from habitprint.auditing.candidates import micro_aggregation
     >>> tables = run_suite(Scenario(*hp.datasets.town(60, 20), truth="same-id"))
     >>> trial = run_trial(tables, micro_aggregation(5), Goal(0.05))
-    >>> trial.promises[0].words
-    '5-anonymity: every row is identical to at least 4 others'
+    >>> trial.guarantees[0]
+    KAnonymity(k=5)
     >>> trial.guaranteed.average
     0.2
     """
@@ -191,8 +191,8 @@ def make_trial(
         name=candidate.name,
         strength=None if candidate.strength is None else float(candidate.strength),
         label=candidate.label,
-        words=tuple(step.words for step in added.steps),
-        promises=tuple(map(Promise.of, release.guarantees)),
+        recipe=tuple(each.published for each in candidate.recipe),  # type: ignore[misc]
+        guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),  # type: ignore[misc]
         options=to_flags(candidate.recipe),
         guaranteed=guaranteed,
         attacks=strongest_of_each(attacked.outcomes),

@@ -13,26 +13,12 @@ from habitprint.auditing.people import CloserLook
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, TakenApart
 from habitprint.losses import SCALES, Cost, Purpose, cost_of
-from habitprint.mechanisms import Guarantee, GuaranteedRisk
-from habitprint.mechanisms.owner import Losses
+from habitprint.mechanisms import GuaranteedRisk, Losses, Recipe
+from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.rates import Rate, rates_frame
 from habitprint.showing import Drawn
 
 BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
-
-
-@dataclass(frozen=True)
-class Promise:
-    """What a guarantee says: in words, whether it is about people, and whether it hides them in groups."""
-
-    words: str
-    protects_people: bool
-    hides_in_groups: bool
-
-    @classmethod
-    def of(cls, guarantee: Guarantee) -> "Promise":
-        """Return what a guarantee says."""
-        return cls(guarantee.words, guarantee.protects_people, guarantee.hides_in_groups)
 
 
 @dataclass(frozen=True)
@@ -43,8 +29,8 @@ class Trial:
     ----------
     name, strength, label
         The protection (``"micro-aggregation"``), its number (k), and both in a few words (``"groups of 10"``).
-    words, promises
-        What was done, step by step, and what holds for sure then.
+    recipe, guarantees
+        The mechanisms that make it, without mappings, and what they guarantee besides the list of their places.
     options
         Options of ``habitprint protect`` that do the same; MAPPING is a file of coarser places.
     guaranteed
@@ -76,8 +62,8 @@ class Trial:
     name: str
     strength: float | None
     label: str
-    words: tuple[str, ...]
-    promises: tuple[Promise, ...]
+    recipe: Recipe
+    guarantees: tuple[AnyGuarantee, ...]
     options: str
     guaranteed: GuaranteedRisk
     attacks: tuple[Outcome, ...]

@@ -35,9 +35,8 @@ from habitprint.ids import positions
 from habitprint.matching import Matching, MatchOptions
 from habitprint.matching.match import find_matching
 from habitprint.mechanisms import Release, RoundTo, Step
-from habitprint.mechanisms.exposure import apparent_totals
+from habitprint.mechanisms.exposure import apparent_totals, is_grouped
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
-from habitprint.mechanisms.traces import is_grouped
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.weighing import WeightName, find_weight

@@ -1,22 +1,29 @@
-"""What ``protect`` starts from: a table, or a release that is protected further, with all that is known of it."""
+"""The start of ``protect``: a table of counts, the events of an audit, or a release that is protected further."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
 
 from habitprint.arguments import sha256_of
+from habitprint.auditing.advice import Advice
 from habitprint.auditing.risks import Risks, measure_risks
+from habitprint.cli.open_events import counted_as, on_days, open_events, period_or, to_span
 from habitprint.errors import InputError, first_few
-from habitprint.histograms import Histograms
+from habitprint.events import EventSpec
+from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.ids import positions
-from habitprint.io.tables import read_table
+from habitprint.io.count_tables import COLUMNS
+from habitprint.io.dialects import Expected
+from habitprint.io.tables import READERS, read_names, read_table
 from habitprint.losses import measure_losses
 from habitprint.mechanisms import Losses, Mechanism, OwnerRecord, Release
+from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.files import Opened, find_owner_record, key_file, open_release, owner_file, sidecar
-from habitprint.mechanisms.traces import is_grouped
+from habitprint.periods import AllOtherTime, DateRanges, HalvesOfRows, Period, Span, count_release, split
+from habitprint.periods.periods import to_range
 from habitprint.progress import Progress
 
 
@@ -99,7 +106,7 @@ class Start:
         return replace(made, histograms=Histograms(table.counts, users, table.places).in_order())
 
 
-def go_on_from(file: Path, table: Histograms, key: Path | None, read_original: Callable[[Path], Histograms]) -> Start:
+def go_on_from(file: Path, table: Histograms, key: Path | None, spec: TableSpec) -> Start:
     """Return the start from a release: with its steps, and where they are at hand, original ids and the original.
 
     Examples
@@ -110,7 +117,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, read_original: C
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "safer.csv"
     ...     hp.write_release(hp.round_to(habits, 2), file)
-    ...     start = go_on_from(file, hp.read_histograms(file), None, hp.read_histograms)
+    ...     start = go_on_from(file, hp.read_histograms(file), None, TableSpec())
     >>> [step.name for step in start.release.steps], start.has_original_ids, start.is_against_original
     (['round-to'], True, False)
     """
@@ -123,7 +130,7 @@ def go_on_from(file: Path, table: Histograms, key: Path | None, read_original: C
         has_original_ids = owner is None or owner.leads_to_original
     against = None
     if owner is not None and owner.leads_to_original and has_original_ids:
-        against = _find_original(owner, file.parent, release, read_original)
+        against = _find_original(owner, file.parent, release, spec)
     return Start(release, table.users, against or release.histograms, opened, has_original_ids)
 
 
@@ -164,18 +171,89 @@ def _original_ids(users: pl.Series, key: Path) -> pl.Series:
     return table["known"].gather(found)
 
 
-def _find_original(
-    owner: OwnerRecord, folder: Path, release: Release, read: Callable[[Path], Histograms]
-) -> Histograms | None:
+def _find_original(owner: OwnerRecord, folder: Path, release: Release, spec: TableSpec) -> Histograms | None:
     """Return the original, if it lies beside its release; the SHA-256 tells that it is the one."""
-    for made_from in owner.inputs[:1]:
-        file = folder / made_from.name
-        if not os.access(file, os.R_OK) or sha256_of(file) != made_from.sha256:
-            return None
-        try:
-            original = read(file)
-            measure_losses(original, release)
-        except InputError:  # events, or a table that was read with other options
-            return None
-        return original
-    return None
+    if not owner.inputs:
+        return None
+    file = folder / owner.inputs[0].name
+    if not os.access(file, os.R_OK) or sha256_of(file) != owner.inputs[0].sha256:
+        return None
+    try:
+        original = read_histograms(file, spec)
+        measure_losses(original, release)
+    except InputError:  # events, or a table that was read with other options
+        return None
+    return original
+
+
+@dataclass(frozen=True)
+class EventsToProtect:
+    """The way from events to the released table, as an audit had it.
+
+    Parameters
+    ----------
+    spec
+        How they are read.
+    period
+        Which of them are released, and which are known.
+    span
+        Which time is released.
+    is_known_apart
+        Whether what is known is of other days, so that an attack with it says something.
+    """
+
+    spec: EventSpec
+    period: Period
+    span: Span
+    is_known_apart: bool
+
+    def count(self, files: str, progress: Progress) -> tuple[Histograms, Histograms | None]:
+        """Return the released table, everybody in its days, and the attacker's if it is of other days."""
+        events, active, count = open_events(files, self.spec).events, self.spec.active, counted_as(self.spec)
+        if not self.is_known_apart:
+            return count_release(events, self.period, active=active, count=count), None
+        parts = split(events, self.period, users="all", active=active, count=count, progress=progress)
+        return parts.released, parts.known
+
+
+def events_of(advice: Advice, files: Sequence[Path], release: str | None, table: TableSpec) -> EventsToProtect | None:
+    """Return how files are counted that are events, as an audit had it; None where they are a table of counts.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> advice = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).advice
+    >>> events_of(advice, [Path("week1.csv")], None, TableSpec()) is None
+    True
+    """
+    if advice.events is None or _is_table(files, advice.events, table):
+        return None
+    spec, scope = advice.events, advice.scope
+    if release is None:
+        chosen = scope.released.one_range, scope.known.one_range
+        # What the audit chose for itself is in its scope.
+        otherwise = HalvesOfRows() if chosen[0] is None or chosen[1] is None else DateRanges(chosen[0], chosen[1])
+        return EventsToProtect(spec, period_or(spec, otherwise), scope.released, is_known_apart=True)
+    days = to_range("--release", to_span(release))
+    known, span = scope.known.one_range, Span.between(*days)
+    is_apart = known is not None and (days[1] < known[0] or known[1] < days[0])
+    if not is_apart and advice.decide != "guaranteed":
+        raise InputError(
+            f"--release: {span.words} overlaps what the adversary knows ({scope.known.words})",
+            why="what is advised was only measured, with an adversary who knows other days than are released",
+            fix="release days that the attacker does not know; or audit with --decide guaranteed",
+        )
+    period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
+    chosen_days = period if spec.days is None else on_days(spec.days, period)
+    return EventsToProtect(spec, chosen_days, span, is_known_apart=is_apart)
+
+
+def _is_table(files: Sequence[Path], spec: EventSpec, table: TableSpec) -> bool:
+    """Tell a table of counts from events, by its columns."""
+    if len(files) != 1 or files[0].suffix.lower() not in READERS:
+        return False
+    try:
+        names = set(read_names(files[0], asked=table, expected=Expected(columns=table.columns)))
+    except InputError:  # whoever reads it says what is wrong
+        return False
+    return (set(table.columns) <= names or set(COLUMNS) <= names) and spec.time not in names

@@ -22,13 +22,14 @@ from habitprint.io.inputs import require_file
 from habitprint.io.tables import read_table
 from habitprint.matching import Direction, Method
 from habitprint.mechanisms import OwnerRecord, Release
+from habitprint.mechanisms.exposure import looks_protected
 from habitprint.mechanisms.files import find_owner_record, open_release, sidecar
-from habitprint.mechanisms.traces import looks_protected
 from habitprint.progress import Progress, silent
 from habitprint.training import Training, train
 from habitprint.truth import SAME_ID, common_users
 from habitprint.weighing import WEIGHTS, Weight, read_weight
 from habitprint.wording.attacks import chosen_in_training
+from habitprint.wording.releases import about_mechanism
 
 PAPERS, AUTO = "jensen-shannon", "auto"
 NOTHING_TO_TRAIN_ON = (
@@ -146,7 +147,7 @@ class TableOptions(Record, frozen=True, kw_only=True):
                     opened = open_release(released_file, released, key=self.truth_file)
                     release, owner = opened.release, opened.owner
                     known = release.public(unchanged)
-                    copied = tuple(step.words for step in release.steps if step.copied is not None)
+                    copied = tuple(about_mechanism(step.mechanism) for step in release.steps if step.transformations)
         truth = None if self.truth is None else _read_truth(self.truth, released, known)
         return Tables(released, known, truth, copied, release, unchanged, owner)
 

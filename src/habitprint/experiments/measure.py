@@ -40,7 +40,7 @@ from habitprint.losses import measure_losses
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
-from habitprint.mechanisms.top_places import KeepPlaces
+from habitprint.mechanisms.fewer_places import keep_places
 from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_weeks
 from habitprint.periods.periods import KNOWN, RELEASED
@@ -199,13 +199,13 @@ def _narrow(
     """Keep users who were at a popular place, then popular places; users of whom nothing is left on a side go too."""
     popular = shared.popular(name, setting.side)["place"] if setting.seen_top or setting.n_top else None
     if popular is not None and setting.seen_top is not None:
-        top = KeepPlaces(tuple(popular.head(setting.seen_top).to_list()))
-        seen = pl.concat([top.public(side).users for side in (released, known)])
+        top = popular.head(setting.seen_top)
+        seen = pl.concat([keep_places(side, top).users for side in (released, known)])
         users = released.users.filter(released.users.is_in(seen.implode()))
         released, known = released.select(users=users), known.select(users=users)
     if popular is not None and setting.n_top is not None:
-        top = KeepPlaces(tuple(popular.head(setting.n_top).to_list()))
-        released, known = top.public(released), top.public(known)
+        top = popular.head(setting.n_top)
+        released, known = keep_places(released, top), keep_places(known, top)
         both = released.users.filter(released.users.is_in(known.users.implode()))
         if both.is_empty():
             raise InputError(

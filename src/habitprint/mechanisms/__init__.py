@@ -1,16 +1,25 @@
 """Mechanisms that protect a release, their guarantees, and the information that the release still reveals."""
 
-from habitprint.mechanisms.coarsening import Coarsen, coarsen
 from habitprint.mechanisms.counts import (
     LimitContribution,
+    ReleaseShares,
     RoundTo,
     SuppressBelow,
     limit_contribution,
+    release_shares,
     round_to,
     suppress_below,
 )
 from habitprint.mechanisms.exposure import GuaranteedRisk, TotalsExposure, guaranteed_risk, totals_exposure
-from habitprint.mechanisms.files import read_owner_record, read_release, write_release
+from habitprint.mechanisms.fewer_places import (
+    Coarsen,
+    KeepTopPlaces,
+    MergeRarePlaces,
+    coarsen,
+    keep_top_places,
+    merge_rare_places,
+)
+from habitprint.mechanisms.files import OwnerRecord, read_owner_record, read_release, write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.guarantees import (
     Check,
@@ -25,12 +34,10 @@ from habitprint.mechanisms.guarantees import (
     SmallestCount,
 )
 from habitprint.mechanisms.noise import AddNoise, add_noise
-from habitprint.mechanisms.owner import InputFile, Losses, OwnerRecord
+from habitprint.mechanisms.owner import InputFile, Losses
 from habitprint.mechanisms.pseudonyms import Pseudonymise, pseudonymise
 from habitprint.mechanisms.recipe import Recipe, from_flags, to_flags, with_seed
-from habitprint.mechanisms.release import Mechanism, Release, Step, View, chain, check_guarantees
-from habitprint.mechanisms.shares import ReleaseShares, release_shares
-from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces, keep_top_places, merge_rare_places
+from habitprint.mechanisms.release import Mechanism, Release, Step, Transformed, chain, check_guarantees
 
 __all__ = [
     "AddNoise",
@@ -62,7 +69,7 @@ __all__ = [
     "Step",
     "SuppressBelow",
     "TotalsExposure",
-    "View",
+    "Transformed",
     "add_noise",
     "chain",
     "check_guarantees",

@@ -1,4 +1,4 @@
-"""Protect counts one by one: round them, leave out small ones, limit how much one user adds."""
+"""Protect counts: round them, leave out small ones, limit the total of a user, or release shares instead."""
 
 import math
 from typing import ClassVar
@@ -9,10 +9,9 @@ from scipy import sparse
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, is_whole, require_number
-from habitprint.formatting import counted
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.guarantees import LimitedContribution, MultiplesOf, SmallestCount, Unit
-from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
+from habitprint.mechanisms.guarantees import EqualTotals, LimitedContribution, MultiplesOf, SmallestCount, Unit
+from habitprint.mechanisms.release import Applied, Mechanism, Release, holds_shares, keep_users
 from habitprint.progress import Progress
 
 
@@ -36,12 +35,7 @@ class RoundTo(Mechanism, frozen=True):
         why, fix = "counts are rounded to the nearest multiple of a positive number", "use a positive number, such as 5"
         require_number("base", self.base, why=why, fix=fix, above=0, below=math.inf)
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        return f"rounded counts to multiples of {self.base:g}"
-
-    def apply(self, before: Release, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Applied:
         """Round all counts."""
         del progress  # there is nothing to wait for
         histograms, counts = before.histograms, before.histograms.counts
@@ -53,11 +47,10 @@ class RoundTo(Mechanism, frozen=True):
             nothing=f"every count is nearer to zero than to {self.base:g}; the largest is {counts.data.max():g}",
             fix="round to a smaller base",
         )
-        return Outcome(
+        return Applied(
             left,
             (MultiplesOf(self.base),),
-            findings={"n_users_discarded": n_discarded},
-            found=were_discarded(n_discarded, histograms.n_users, "had nothing but zeros left"),
+            findings={"n_users": histograms.n_users, "n_users_discarded": n_discarded},
         )
 
 
@@ -94,12 +87,7 @@ class SuppressBelow(Mechanism, frozen=True):
         why, fix = "counts below it are left out, and no count is below zero", "use a positive number, such as 3"
         require_number("threshold", self.threshold, why=why, fix=fix, above=0, below=math.inf)
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        return f"left out counts below {self.threshold:g}"
-
-    def apply(self, before: Release, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Applied:
         """Drop the small counts."""
         del progress  # there is nothing to wait for
         histograms, counts = before.histograms, before.histograms.counts
@@ -110,13 +98,15 @@ class SuppressBelow(Mechanism, frozen=True):
             nothing=f"no count reaches the threshold of {self.threshold:g}; the largest is {counts.data.max():g}",
             fix="use a lower threshold",
         )
-        n_small = int(is_small.sum())
-        return Outcome(
+        return Applied(
             left,
             (SmallestCount(self.threshold),),
-            findings={"n_counts_suppressed": n_small, "n_users_discarded": n_discarded},
-            found=f"these were {n_small:,} of {counted(len(is_small), 'count')}; "
-            + were_discarded(n_discarded, histograms.n_users, "had no other"),
+            findings={
+                "n_counts": len(is_small),
+                "n_counts_suppressed": int(is_small.sum()),
+                "n_users": histograms.n_users,
+                "n_users_discarded": n_discarded,
+            },
         )
 
 
@@ -166,12 +156,7 @@ class LimitContribution(Mechanism, frozen=True):
             if limit is not None:
                 require_number(name, limit, why=why, fix=fix, above=0, below=math.inf)
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        return f"limited contributions: {LimitedContribution(self.total, self.per_place).words}"
-
-    def apply(self, before: Release, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Applied:
         """Cut the counts, then scale down the users who are still above the total."""
         del progress  # there is nothing to wait for
         histograms = before.histograms
@@ -181,11 +166,10 @@ class LimitContribution(Mechanism, frozen=True):
         counts.eliminate_zeros()
         limited = Histograms(counts, histograms.users, histograms.places)
         n_limited = int(np.count_nonzero(limited.totals < histograms.totals))
-        return Outcome(
+        return Applied(
             limited,
             (LimitedContribution(self.total, self.per_place),),
-            findings={"n_users_limited": n_limited},
-            found=f"{n_limited:,} of {counted(histograms.n_users, 'user')} had more",
+            findings={"n_users": histograms.n_users, "n_users_limited": n_limited},
         )
 
 
@@ -200,6 +184,42 @@ def limit_contribution(
     [('Jill', 'a', 2), ('Jill', 'b', 1)]
     """
     return LimitContribution(total, per_place)(source)
+
+
+class ReleaseShares(Mechanism, frozen=True):
+    """Divide each row by its total, so that totals are not stated.
+
+    Rows that were identical stay so, to the last bit, and rows in equal proportion become identical. Shares stay
+    unchanged. A row of few events still shows its total: 1/7 is one of seven, or two of fourteen (`totals_exposure`
+    counts such people). A group does not show the total of a member (`Microaggregate`).
+
+    Examples
+    --------
+    >>> release = ReleaseShares()(Histograms.from_strings({"Jill": "aaab", "Mike": "bb"}))
+    >>> release.histograms.to_table().rows(), release.guarantees
+    ([('Jill', 'a', 0.75), ('Jill', 'b', 0.25), ('Mike', 'b', 1.0)], (EqualTotals(),))
+    """
+
+    makes_shares: ClassVar[bool] = True
+
+    def apply(self, before: Release, progress: Progress) -> Applied:
+        """Divide by the totals."""
+        del progress  # there is nothing to wait for
+        histograms = before.histograms
+        if not holds_shares(histograms):
+            histograms = Histograms(histograms.shares, histograms.users, histograms.places)
+        return Applied(histograms, (EqualTotals(),))
+
+
+def release_shares(source: Histograms | Release | AnyTable) -> Release:
+    """Release shares instead of counts; see `ReleaseShares`.
+
+    Examples
+    --------
+    >>> release_shares(Histograms.from_strings({"Jill": "aaab"})).histograms.totals.tolist()
+    [1.0]
+    """
+    return ReleaseShares()(source)
 
 
 def limited_counts(counts: SparseMatrix, total: float | None, per_place: float | None) -> SparseMatrix:

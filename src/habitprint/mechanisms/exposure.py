@@ -1,4 +1,4 @@
-"""Bounds of the risk of a release: from below by its totals, and from above by identical rows."""
+"""What a released table reveals: its totals, the risk that its anonymity sets guarantee, and traces of protection."""
 
 import math
 from dataclasses import dataclass
@@ -6,14 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
+from habitprint.checks import Finding
 from habitprint.histograms import Histograms
+from habitprint.mechanisms.fewer_places import REST
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
-from habitprint.mechanisms.release import Release
+from habitprint.mechanisms.release import Release, holds_shares
 
 ROUNDING = 1e-12  # of a mean of shares
 EXACT = 1e-11  # a share nearer to a fraction than this is that fraction
 MOST_EVENTS = 10_000  # of a person whose total is read off
 MOST_TERMS = 16  # of a continued fraction: denominators grow at least like Fibonacci's numbers
+
+MERGED = frozenset({REST, "all others", "all other", "other places"})  # the name of places that were put together
+FEW_PLACES = 3  # rows with fewer are often identical by chance
+FEW = 20  # rows or counts: fewer are identical by chance
+MANY = 0.5  # of the rows
 
 
 @dataclass(frozen=True)
@@ -175,3 +182,53 @@ def guaranteed_risk(source: Release | Histograms) -> GuaranteedRisk:
     GuaranteedRisk(average=0.2, highest=0.2)
     """
     return GuaranteedRisk.of((source.histograms if isinstance(source, Release) else source).identical_rows)
+
+
+def looks_protected(histograms: Histograms) -> tuple[Finding, ...]:
+    """Return the signs that a table was protected before; none for a table of counts as they were.
+
+    Coarser places leave no sign. A table with signs may be an original all the same.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, _ = hp.datasets.town(60, 20)
+    >>> protected = hp.microaggregate(released, k=5).histograms
+    >>> looks_protected(released), [found.code for found in looks_protected(protected)]
+    ((), ['identical-rows', 'shares-not-counts'])
+    """
+    counts, n_users = histograms.counts, histograms.n_users
+    n_places = np.diff(counts.indptr)
+    has_company = histograms.identical_rows[n_places >= FEW_PLACES] > 1
+    n_identical, n_rows = int(has_company.sum()), len(has_company)
+    found = []
+    if n_rows >= FEW and n_identical >= MANY * n_rows:
+        found.append(Finding("identical-rows", "changes-answer", n_identical, n_rows))
+    if holds_shares(histograms):
+        found.append(Finding("shares-not-counts", "changes-answer", n_users, n_users))
+    merged = [at for at, place in enumerate(histograms.places.to_list()) if str(place).strip().casefold() in MERGED]
+    n_merged = int(np.count_nonzero(np.isin(counts.indices, merged)))
+    if n_merged:
+        found.append(Finding("merged-place", "changes-answer", n_merged, n_users))
+    if len(counts.data) >= FEW and np.array_equal(counts.data, np.rint(counts.data)):
+        base, smallest = int(np.gcd.reduce(counts.data.astype(np.int64))), int(counts.data.min())
+        if base > 1:
+            found.append(Finding("multiples", "changes-answer", base, len(counts.data)))
+        elif smallest > 1:
+            found.append(Finding("no-small-counts", "changes-answer", smallest, len(counts.data)))
+    return tuple(found)
+
+
+def is_grouped(release: Release) -> bool:
+    """Return whether rows are published for groups: a step says so, or every row of shares has identical ones.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> released, _ = hp.datasets.town(60, 20)
+    >>> is_grouped(hp.microaggregate(released, k=5)), is_grouped(hp.Release(released))
+    (True, False)
+    """
+    if any(isinstance(step.mechanism, Microaggregate) for step in release.steps):
+        return True
+    return holds_shares(release.histograms) and bool(release.histograms.identical_rows.min() > 1)

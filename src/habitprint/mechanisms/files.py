@@ -1,11 +1,11 @@
 """A release on disk: the table, the file to publish beside it, and the files for its owner alone."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 import polars as pl
@@ -18,88 +18,45 @@ from habitprint.histograms import Histograms, read_histograms
 from habitprint.io.files import check_target, drafting, telling_of, text_output
 from habitprint.io.inputs import read_text, reading, require_file
 from habitprint.io.tables import check_writable, read_table, table_output, write_table
-from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy, Guarantee
+from habitprint.mechanisms.guarantees import AnyGuarantee, Check, DifferentialPrivacy
 from habitprint.mechanisms.noise import AddNoise
-from habitprint.mechanisms.owner import INTERNAL, InputFile, Losses, OwnerRecord
+from habitprint.mechanisms.owner import InputFile, Losses
 from habitprint.mechanisms.pseudonyms import N_BYTES, Pseudonymise
 from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
 from habitprint.mechanisms.release import Release, Step, check_guarantees
+from habitprint.showing import abbreviated
 
-SIDECAR, OWNER = "habitprint-release/2", "habitprint-owner/2"
+SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
+INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
 COLUMNS = ("user", "place", "count")  # of a release
 OF_PARQUET = frozenset({"ARROW:schema"})  # the metadata of every Parquet file that habitprint writes
-TOGETHER = "keep the two files together as habitprint protect wrote them"
+TOGETHER = "keep the files together as habitprint protect wrote them"
+
+StrangerCode = Literal["column", "order-of-columns", "zero-counts", "metadata", "formatting", "ids-not-fresh"]
 
 
-class WrittenStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A step as files hold it; findings are in the owner's alone."""
+class WrittenStep(Step, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A step that is read from a file: one of the known mechanisms, and places that it can have kept."""
 
     mechanism: AnyMechanism | Pseudonymise
     places: tuple[str | int, ...] | None = None
-    findings: dict[str, int] = {}
-    found: str = ""
+    findings: dict[str, int] = {}  # noqa: RUF012  (msgspec copies it)
 
     def __post_init__(self) -> None:
-        self.mechanism.copied(self.places)  # which refuses places that make no sense
-
-    @classmethod
-    def of(cls, step: Step) -> "WrittenStep":
-        """Return a step for a file."""
-        return cls(step.mechanism, step.places, dict(step.findings), step.found)  # type: ignore[arg-type]
-
-    @property
-    def step(self) -> Step:
-        """Return the step that was written."""
-        return Step(self.mechanism, self.places, findings=self.findings, found=self.found)
+        self.mechanism.transformations(self.places)  # which refuses places that make no sense
 
 
 class Sidecar(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file to be published beside a release; its sentences are for people, and no program reads them back."""
-
-    schema: str
-    sha256: str
-    steps: tuple[WrittenStep, ...]
-    guarantees: tuple[AnyGuarantee, ...]
-    words: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        noises = [step.mechanism for step in self.steps if isinstance(step.mechanism, AddNoise)]
-        for promise in self.guarantees:
-            if isinstance(promise, DifferentialPrivacy) and not any(noise.gives(promise) for noise in noises):
-                raise InputError(
-                    f"no step gives what it promises: {promise.words}",
-                    why="a promise about noise rests on how it was drawn",
-                    fix="keep the steps of the release with it",
-                )
-
-
-class OwnerFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file beside a release that is its owner's alone; see `OwnerRecord`."""
-
-    internal: str
-    schema: str
-    release: str
-    sha256: str
-    keys: tuple[str, ...]
-    leads_to_original: bool
-    inputs: tuple[InputFile, ...]
-    losses: Losses | None
-    steps: tuple[WrittenStep, ...]
-
-
-Written = TypeVar("Written", Sidecar, OwnerFile)
-
-
-@dataclass(frozen=True)
-class Told:
-    """The content of the file beside a release.
+    """The file to be published beside a release.
 
     Parameters
     ----------
+    schema, sha256
+        The schema of the file, and the SHA-256 of the table that it was written for.
     steps, guarantees
         The steps that made the release, and its guarantees.
-    is_as_written
-        Whether the table is the very file that was written with it.
+    text
+        The same in sentences, for people; no program reads them back.
 
     Examples
     --------
@@ -111,9 +68,87 @@ class Told:
     (MultiplesOf(base=2),)
     """
 
-    steps: tuple[Step, ...]
-    guarantees: tuple[Guarantee, ...]
-    is_as_written: bool
+    schema: str
+    sha256: str
+    steps: tuple[WrittenStep, ...]
+    guarantees: tuple[AnyGuarantee, ...]
+    text: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        noises = [step.mechanism for step in self.steps if isinstance(step.mechanism, AddNoise)]
+        for promise in self.guarantees:
+            if isinstance(promise, DifferentialPrivacy) and not any(noise.gives(promise) for noise in noises):
+                raise InputError(
+                    f"no step gives the guarantee {promise}",
+                    why="a guarantee about noise rests on how the noise was drawn",
+                    fix="keep the steps of the release with it",
+                )
+
+    def is_of(self, table: Path) -> bool:
+        """Return whether a table is the very file that this one was written with."""
+        return self.sha256 == _sha256(table)
+
+
+class OwnerRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file beside a release that is its owner's alone.
+
+    Parameters
+    ----------
+    internal
+        The note that it must not be published.
+    schema, release, sha256
+        The schema of the file, and the name and the SHA-256 of the table that it was written for.
+    keys
+        The names of the key files, which identify people.
+    leads_to_original
+        Whether inputs and keys lead to the original; False where a release was protected further without its owner's
+        file or its key.
+    inputs
+        The files that the release was made from, the original first.
+    losses
+        The losses against the original; None where they were not measured.
+    steps
+        The steps with all findings, whole mappings and lists of places.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import habitprint as hp
+    >>> districts = {"dorm": "campus", "bar": "town"}
+    >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": ["dorm", "bar"]}), districts)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     hp.write_release(release, Path(folder) / "safer.csv")
+    ...     record = hp.read_owner_record(Path(folder) / "safer.csv")
+    >>> hp.Release(release.histograms, record.steps).public(hp.Histograms.from_strings({1: ["bar"]})).places.to_list()
+    ['town']
+    """
+
+    internal: str
+    schema: str
+    release: str
+    sha256: str
+    keys: tuple[str, ...]
+    leads_to_original: bool
+    inputs: tuple[InputFile, ...]
+    losses: Losses | None
+    steps: tuple[WrittenStep, ...]
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
+    def is_of(self, table: Path) -> bool:
+        """Return whether a table is the very file that this one was written with."""
+        return self.sha256 == _sha256(table)
+
+
+Beside = TypeVar("Beside", Sidecar, OwnerRecord)
+
+
+class Stranger(NamedTuple):
+    """Content of a file that no release has: its kind, and the name of a column or of metadata."""
+
+    code: StrangerCode
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -231,11 +266,13 @@ def write_checked(
     inputs: Iterable[InputFile] = (),
     earlier_keys: Iterable[str] = (),
     leads_to_original: bool = True,
+    tell: Callable[[Release], Iterable[str]] = lambda _: (),
     overwrite: bool = False,
 ) -> list[Check]:
     """Write a release, see `write_release`, and keys to the files given; return the checks of its guarantees on disk.
 
-    `earlier_keys` are names of keys that were written before and still tell who is who; see `OwnerRecord`.
+    `earlier_keys` are names of keys that were written before and still tell who is who; see `OwnerRecord`. `tell`
+    returns sentences about the published part of the release, for its sidecar.
 
     Examples
     --------
@@ -253,19 +290,18 @@ def write_checked(
         made = drafts.make(table_output(release.histograms.to_table(), path))
         # The facts follow from the file, as any reader reads it.
         told = Release(read_histograms(made), release.steps, release.guarantees).published()
-        sha256, steps = sha256_of(made), tuple(map(WrittenStep.of, told.steps))
-        words = (*(step.words for step in told.steps), *(promise.words for promise in told.guarantees))
-        public = Sidecar(SIDECAR, sha256, steps, told.guarantees, words)  # type: ignore[arg-type]
-        private = OwnerFile(
-            INTERNAL,
-            OWNER,
-            made.name,
-            sha256,
-            (*(key.name for key in keys), *earlier_keys),
-            leads_to_original,
-            tuple(inputs),
-            losses,
-            tuple(map(WrittenStep.of, release.steps)),
+        sha256 = sha256_of(made)
+        public = Sidecar(SIDECAR, sha256, told.steps, told.guarantees, tuple(tell(told)))  # type: ignore[arg-type]
+        private = OwnerRecord(
+            internal=INTERNAL,
+            schema=OWNER,
+            release=made.name,
+            sha256=sha256,
+            keys=(*(key.name for key in keys), *earlier_keys),
+            leads_to_original=leads_to_original,
+            inputs=tuple(inputs),
+            losses=losses,
+            steps=release.steps,  # type: ignore[arg-type]
         )
         drafts.make(text_output(sidecar(path), to_text(public)))
         drafts.make(text_output(owner_file(path), to_text(private), is_private=True))
@@ -273,7 +309,7 @@ def write_checked(
             drafts.make(table_output(table, key, is_private=True))
         checks = check_guarantees(read_release(made))
         if any(check.holds is False for check in checks):
-            raise RuntimeError(f"the release breaks its guarantee: {[check.words for check in checks]}")
+            raise RuntimeError(f"the release breaks a guarantee: {checks}")
         # The table comes last: where it is, all that belongs to it is too, and its key first of all.
         drafts.move([*keys, owner_file(path), sidecar(path), path], overwrite=overwrite)
     return checks
@@ -283,7 +319,7 @@ def read_release(path: str | os.PathLike[str]) -> Release:
     """Read a release that was written by `write_release`, with its steps and guarantees.
 
     Its owner gets whole steps, with mappings that are not published, from the file beside it. The table may have been
-    changed since: `check_guarantees` tells whether its promises hold.
+    changed since: `check_guarantees` tells whether its guarantees hold.
 
     Examples
     --------
@@ -331,20 +367,20 @@ def open_release(
     path, told = Path(path), read_sidecar(path)
     owner = find_owner_record(path, key)
     is_of_another = owner is None and os.access(owner_file(path), os.R_OK)
-    for beside, is_wrong in ((sidecar(path), not told.is_as_written), (owner_file(path), is_of_another)):
+    for beside, is_wrong in ((sidecar(path), not told.is_of(path)), (owner_file(path), is_of_another)):
         if is_wrong:
-            raise _not_to_be_believed(f"{path} is not the file that {beside.name} was written for")
+            raise _untrusted(f"{path} is not the file that {beside.name} was written for")
     table = read_histograms(path) if histograms is None else histograms
     release = Release(table, told.steps if owner is None else owner.steps, told.guarantees)
     if not tells_the_same(told, release):
-        raise _not_to_be_believed(f"{sidecar(path).name} and {owner_file(path).name} tell of different steps")
+        raise _untrusted(f"{sidecar(path).name} and {owner_file(path).name} list different steps")
     broken = [check for check in check_guarantees(release) if check.holds is False]
     if broken:
-        raise _not_to_be_believed(f"{path} breaks its promise ({broken[0].guarantee.words}): {broken[0].words}")
+        raise _untrusted(f"{path} breaks the guarantee {broken[0].guarantee}: {dict(broken[0].evidence)}")
     return Opened(release, owner)
 
 
-def tells_the_same(told: Told, release: Release) -> bool:
+def tells_the_same(told: Sidecar, release: Release) -> bool:
     """Return whether a published file tells the steps of a release, as far as these are published.
 
     Examples
@@ -352,10 +388,10 @@ def tells_the_same(told: Told, release: Release) -> bool:
     >>> import habitprint as hp
     >>> release = hp.round_to(hp.Histograms.from_strings({"Jill": "aab"}), 2)
     >>> steps = release.published().steps
-    >>> tells_the_same(Told(steps, (), True), release), tells_the_same(Told((), (), True), release)
-    (True, False)
+    >>> [tells_the_same(Sidecar(SIDECAR, "", told, ()), release) for told in (steps, ())]
+    [True, False]
     """
-    return [*map(WrittenStep.of, told.steps)] == [*map(WrittenStep.of, release.published().steps)]
+    return to_text(told.steps) == to_text(release.published().steps)
 
 
 def find_owner_record(path: str | os.PathLike[str], key: str | os.PathLike[str] | None = None) -> OwnerRecord | None:
@@ -368,20 +404,16 @@ def find_owner_record(path: str | os.PathLike[str], key: str | os.PathLike[str] 
     """
     beside = owner_file(path)
     for file in (beside, *([] if key is None else [Path(key).parent / beside.name])):
-        if os.access(file, os.R_OK) and (record := read_owner_record(path, file)).is_as_written:
+        if os.access(file, os.R_OK) and (record := read_owner_record(path, file)).is_of(Path(path)):
             return record
     return None
 
 
-def _not_to_be_believed(what: str) -> InputError:
-    return InputError(
-        what,
-        why="what was done to the table is not known, and an adversary may copy it",
-        fix="keep the files together as habitprint protect wrote them",
-    )
+def _untrusted(what: str) -> InputError:
+    return InputError(what, why="its steps are not known for sure, and an attacker may copy them", fix=TOGETHER)
 
 
-def read_sidecar(path: str | os.PathLike[str]) -> Told:
+def read_sidecar(path: str | os.PathLike[str]) -> Sidecar:
     """Read the file beside a release.
 
     Examples
@@ -390,16 +422,14 @@ def read_sidecar(path: str | os.PathLike[str]) -> Told:
     >>> import habitprint as hp
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(hp.round_to(hp.datasets.town(60, 20)[0], 2), Path(folder) / "safer.csv")
-    ...     read_sidecar(Path(folder) / "safer.csv").is_as_written
+    ...     read_sidecar(Path(folder) / "safer.csv").is_of(Path(folder) / "safer.csv")
     True
     """
-    path = Path(path)
-    told = _read(sidecar(path), path, Sidecar, SIDECAR)
-    return Told(tuple(each.step for each in told.steps), told.guarantees, _is_of(told, path))
+    return _read(sidecar(path), Path(path), Sidecar, SIDECAR)
 
 
-def find_strangers(path: str | os.PathLike[str]) -> list[str]:
-    r"""Return descriptions of content that a release must not have; empty if the file is clean.
+def find_strangers(path: str | os.PathLike[str]) -> list[Stranger]:
+    r"""Return the content of a file that a release must not have; empty if the file is clean.
 
     A release has the columns user, place and count, counts above zero, one format, nothing else in a Parquet file, and
     fresh ids where it says so: any other content could identify a person. Bytes that no Parquet reader uses are not
@@ -415,34 +445,34 @@ def find_strangers(path: str | os.PathLike[str]) -> list[str]:
     ...     before, somebody = find_strangers(file), read_table(file)["user"][0]
     ...     _ = file.write_text(file.read_text() + f"{somebody},Jill,0\n")
     ...     before, find_strangers(file)
-    ([], ['rows with a count of zero', 'numbers or lines written in another way'])
+    ([], [Stranger(code='zero-counts', name=''), Stranger(code='formatting', name='')])
     """
     path = Path(path)
     table = read_table(path)
-    found = [f"the column {name!r}" for name in table.columns if name not in COLUMNS]
+    found = [Stranger("column", name) for name in table.columns if name not in COLUMNS]
     if [name for name in table.columns if name in COLUMNS] != list(COLUMNS):
-        return [*found, "columns in another order"]
+        return [*found, Stranger("order-of-columns")]
     release = read_release(path)
+    is_plain = not found
     if (table["count"].cast(pl.Float64, strict=False) == 0).any():
-        found.append("rows with a count of zero")
+        found.append(Stranger("zero-counts"))
     if path.suffix.lower() == ".parquet":
         with reading(path, why="it is a Parquet file", fix="copy it again"):
-            found += [f"metadata {name!r}" for name in pl.read_parquet_metadata(path) if name not in OF_PARQUET]
-    elif not found or found == ["rows with a count of zero"]:
-        found += _written_otherwise(release, path)
+            found += [Stranger("metadata", name) for name in pl.read_parquet_metadata(path) if name not in OF_PARQUET]
+    elif is_plain and not _is_written_as_ours(release, path):
+        found.append(Stranger("formatting"))
     users = release.histograms.users.cast(pl.String)
     if not release.has_original_ids and not users.str.contains(rf"^[0-9a-f]{{{2 * N_BYTES}}}$").all():
-        found.append("user ids that are not the fresh ones that it tells of")
+        found.append(Stranger("ids-not-fresh"))
     return found
 
 
-def _written_otherwise(release: Release, path: Path) -> list[str]:
-    """Say whether lines of a CSV file are not as we would write the same numbers; in whichever order."""
+def _is_written_as_ours(release: Release, path: Path) -> bool:
+    """Return whether the lines of a CSV file are those that we would write for the same numbers, in any order."""
     with TemporaryDirectory() as folder:
         again = Path(folder) / path.name
         write_table(release.histograms.to_table(), again)
-        is_same = sorted(again.read_bytes().split(b"\n")) == sorted(path.read_bytes().split(b"\n"))
-    return [] if is_same else ["numbers or lines written in another way"]
+        return sorted(again.read_bytes().split(b"\n")) == sorted(path.read_bytes().split(b"\n"))
 
 
 def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str] | None = None) -> OwnerRecord:
@@ -463,27 +493,24 @@ def read_owner_record(path: str | os.PathLike[str], owner: str | os.PathLike[str
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     hp.write_release(release, Path(folder) / "safer.csv")
     ...     hp.read_owner_record(Path(folder) / "safer.csv").steps[0].findings
-    {'n_counts_suppressed': 1, 'n_users_discarded': 0}
+    {'n_counts': 2, 'n_counts_suppressed': 1, 'n_users': 1, 'n_users_discarded': 0}
     """
-    path = Path(path)
-    told = _read(owner_file(path) if owner is None else Path(owner), path, OwnerFile, OWNER)
-    steps = tuple(each.step for each in told.steps)
-    return OwnerRecord(steps, told.losses, told.inputs, _is_of(told, path), told.keys, told.leads_to_original)
+    return _read(owner_file(path) if owner is None else Path(owner), Path(path), OwnerRecord, OWNER)
 
 
-def _read(beside: Path, path: Path, kind: type[Written], schema: str) -> Written:
-    text = read_text(beside, why=f"{beside.name} tells what was done to {path} and what it guarantees", fix=TOGETHER)
+def _read(beside: Path, path: Path, kind: type[Beside], schema: str) -> Beside:
+    text = read_text(beside, why=f"{beside.name} lists the steps and the guarantees of {path}", fix=TOGETHER)
     try:
         return from_text(text, kind, schema)
     except ValueError as error:
         raise InputError(
             f"cannot read {beside}: {error}",
-            why="it tells what was done to the release and what it guarantees",
+            why="it lists the steps and the guarantees of the release",
             fix="use the file as this version of habitprint protect wrote it, or protect the original again",
         ) from error
 
 
-def _is_of(told: Sidecar | OwnerFile, path: Path) -> bool:
-    why = "the file beside it tells of it"
-    with reading(require_file(path, why=why, fix=TOGETHER), why=why, fix=TOGETHER):
-        return told.sha256 == sha256_of(path)
+def _sha256(table: Path) -> str:
+    why = "the file beside it describes this very table"
+    with reading(require_file(table, why=why, fix=TOGETHER), why=why, fix=TOGETHER):
+        return sha256_of(table)

@@ -1,7 +1,8 @@
 """Guarantees of a release, in a form that can be checked on the data itself."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, ClassVar, Literal, get_args
 
@@ -9,8 +10,7 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from habitprint.errors import InputError, first_few, is_whole
-from habitprint.formatting import counted
+from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.showing import abbreviated
@@ -18,6 +18,7 @@ from habitprint.showing import abbreviated
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9
 UNIT_ROUNDING = 1e-6  # of one unit: a CSV file holds every digit of a value
+SHOWN = 5  # places that break a guarantee
 LARGEST = 2.0**53  # of a parameter: larger whole numbers are not exact
 
 
@@ -30,12 +31,12 @@ class Check:
     Examples
     --------
     >>> SmallestCount(2).check(Histograms.from_strings({1: "aab"}))
-    Check(guarantee=SmallestCount(threshold=2), holds=False, words='the smallest count is 1')
+    Check(guarantee=SmallestCount(threshold=2), holds=False, evidence={'smallest': 1})
     """
 
     guarantee: "Guarantee"
     holds: bool | None
-    words: str
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 def to_tag(kind: str) -> str:
@@ -68,11 +69,6 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
     hides_in_groups: ClassVar[bool] = False
     is_about_counts: ClassVar[bool] = False
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        raise NotImplementedError
-
     def check(self, histograms: Histograms) -> Check:
         """Find out whether it holds."""
         raise NotImplementedError
@@ -84,16 +80,17 @@ class Guarantee(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
 
     def _require(self, is_sound: bool, why: str) -> None:
         if not is_sound:
-            raise InputError(f"{str(self)[:80]} promises nothing", why=why, fix="promise something else, or nothing")
+            what = f"{str(self)[:80]} guarantees nothing"
+            raise InputError(what, why=why, fix="correct its parameters, or leave it out")
 
 
 class KAnonymity(Guarantee, frozen=True):
-    """Promise that every user's row is identical to that of at least k − 1 others, total included.
+    """The guarantee that every user's row is identical to that of at least k − 1 others, total included.
 
     Examples
     --------
-    >>> KAnonymity(2).check(Histograms.from_strings({1: "ab", 2: "ab", 3: "a"})).words
-    'the smallest group of identical rows has 1 of 3 users'
+    >>> KAnonymity(2).check(Histograms.from_strings({1: "ab", 2: "ab", 3: "a"})).evidence
+    {'smallest': 1, 'n_users': 3}
     """
 
     protects_people: ClassVar[bool] = True
@@ -101,22 +98,17 @@ class KAnonymity(Guarantee, frozen=True):
     k: int
 
     def __post_init__(self) -> None:
-        self._require(is_whole(self.k) and _is_positive(self.k) and self.k > 1, "a group hides nobody but in company")
-
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return f"{self.k}-anonymity: every row is identical to at least {counted(self.k - 1, 'other')}"
+        is_sound = is_whole(self.k) and _is_positive(self.k) and self.k > 1
+        self._require(is_sound, "with k = 1 a row can be unique, so nobody is protected: k must be at least 2")
 
     def check(self, histograms: Histograms) -> Check:
         """Count the rows that are identical, to the last bit."""
         smallest = int(histograms.identical_rows.min())
-        words = f"the smallest group of identical rows has {smallest:,} of {counted(histograms.n_users, 'user')}"
-        return Check(self, smallest >= self.k, words)
+        return Check(self, smallest >= self.k, {"smallest": smallest, "n_users": histograms.n_users})
 
 
 class SmallestCount(Guarantee, frozen=True):
-    """Promise that no count above zero is below a threshold.
+    """The guarantee that no count above zero is below a threshold.
 
     Examples
     --------
@@ -130,24 +122,19 @@ class SmallestCount(Guarantee, frozen=True):
     def __post_init__(self) -> None:
         self._require(_is_positive(self.threshold), "every count above zero is above nothing")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return f"no count is below {self.threshold:g}"
-
     def check(self, histograms: Histograms) -> Check:
         """Look at the smallest count."""
-        smallest = histograms.counts.data.min()
-        return Check(self, bool(smallest >= self.threshold), f"the smallest count is {smallest:g}")
+        smallest = histograms.counts.data.min().item()
+        return Check(self, smallest >= self.threshold, {"smallest": smallest})
 
 
 class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
-    """Promise that every count is a multiple of a base.
+    """The guarantee that every count is a multiple of a base.
 
     Examples
     --------
-    >>> MultiplesOf(2).check(Histograms.from_strings({1: "aab"})).words
-    '1 of 2 counts is no multiple'
+    >>> MultiplesOf(2).check(Histograms.from_strings({1: "aab"})).evidence
+    {'n_wrong': 1, 'n_counts': 2}
     """
 
     is_about_counts: ClassVar[bool] = True
@@ -156,21 +143,15 @@ class MultiplesOf(Guarantee, frozen=True, tag="multiples"):
     def __post_init__(self) -> None:
         self._require(_is_positive(self.base), "counts are multiples of a positive number")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return f"every count is a multiple of {self.base:g}"
-
     def check(self, histograms: Histograms) -> Check:
         """Divide every count by the base."""
         counts = histograms.counts.data
         n_wrong = int(np.count_nonzero(np.rint(counts / self.base) * self.base != counts))
-        verb = "is" if n_wrong == 1 else "are"
-        return Check(self, n_wrong == 0, f"{n_wrong:,} of {counted(len(counts), 'count')} {verb} no multiple")
+        return Check(self, n_wrong == 0, {"n_wrong": n_wrong, "n_counts": len(counts)})
 
 
 class LimitedContribution(Guarantee, frozen=True):
-    """Promise that no user adds more than so much, in all or at one place.
+    """The guarantee that no user adds more than so much, in all or at one place.
 
     Examples
     --------
@@ -186,28 +167,22 @@ class LimitedContribution(Guarantee, frozen=True):
         limits = [limit for limit in (self.total, self.per_place) if limit is not None]
         self._require(bool(limits) and all(map(_is_positive, limits)), "a limit is a positive number, and there is one")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        limits = [(self.total, "in all"), (self.per_place, "at one place")]
-        return "no user adds more than " + " and ".join(f"{n:g} {where}" for n, where in limits if n is not None)
-
     def check(self, histograms: Histograms) -> Check:
         """Look at the largest total and the largest count."""
         total, count = float(histograms.totals.max()), float(histograms.counts.data.max())
         holds = (self.total is None or total <= self.total * (1 + ROUNDING)) and (
             self.per_place is None or count <= self.per_place
         )
-        return Check(self, holds, f"the largest total is {total:g}, the largest count {count:g}")
+        return Check(self, holds, {"largest_total": total, "largest_count": count})
 
 
 class OnlyPlaces(Guarantee, frozen=True):
-    """Promise that no place occurs but those listed.
+    """The guarantee that no place occurs but those listed.
 
     Examples
     --------
-    >>> OnlyPlaces(("a",)).check(Histograms.from_strings({1: "aab"})).words
-    "'b' occurs, which is not listed"
+    >>> OnlyPlaces(("a",)).check(Histograms.from_strings({1: "aab"})).evidence
+    {'n_places': 2, 'n_others': 1, 'others': ['b']}
     """
 
     places: tuple[str | int, ...]
@@ -218,17 +193,11 @@ class OnlyPlaces(Guarantee, frozen=True):
     def __post_init__(self) -> None:
         self._require(are_distinct_places(self.places), "places are listed once each, all as text or all as numbers")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return f"no place occurs but {counted(len(self.places), 'listed one')}"
-
     def check(self, histograms: Histograms) -> Check:
         """Look up every place."""
         occurring = histograms.places.gather(np.unique(histograms.counts.indices))
         others = occurring.filter(positions(occurring, to_ids(self.places, "place")) < 0).to_list()
-        found = f"{first_few(others)} occurs, which is not listed" if others else f"all {occurring.len():,} are listed"
-        return Check(self, not others, found)
+        return Check(self, not others, {"n_places": len(occurring), "n_others": len(others), "others": others[:SHOWN]})
 
     def published(self, visible: pl.Series) -> Guarantee:
         """Return the promise of the visible ones among these places.
@@ -243,26 +212,20 @@ class OnlyPlaces(Guarantee, frozen=True):
 
 
 class EqualTotals(Guarantee, frozen=True):
-    """Promise that all rows add up to the same, so that no total is stated.
+    """The guarantee that all rows add up to the same, so that no total is stated.
 
     Totals may still be read off the shares of few events: see `totals_exposure`.
 
     Examples
     --------
-    >>> EqualTotals().check(Histograms.from_strings({1: "aab", 2: "ab"})).words
-    'totals are 2 to 3'
+    >>> EqualTotals().check(Histograms.from_strings({1: "aab", 2: "ab"})).evidence
+    {'smallest_total': 2.0, 'largest_total': 3.0}
     """
-
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return "all rows add up to the same: no total is stated"
 
     def check(self, histograms: Histograms) -> Check:
         """Compare the smallest total with the largest."""
         least, most = float(histograms.totals.min()), float(histograms.totals.max())
-        holds = most - least <= ROUNDING * most
-        return Check(self, holds, f"all totals are {most:g}" if holds else f"totals are {least:g} to {most:g}")
+        return Check(self, most - least <= ROUNDING * most, {"smallest_total": least, "largest_total": most})
 
 
 class EqualContributions(Guarantee, frozen=True):
@@ -274,8 +237,8 @@ class EqualContributions(Guarantee, frozen=True):
     Examples
     --------
     >>> habits = Histograms.from_table({"user": [1, 2], "place": ["a", "a"], "count": [0.35, 0.35]})
-    >>> EqualContributions(10).check(habits).holds, EqualContributions(2).check(habits).words
-    (True, '0 of 2 values are whole numbers of units')
+    >>> EqualContributions(10).check(habits).holds, EqualContributions(2).check(habits).evidence
+    (True, {'n_wrong': 2, 'n_values': 2, 'n_rows_above_one': 0})
     """
 
     units: int
@@ -283,32 +246,21 @@ class EqualContributions(Guarantee, frozen=True):
     def __post_init__(self) -> None:
         self._require(is_whole(self.units) and _is_positive(self.units), "a person contributes one unit at least")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        return (
-            f"every person contributes at most {counted(self.units, 'unit')}: a group of m people publishes whole "
-            f"units out of {self.units} · m"
-        )
-
     def check(self, histograms: Histograms) -> Check:
         """Count the units of every value, and of every row."""
         out_of = self.units * histograms.identical_rows.astype(np.float64)
         units = histograms.counts.data * np.repeat(out_of, np.diff(histograms.counts.indptr))
         n_wrong = int(np.count_nonzero(np.abs(units - np.rint(units)) > UNIT_ROUNDING))
         n_over = int(np.count_nonzero(histograms.totals > 1 + ROUNDING))
-        n_whole = f"{len(units) - n_wrong:,} of " if n_wrong else "all "
-        found = f"{n_whole}{counted(len(units), 'value')} are whole numbers of units"
-        if n_over:
-            found += f"; {counted(n_over, 'row')} {'adds' if n_over == 1 else 'add'} up to more than one"
-        return Check(self, n_wrong == n_over == 0, found)
+        evidence = {"n_wrong": n_wrong, "n_values": len(units), "n_rows_above_one": n_over}
+        return Check(self, n_wrong == n_over == 0, evidence)
 
 
 class DifferentialPrivacy(Guarantee, frozen=True):
-    """Promise differential privacy, as OpenDP accounts for it.
+    """Differential privacy, as OpenDP accounts for it.
 
-    The data cannot tell: the promise rests on how the noise was drawn. If `are_places_chosen`, the list of places was
-    chosen from the original without noise (`KeepTopPlaces`), and the promise does not cover the choice.
+    The data cannot tell: the guarantee rests on how the noise was drawn. If `are_places_chosen`, the list of places was
+    chosen from the original without noise (`KeepTopPlaces`), and the guarantee does not cover the choice.
 
     Examples
     --------
@@ -335,24 +287,10 @@ class DifferentialPrivacy(Guarantee, frozen=True):
         )
         self._require(isinstance(self.are_places_chosen, bool), "places were chosen or not")
 
-    @property
-    def words(self) -> str:
-        """Return the promise as a sentence."""
-        if self.unit == "event":
-            change = "whether or not one event happened"
-        else:
-            change = f"whatever one user did, up to {counted(self.limit or 0, 'count')}"
-        delta = f", δ = {self.delta:g}" if self.delta else ""
-        chosen = "; the list of places was chosen without noise and is not covered" if self.are_places_chosen else ""
-        return (
-            f"differential privacy with ε = {self.epsilon:g}{delta} for each {self.unit}: the release is almost as "
-            f"likely {change}; who and which places are in it counts as public{chosen}"
-        )
-
     def check(self, histograms: Histograms) -> Check:
         """Say that the data cannot tell."""
         del histograms  # no look at them can tell how the noise was drawn
-        return Check(self, None, "cannot be seen in the data: it rests on OpenDP's noise and accounting")
+        return Check(self, None)
 
 
 AnyGuarantee = (

@@ -10,11 +10,10 @@ from scipy import sparse
 from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
-from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
-from habitprint.mechanisms.release import Mechanism, Outcome, Release, keep_users, were_discarded
+from habitprint.mechanisms.release import Applied, Mechanism, Release, keep_users
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 
@@ -56,9 +55,8 @@ class AddNoise(Mechanism, frozen=True):
     >>> release = AddNoise(epsilon=1.0, unit="event", threshold=10)(habits)
     >>> release.histograms.n_users
     2
-    >>> print(release.guarantees[0].words)  # doctest: +NORMALIZE_WHITESPACE
-    differential privacy with ε = 1 for each event: the release is almost as likely whether or not one event
-    happened; who and which places are in it counts as public
+    >>> round(release.guarantees[0].epsilon, 6), release.guarantees[0].unit
+    (1.0, 'event')
     """
 
     epsilon: float
@@ -95,19 +93,7 @@ class AddNoise(Mechanism, frozen=True):
                 fix="use a positive whole number without a delta, or leave it out",
             )
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        limited = f"limited each user to {counted(self.limit, 'count')}, then " if self.limit else ""
-        cells = "counts above zero" if self.delta else "all counts, zeros too"
-        # Without a δ the threshold follows from the number of places, which is not published.
-        below = "small ones" if self.threshold is None else f"what came below {self.threshold:,}"
-        return (
-            f"{limited}added discrete Laplace noise of scale {self._distance[1] / self.epsilon:.4g} to {cells} "
-            f"(OpenDP's secure source, no seed), and left out {below}"
-        )
-
-    def apply(self, before: Release, progress: Progress) -> Outcome:
+    def apply(self, before: Release, progress: Progress) -> Applied:
         """Limit, add noise, and leave out counts below the threshold; refuse if earlier steps break the guarantee."""
         spoiling = [step.name for step in before.steps if self.unit not in step.mechanism.noise_may_follow]
         if spoiling:
@@ -138,13 +124,15 @@ class AddNoise(Mechanism, frozen=True):
         )
         are_places_chosen = any(step.mechanism.chooses_places for step in before.steps)
         guarantee = DifferentialPrivacy(noise.epsilon, noise.delta, self.unit, self.limit, are_places_chosen)
-        return Outcome(
+        return Applied(
             left,
             (guarantee,),
-            findings={"n_draws": noise.n_draws, "threshold": noise.threshold, "n_users_discarded": n_discarded},
-            found=f"noise was drawn for {counted(noise.n_draws, 'count')}, "
-            f"and those below {noise.threshold:,} left out; "
-            + were_discarded(n_discarded, histograms.n_users, "had nothing left"),
+            findings={
+                "n_draws": noise.n_draws,
+                "threshold": noise.threshold,
+                "n_users": histograms.n_users,
+                "n_users_discarded": n_discarded,
+            },
         )
 
     def gives(self, promise: DifferentialPrivacy) -> bool:
@@ -157,6 +145,17 @@ class AddNoise(Mechanism, frozen=True):
         """
         is_as_asked = math.isclose(promise.epsilon, self.epsilon, rel_tol=1e-6) and promise.delta <= self.delta
         return is_as_asked and (promise.unit, promise.limit) == (self.unit, self.limit)
+
+    @property
+    def scale(self) -> float:
+        """Return the scale of the noise that ε asks for; OpenDP's may be a little larger.
+
+        Examples
+        --------
+        >>> AddNoise(0.5, "event").scale
+        2.0
+        """
+        return self._distance[1] / self.epsilon
 
     @property
     def _distance(self) -> tuple[int, int, int]:

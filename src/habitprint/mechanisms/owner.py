@@ -1,4 +1,4 @@
-"""Facts about a release for the owner of the original alone: its inputs and its losses."""
+"""Facts about a release for the owner of the original alone: its losses, and the files it was made from."""
 
 import hashlib
 import os
@@ -11,10 +11,7 @@ import polars as pl
 
 from habitprint.arguments import sha256_of
 from habitprint.io.inputs import require_file
-from habitprint.mechanisms.release import Step
-from habitprint.showing import Shown, abbreviated
-
-INTERNAL = "internal: for the owner of the original only; do not publish it with the release"
+from habitprint.showing import Shown
 
 PredictedOn = Literal[
     "other-period",
@@ -115,7 +112,7 @@ class InputFile:
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> "InputFile":
         """Return the present state of a file."""
-        path = require_file(path, why="what was made from a file is told with the hash of that file")
+        path = require_file(path, why="the owner's file holds the SHA-256 of every input")
         return cls(path.name, sha256_of(path), path.stat().st_size)
 
     @classmethod
@@ -124,47 +121,3 @@ class InputFile:
         listed = "".join(f"{sha256_of(path)}  {path.name}\n" for path in paths)
         size = sum(path.stat().st_size for path in paths)
         return cls(name, hashlib.sha256(listed.encode("utf-8", "surrogateescape")).hexdigest(), size)
-
-
-@dataclass(frozen=True)
-class OwnerRecord:
-    """The content of the owner's file beside a release.
-
-    Parameters
-    ----------
-    steps
-        The steps with all findings, whole mappings and lists of places.
-    losses
-        The losses against the original; None where they were not measured.
-    inputs
-        The files that the release was made from, the original first.
-    is_as_written
-        Whether the table is the very file that was written with it.
-    keys
-        The names of the key files, which identify people.
-    leads_to_original
-        Whether inputs and keys lead to the original; False where a release was protected further without its owner's
-        file or its key.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> import habitprint as hp
-    >>> districts = {"dorm": "campus", "bar": "town"}
-    >>> release = hp.coarsen(hp.Histograms.from_strings({"Jill": ["dorm", "bar"]}), districts)
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     hp.write_release(release, Path(folder) / "safer.csv")
-    ...     record = hp.read_owner_record(Path(folder) / "safer.csv")
-    >>> hp.Release(release.histograms, record.steps).public(hp.Histograms.from_strings({1: ["bar"]})).places.to_list()
-    ['town']
-    """
-
-    steps: tuple[Step, ...]
-    losses: Losses | None
-    inputs: tuple[InputFile, ...]
-    is_as_written: bool
-    keys: tuple[str, ...] = ()
-    leads_to_original: bool = True
-
-    def __repr__(self) -> str:
-        return abbreviated(self)

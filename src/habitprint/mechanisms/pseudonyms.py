@@ -24,11 +24,6 @@ class Pseudonymise(Mechanism, frozen=True):
 
     gives_fresh_ids: ClassVar[bool] = True
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        return "gave every user a fresh random id (secure source, no seed) and ordered the rows by it"
-
     def __call__(self, source: Histograms | Release | AnyTable, *, progress: Progress = silent) -> Release:
         """Return the release; the key is discarded."""
         del progress  # there is nothing to wait for
@@ -63,4 +58,5 @@ def pseudonymise(source: Histograms | Release | AnyTable) -> tuple[Release, pl.D
     secrets.SystemRandom().shuffle(fresh)
     key = pl.DataFrame({"released": fresh, "known": histograms.users}).sort("released")
     renamed = Histograms(histograms.counts, pl.Series(fresh), histograms.places).in_order()
-    return Release(renamed, (*before.steps, Step(Pseudonymise())), before.guarantees), key
+    steps = (*before.steps, Step(Pseudonymise()))
+    return Release(renamed, steps, before.guarantees, before.promised), key

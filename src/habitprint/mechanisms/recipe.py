@@ -9,13 +9,11 @@ import polars as pl
 from habitprint.errors import InputError
 from habitprint.formatting import printable_json
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms.coarsening import Coarsen
-from habitprint.mechanisms.counts import LimitContribution, RoundTo, SuppressBelow
+from habitprint.mechanisms.counts import LimitContribution, ReleaseShares, RoundTo, SuppressBelow
+from habitprint.mechanisms.fewer_places import Coarsen, KeepTopPlaces, MergeRarePlaces
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.noise import AddNoise
 from habitprint.mechanisms.release import Mechanism
-from habitprint.mechanisms.shares import ReleaseShares
-from habitprint.mechanisms.top_places import KeepTopPlaces, MergeRarePlaces
 
 AnyMechanism = (
     Coarsen

@@ -1,10 +1,9 @@
 """A protected release, its steps, and the base of the mechanisms that make it."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import msgspec
 import numpy as np
@@ -22,113 +21,52 @@ from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
 
 SHARES = 1e-9  # totals this near to one are those of shares
-MOST_VIEWS = 4  # transformations of the attacker's own table: each is attacked
-AS_IT_IS = "as it is"
+MOST_TRANSFORMED = 4  # tables of the attacker: each is attacked
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step that made a release, and its findings.
-
-    The part that may be published is separate from findings on the original, which may not.
-
-    Parameters
-    ----------
-    mechanism
-        The mechanism with its parameters.
-    places
-        The places that it kept, which anyone sees in the release; None where it kept no list, or none is published. The
-        list may contain places that the release hides; see `Release.published`.
-    promised
-        The guarantees after the step; a later step may have broken them.
-    findings
-        Facts about its effect on the original, for the owner alone.
-    found
-        The findings as a sentence.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
-    >>> step.name, step.mechanism, step.findings
-    ('round-to', RoundTo(base=3), {'n_users_discarded': 0})
-    """
-
-    mechanism: "Mechanism"
-    places: tuple[str | int, ...] | None = None
-    promised: tuple[Guarantee, ...] = ()
-    findings: Mapping[str, int] = field(default_factory=dict)
-    found: str = ""
-
-    def __repr__(self) -> str:
-        return abbreviated(self)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the step in files."""
-        return self.mechanism.name
-
-    @property
-    def words(self) -> str:
-        """Return a sentence about the step, made from its parameters."""
-        return self.mechanism.words
-
-    @property
-    def copied(self) -> "PublicPart | None":
-        """Return the transformations that an attacker can apply to their own data, because anyone can see this step."""
-        return self.mechanism.copied(self.places)
-
-    @property
-    def in_full(self) -> str:
-        """Return the words and the findings, for the owner of the original.
-
-        Examples
-        --------
-        >>> import habitprint as hp
-        >>> hp.suppress_below(hp.Histograms.from_strings({"Jill": "aab"}), 2).steps[0].in_full
-        'left out counts below 2; these were 1 of 2 counts; 0 of 1 user had no other and were discarded'
-        """
-        return f"{self.words}; {self.found}" if self.found else self.words
-
-
-@dataclass(frozen=True)
-class Copy:
-    """One transformation of the attacker's data that copies a step: in words, and as a function."""
-
-    words: str
-    make: Callable[[Histograms], Histograms]
-
-
-class PublicPart(ABC):
-    """Change an attacker's histograms as anyone can who sees the release: a place mapping, the list of places kept."""
-
-    @property
-    @abstractmethod
-    def copies(self) -> tuple[Copy, ...]:
-        """Return the ways to copy it, the fullest first."""
-
-    @abstractmethod
-    def moved(self, places: pl.Series) -> pl.Series:
-        """Return where each place goes, null for one that is left out."""
-
-    def public(self, known: Histograms) -> Histograms:
-        """Return the attacker's side, changed as far as it can be."""
-        return self.copies[0].make(known)
+TransformationName = Literal[
+    "",  # places stay as they are
+    "places put together",
+    "places put together and others as they are",
+    "other places put together",
+    "other places left out",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class View:
-    """One form in which an attacker may compare their table with a release: in words, and the table.
+class Transformation:
+    """One transformation with which an attacker copies a step on their own data.
+
+    `moved` returns where each place goes, null for one that is left out.
+
+    Examples
+    --------
+    >>> only_a = Transformation("other places left out", lambda places: places.set(places != "a", None))
+    >>> only_a(Histograms.from_strings({"Jill": "aab", "Mike": "b"})).to_table().rows()
+    [('Jill', 'a', 2)]
+    """
+
+    name: TransformationName
+    moved: Callable[[pl.Series], pl.Series]
+
+    def __call__(self, known: Histograms) -> Histograms:
+        """Return the attacker's table, transformed."""
+        return move_places(known, self.moved(known.places)) if self.name else known
+
+
+@dataclass(frozen=True, eq=False)
+class Transformed:
+    """An attacker's table after transformations, which `names` lists; none for the table as it came.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> released, known = hp.datasets.town(60, 20)
-    >>> hp.microaggregate(released, k=5).views(known)
-    (View(words='as it is', histograms=Histograms(60 users × 20 places, 271 counts above zero)),)
+    >>> hp.microaggregate(released, k=5).transformed(known)
+    (Transformed(names=(), histograms=Histograms(60 users × 20 places, 271 counts above zero)),)
     """
 
-    words: str
+    names: tuple[TransformationName, ...]
     histograms: Histograms
 
 
@@ -139,7 +77,9 @@ class Release(Shown):
     Parameters
     ----------
     histograms, steps, guarantees
-        The released table, the steps that made it, and its guarantees.
+        The released table, the steps that made it, and the guarantees that hold now.
+    promised
+        The guarantees that its steps gave. A later step may have broken some of them, and yet another restored them.
     original
         The table before the first step, to show the losses to its owner. It is in no file, and not in the result of
         `published`; None where it is not known.
@@ -155,13 +95,14 @@ class Release(Shown):
     """
 
     histograms: Histograms
-    steps: tuple[Step, ...] = ()
+    steps: tuple["Step", ...] = ()
     guarantees: tuple[Guarantee, ...] = ()
+    promised: tuple[Guarantee, ...] = ()
     original: Histograms | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
-        steps = ", then ".join(step.name for step in self.steps) or "as it is"
-        promises = "; ".join(guarantee.words for guarantee in self.guarantees) or "no guarantee"
+        steps = ", then ".join(step.name for step in self.steps) or "unprotected"
+        promises = "; ".join(map(repr, self.guarantees)) or "no guarantee"
         users = counted(self.histograms.n_users, "user")
         return cut(
             f"Release({users} × {counted(self.histograms.n_places, 'place')}; {steps}; {promises})", LONGEST_LINE
@@ -182,7 +123,8 @@ class Release(Shown):
         """Return the attacker's data, changed by every part of the steps that anyone can copy.
 
         Without this, coarsening only one side would leave no shared place, and look like perfect protection. Users
-        without any count left are dropped. It is one of the `views`, and not always the one that identifies most.
+        without any count left are dropped. It is one of the tables of `transformed`, and not always the one that
+        identifies most.
 
         Examples
         --------
@@ -191,12 +133,12 @@ class Release(Shown):
         >>> hp.keep_top_places(released, n=3).public(known).n_places
         3
         """
-        for part in self._copied:
-            known = part.public(known)
+        for transformations in self._copied:
+            known = transformations[0](known)
         return known
 
-    def views(self, known: Histograms) -> tuple[View, ...]:
-        """Return the attacker's transformations of their own data, without secrets: at most four tables, each once.
+    def transformed(self, known: Histograms) -> tuple[Transformed, ...]:
+        """Return the attacker's table by each of their transformations: at most four tables, each once.
 
         The unchanged table comes first, the table changed by every step that they can copy second. The others copy
         less: places that the release does not show are left out, kept, or put into "all others". A user without any
@@ -206,27 +148,28 @@ class Release(Shown):
         --------
         >>> import habitprint as hp
         >>> release = hp.merge_rare_places(hp.Histograms.from_strings({1: "aab", 2: "aac"}), 1)
-        >>> for view in release.views(hp.Histograms.from_strings({"Jill": "ad", "Mike": "d"})):
-        ...     print(view.words, view.histograms.to_table().rows())
-        as it is [('Jill', 'a', 1), ('Jill', 'd', 1), ('Mike', 'd', 1)]
-        other places put together [('Jill', 'a', 1), ('Jill', 'all other places', 1), ('Mike', 'all other places', 1)]
-        other places left out [('Jill', 'a', 1)]
+        >>> for table in release.transformed(hp.Histograms.from_strings({"Jill": "ad", "Mike": "d"})):
+        ...     print(table.names, table.histograms.to_table().rows())
+        () [('Jill', 'a', 1), ('Jill', 'd', 1), ('Mike', 'd', 1)]
+        ('other places put together',) [('Jill', 'a', 1), ('Jill', 'all other places', 1), \
+('Mike', 'all other places', 1)]
+        ('other places left out',) [('Jill', 'a', 1)]
         """
-        ways = list(product(*(part.copies for part in self._copied)))
+        ways = list(product(*self._copied))
         # The fullest copy, the least one, and those between.
         ordered = [ways[0], ways[-1], *ways[1:-1]]
-        found = [View(AS_IT_IS, known)]
+        found = [Transformed((), known)]
         for way in ordered:
-            if len(found) == MOST_VIEWS:
+            if len(found) == MOST_TRANSFORMED:
                 break
             try:
                 table = known
-                for copy in way:
-                    table = copy.make(table)
+                for transform in way:
+                    table = transform(table)
             except InputError:
                 continue  # no count of their table would be left
-            if not any(_are_equal(table, view.histograms) for view in found):
-                found.append(View(", ".join(copy.words for copy in way if copy.words), table))
+            if not any(_are_equal(table, each.histograms) for each in found):
+                found.append(Transformed(tuple(each.name for each in way if each.name), table))
         return tuple(found)
 
     @property
@@ -251,7 +194,7 @@ class Release(Shown):
         return not any(step.mechanism.gives_fresh_ids for step in self.steps)
 
     @property
-    def steps_not_copied(self) -> tuple[Step, ...]:
+    def steps_not_copied(self) -> tuple["Step", ...]:
         """Return the steps that renamed places by a mapping that is not known here: an attacker may know it.
 
         Examples
@@ -261,11 +204,11 @@ class Release(Shown):
         >>> release.steps_not_copied, len(release.published().steps_not_copied)
         ((), 1)
         """
-        return tuple(step for step in self.steps if step.mechanism.has_secret_mapping and step.copied is None)
+        return tuple(step for step in self.steps if step.mechanism.has_secret_mapping and not step.transformations)
 
     @property
-    def _copied(self) -> tuple[PublicPart, ...]:
-        return tuple(step.copied for step in self.steps if step.copied is not None)
+    def _copied(self) -> tuple[tuple[Transformation, ...], ...]:
+        return tuple(step.transformations for step in self.steps if step.transformations)
 
     def published(self) -> "Release":
         """Return the release for publication: only its histograms and the parameters of its steps.
@@ -296,14 +239,13 @@ class Release(Shown):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Applied:
     """The result of one mechanism on histograms: see `Step` for the facts about it."""
 
     histograms: Histograms
     guarantees: tuple[Guarantee, ...] = ()
     places: tuple[str | int, ...] | None = None
-    findings: Mapping[str, int] = field(default_factory=dict)
-    found: str = ""
+    findings: dict[str, int] = field(default_factory=dict)
 
 
 def as_release(source: Histograms | Release | AnyTable) -> Release:
@@ -355,23 +297,21 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
         return str(self.__struct_config__.tag)
 
     @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism, made from its parameters."""
-        raise NotImplementedError
-
-    @property
     def published(self) -> "Mechanism":
         """Return the part of the mechanism that may be published beside a release."""
         return self
 
-    def copied(self, places: tuple[str | int, ...] | None) -> PublicPart | None:
-        """Return the transformations with which an attacker who sees the kept places can copy the mechanism."""
+    def transformations(self, places: tuple[str | int, ...] | None) -> tuple[Transformation, ...]:
+        """Return the ways in which an attacker who sees the kept places copies the mechanism, the fullest first.
+
+        Empty where they cannot copy it.
+        """
         if places is not None:
             why = "only steps that choose places tell which they are"
             raise InputError(f"the step {self.name!r} keeps no places", why=why, fix="leave them out")
-        return None
+        return ()
 
-    def apply(self, before: "Release", progress: Progress) -> "Outcome":
+    def apply(self, before: "Release", progress: Progress) -> "Applied":
         """Do the work, on a release so far whose users and places are in ascending order of their ids."""
         raise NotImplementedError
 
@@ -382,7 +322,46 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=to_
         return add_step(before, self, self.apply(before, progress))
 
 
-def add_step(before: Release, mechanism: Mechanism, outcome: Outcome) -> Release:
+class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One step that made a release, and its findings.
+
+    Parameters
+    ----------
+    mechanism
+        The mechanism with its parameters.
+    places
+        The places that it kept, which anyone sees in the release; None where it kept no list, or none is published. The
+        list may contain places that the release hides; see `Release.published`.
+    findings
+        Numbers about its effect on the original, for the owner alone.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> step = hp.round_to(hp.Histograms.from_strings({"Jill": "aaab"}), 3).steps[0]
+    >>> step.name, step.mechanism, step.findings
+    ('round-to', RoundTo(base=3), {'n_users': 1, 'n_users_discarded': 0})
+    """
+
+    mechanism: Mechanism
+    places: tuple[str | int, ...] | None = None
+    findings: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return abbreviated(self)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the step in files."""
+        return self.mechanism.name
+
+    @property
+    def transformations(self) -> tuple[Transformation, ...]:
+        """Return the ways in which an attacker can copy the step on their own data, the fullest first."""
+        return self.mechanism.transformations(self.places)
+
+
+def add_step(before: Release, mechanism: Mechanism, done: Applied) -> Release:
     """Return the release after a step, with all earlier guarantees that hold now.
 
     Examples
@@ -392,14 +371,17 @@ def add_step(before: Release, mechanism: Mechanism, outcome: Outcome) -> Release
     >>> add_step(before, hp.ReleaseShares(), hp.ReleaseShares().apply(before, silent)).guarantees
     (EqualTotals(),)
     """
-    for guarantee in outcome.guarantees:
-        assert guarantee.check(outcome.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
-    step = Step(mechanism, outcome.places, outcome.guarantees, outcome.findings, outcome.found)
-    steps = (*before.steps, step)
-    promised = last_of_equal([*_still_meant(before.guarantees, step), *_promised(steps)])
+    for guarantee in done.guarantees:
+        assert guarantee.check(done.histograms).holds is not False, guarantee  # noqa: S101  (our own bug)
+    steps = (*before.steps, Step(mechanism, done.places, done.findings))
+    still_meant, promised = (
+        [each for each in given if not (mechanism.makes_shares and each.is_about_counts)]
+        for given in (before.guarantees, before.promised)
+    )
+    promised += done.guarantees
     # Whether it also held in between depends on the original.
-    kept = tuple(promise for promise in promised if promise.check(outcome.histograms).holds is not False)
-    return Release(outcome.histograms, steps, kept, before.original)
+    kept = [each for each in last_of_equal([*still_meant, *promised]) if each.check(done.histograms).holds is not False]
+    return Release(done.histograms, steps, tuple(kept), tuple(promised), before.original)
 
 
 def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
@@ -412,18 +394,6 @@ def last_of_equal(guarantees: Iterable[Guarantee]) -> tuple[Guarantee, ...]:
     (MultiplesOf(base=2), SmallestCount(threshold=2))
     """
     return tuple(dict.fromkeys(reversed(list(guarantees))))[::-1]
-
-
-def _promised(steps: Iterable[Step]) -> list[Guarantee]:
-    """Return the guarantees of steps, in their order, without those that a later step made meaningless."""
-    promised: list[Guarantee] = []
-    for step in steps:
-        promised = [*_still_meant(promised, step), *step.promised]
-    return promised
-
-
-def _still_meant(promised: Iterable[Guarantee], after: Step) -> list[Guarantee]:
-    return [guarantee for guarantee in promised if not (after.mechanism.makes_shares and guarantee.is_about_counts)]
 
 
 def _are_equal(one: Histograms, other: Histograms) -> bool:
@@ -470,8 +440,8 @@ def check_guarantees(source: Release | Histograms, guarantees: Iterable[Guarante
     --------
     >>> import habitprint as hp
     >>> release = hp.microaggregate(hp.datasets.town(60, 20)[0], k=5)
-    >>> [(check.holds, check.words) for check in hp.check_guarantees(release)][:1]
-    [(True, 'the smallest group of identical rows has 5 of 60 users')]
+    >>> hp.check_guarantees(release)[0]
+    Check(guarantee=KAnonymity(k=5), holds=True, evidence={'smallest': 5, 'n_users': 60})
     """
     histograms = source.histograms if isinstance(source, Release) else source
     if guarantees is None:
@@ -500,17 +470,6 @@ def keep_users(counts: SparseMatrix, histograms: Histograms, *, nothing: str, fi
     return left, histograms.n_users - len(rows)
 
 
-def were_discarded(n: int, of: int, why: str) -> str:
-    """Return a clause on users who were discarded.
-
-    Examples
-    --------
-    >>> were_discarded(1, 3, "had no other")
-    '1 of 3 users had no other and was discarded'
-    """
-    return f"{n:,} of {counted(of, 'user')} {why} and {'was' if n == 1 else 'were'} discarded"
-
-
 def holds_shares(histograms: Histograms) -> bool:
     """Return whether histograms hold shares and not counts: fractions that add up to one for every user.
 
@@ -521,3 +480,32 @@ def holds_shares(histograms: Histograms) -> bool:
     (False, True)
     """
     return bool(histograms.counts.data.dtype.kind == "f" and np.abs(histograms.totals - 1).max() < SHARES)
+
+
+def move_places(histograms: Histograms, to: pl.Series) -> Histograms:
+    """Return histograms with their places moved: added up where several go to one, left out where one goes to null.
+
+    Shares of which some are left out are made to add up to one again. Users without any count left are dropped.
+
+    Examples
+    --------
+    >>> move_places(Histograms.from_strings({1: "abc"}), pl.Series(["x", "x", None])).to_table().rows()
+    [(1, 'x', 2)]
+    """
+    kept = np.flatnonzero(to.is_not_null().to_numpy())
+    targets = to.drop_nulls().unique().sort()
+    moves = sparse.csr_array(
+        (np.ones(len(kept), np.int64), (kept, positions(to.drop_nulls(), targets))), (len(to), len(targets))
+    )
+    counts = sparse.csr_array(histograms.counts @ moves)
+    rows = np.flatnonzero(np.diff(counts.indptr) > 0)
+    if len(rows) == 0:
+        raise InputError(
+            "no count is at any of the places kept",
+            why="nobody would be left",
+            fix="keep more places, and check that both sides spell places in the same way",
+        )
+    counts = sparse.csr_array(counts[rows])
+    if len(kept) < len(to) and holds_shares(histograms):
+        counts = sparse.csr_array(counts / counts.sum(axis=1)[:, None])
+    return Histograms(counts, histograms.users.gather(rows), targets).in_order()

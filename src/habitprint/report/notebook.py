@@ -55,6 +55,7 @@ from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
 from habitprint.wording.forecast import about_forecast, about_law, about_needed
 from habitprint.wording.people import about_person, about_shelter, found_how_surely
+from habitprint.wording.releases import about_check, about_guarantee, about_step
 from habitprint.wording.risks import bound_in_short, tell_bound
 from habitprint.wording.verdict import headline
 
@@ -222,9 +223,12 @@ def _(value: Release) -> Card:
     checks = check_guarantees(value)
     verdicts = {True: "holds", False: "does not hold", None: "cannot be checked on the data"}
     facts = (
-        *(Term(f"Step {at}", sentence(step.in_full)) for at, step in enumerate(value.steps, start=1)),
+        *(Term(f"Step {at}", sentence(about_step(step))) for at, step in enumerate(value.steps, start=1)),
         *(
-            Term(f"Guarantee {at}", f"{check.guarantee.words}: {verdicts[check.holds]} ({check.words})")
+            Term(
+                f"Guarantee {at}",
+                f"{about_guarantee(check.guarantee)}: {verdicts[check.holds]} ({about_check(check)})",
+            )
             for at, check in enumerate(checks, start=1)
         ),
         *([] if checks else [Term("Guarantees", "none")]),

@@ -25,6 +25,7 @@ from habitprint.report.page import (
 from habitprint.report.sections import attacks_table
 from habitprint.report.texts import GROUPS
 from habitprint.wording.curves import about_remedy
+from habitprint.wording.releases import about_guarantee, about_mechanism
 from habitprint.wording.risks import risk_lines
 from habitprint.wording.verdict import about_protections
 
@@ -224,20 +225,20 @@ def _why_not(trial: Trial, allowed: float | None) -> str:
 
 def _advice(trial: Trial, periods: str | None) -> list[Block]:
     """Say what the chosen protection does and guarantees, how to apply it, and what every attack achieves on it."""
-    guaranteed = [promise for promise in trial.promises if promise.protects_people]
-    holds = [promise for promise in trial.promises if not promise.protects_people]
+    guaranteed = [promise for promise in trial.guarantees if promise.protects_people]
+    holds = [promise for promise in trial.guarantees if not promise.protects_people]
     terms = [
-        Term("What it does", " ".join(map(sentence, trial.words))),
+        Term("What it does", " ".join(sentence(about_mechanism(each)) for each in trial.recipe)),
         *(Term(headed(name), sentence(words)) for name, words in risk_lines(trial.risks)),
         Term("Cost", sentence(cost_words(trial.losses))),
     ]
     if guaranteed or not holds:
-        words = " ".join(sentence(promise.words) for promise in guaranteed)
+        words = " ".join(sentence(about_guarantee(promise)) for promise in guaranteed)
         terms.append(Term("Guarantee", words or "None: what was measured is all that is known."))
     if any(promise.hides_in_groups for promise in guaranteed):
         terms.append(Term("What it does not hide", GROUPS))
     if holds:
-        words = " ".join(map(sentence, [*(promise.words for promise in holds), NO_GUARANTEE]))
+        words = " ".join(map(sentence, [*map(about_guarantee, holds), NO_GUARANTEE]))
         terms.append(Term("What holds for sure", words))
     command = "habitprint protect RELEASED --advice AUDIT --known KNOWN --out SAFER"
     run = [Term("How to apply it", command, is_literal=True), Term("To which files", FILES)]

@@ -17,16 +17,11 @@ from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.grouping import group_means, mdav, successive_groups
 from habitprint.mechanisms.groups.neighbours import Neighbours, find_neighbours
 from habitprint.mechanisms.guarantees import EqualContributions, Guarantee, KAnonymity
-from habitprint.mechanisms.release import Mechanism, Outcome, Release, add_step, as_release, keep_users, were_discarded
+from habitprint.mechanisms.release import Applied, Mechanism, Release, add_step, as_release, keep_users
 from habitprint.mechanisms.units import UNITS, draw_securely, draw_with, round_to_units
 from habitprint.progress import Progress, silent
 
 Method = Literal["best", "successive", "mdav"]
-IN_WORDS: dict[Method, str] = {
-    "best": "the tightest groups first, then exchanges between neighbours",
-    "successive": "successive group selection",
-    "mdav": "MDAV",
-}
 ROUNDING = 1e-9  # of the number of groups: a thousand users in groups of 1 / 0.05 are fifty
 
 
@@ -103,15 +98,7 @@ class Microaggregate(Mechanism, frozen=True):
                 fix=f"use --mean-k {self.k} or more with --method best (mean_k={self.k}, method='best' in Python)",
             )
 
-    @property
-    def words(self) -> str:
-        """Return a sentence about the mechanism."""
-        return (
-            f"replaced each user's shares by the mean of a group of at least {counted(self.k, 'user')}"
-            f"{self._on_average}, for a small {self.loss} loss; {self._published_as}"
-        )
-
-    def apply(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Outcome:
+    def apply(self, before: Release, progress: Progress, neighbours: Neighbours | None = None) -> Applied:
         """Find the groups, from given neighbours if there are any, and take their means."""
         histograms, n_users = before.histograms, before.histograms.n_users
         for name, k in (("k", self.k), ("mean_k", self.mean_k or 1)):
@@ -132,12 +119,16 @@ class Microaggregate(Mechanism, frozen=True):
         guarantees: tuple[Guarantee, ...] = (KAnonymity(self.k),) if self.k > 1 else ()  # groups of one protect nobody
         if self.units is not None and self.least_members == 1:  # else a group is out of fewer units than it can show
             guarantees = (*guarantees, EqualContributions(self.units))
-        return Outcome(
+        return Applied(
             means,
             guarantees,
-            findings={"n_groups": len(sizes), "smallest_group": int(sizes.min()), "largest_group": int(sizes.max())},
-            found=self._found(sizes)
-            + (f"; {were_discarded(n_discarded, len(labels), 'had nothing left')}" if n_discarded else ""),
+            findings={
+                "n_groups": len(sizes),
+                "smallest_group": int(sizes.min()),
+                "largest_group": int(sizes.max()),
+                "n_users": n_users,
+                "n_users_discarded": n_discarded,
+            },
         )
 
     def among(
@@ -183,24 +174,6 @@ class Microaggregate(Mechanism, frozen=True):
         elif self.units is not None:
             means.data /= self.units
         return means[labels]
-
-    @property
-    def _published_as(self) -> str:
-        if self.units is None:
-            return "exact means: a value that one member alone contributed can be told, and a row be taken apart"
-        few = "" if self.least_members == 1 else f"; only places of {self.least_members} members or more are published"
-        source = "a secure source, no seed" if self.seed is None else f"seed {self.seed}: not for publication"
-        return f"every member contributes {counted(self.units, 'unit')}, rounded at random ({source}){few}"
-
-    @property
-    def _on_average(self) -> str:
-        return "" if self.mean_k is None else f" and at least {self.mean_k:g} on average"
-
-    def _found(self, sizes: Indices) -> str:
-        smallest, largest = int(sizes.min()), int(sizes.max())
-        each = counted(smallest, "user") if smallest == largest else f"{smallest:,} to {largest:,} users"
-        n_users = counted(int(sizes.sum()), "user")
-        return f"these were {counted(len(sizes), 'group')} of {each}, {n_users} in all, by {IN_WORDS[self.method]}"
 
 
 def _supported(means: SparseMatrix, given: SparseMatrix, labels: Indices, least: int) -> SparseMatrix:
