@@ -1,4 +1,4 @@
-"""``habitprint datasets``: which data there is, and twins made on the spot."""
+"""``habitprint datasets``: list the data sets, and make synthetic twins."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -19,17 +19,17 @@ from habitprint.io.tables import check_writable, table_output
 Twin = Literal["cdr", "web"]
 LISTED = [
     # name, what, where from
-    ("cdr", "twin of the paper's calls: made up, fitted to its figures", "habitprint datasets make cdr"),
-    ("web", "twin of the paper's web histories: made up, fitted to its figures", "habitprint datasets make web"),
+    ("cdr", "synthetic twin of the paper's calls, fitted to its figures", "habitprint datasets make cdr"),
+    ("web", "synthetic twin of the paper's web histories, fitted to its figures", "habitprint datasets make web"),
     ("complete-journey", "real shopping of 2,469 households", "pip install 'habitprint[examples]'"),
     ("d4d", "calls in Ivory Coast, by agreement with the provider", "hp.datasets.d4d_calls(folder)"),
     ("web-history", "web histories of volunteers", "hp.datasets.web_history(visits, places)"),
     ("geolife", "GPS tracks of 182 people, non-commercial", "hp.datasets.geolife(folder)"),
-    ("town", "a small made-up town, for trying things out", "hp.datasets.town()"),
+    ("town", "a small synthetic town, for trying things out", "hp.datasets.town()"),
     ("illustration", "the paper's first table: four students", "hp.datasets.illustration()"),
 ]
 
-datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make twins of it.")
+datasets = typer.Typer(no_args_is_help=True, help="List the data that habitprint knows, and make synthetic twins.")
 
 
 @datasets.command("list")
@@ -58,7 +58,7 @@ def make(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a twin of data that cannot be had: events of people who do not exist.
+    """Make a synthetic twin of data that cannot be had: its events contain no real person.
 
     [bold]Example[/bold]
 

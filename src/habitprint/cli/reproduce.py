@@ -39,9 +39,12 @@ Column = Annotated[str | None, typer.Option(help="A column of your events, inste
 class PaperOptions(Options, panel=INPUT):
     """Options that name the folders of the paper's data."""
 
-    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a twin.")] = None
+    d4d: Annotated[Path | None, typer.Option(help="The folder of the calls in Ivory Coast; else a synthetic twin.")] = (
+        None
+    )
     web_history: Annotated[
-        Path | None, typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a twin.")
+        Path | None,
+        typer.Option(help="The folder with visits*.csv and places.csv of the web histories; else a synthetic twin."),
     ] = None
     geolife: Annotated[Path | None, typer.Option(help="The folder of GeoLife; without it, its parts are left out.")] = (
         None
@@ -110,7 +113,7 @@ def reproduce(
 ) -> None:
     """Make the tables and figures of the paper, with its own numbers beside ours, and check what it says.
 
-    Where the paper's data is not given, twins stand in, and every output says so.
+    Where the paper's data is not given, synthetic twins take its place, and every output says so.
     A run that was stopped goes on where it was: results that are there are not computed again.
     A spec of your own (TOML) runs on your own events.
 

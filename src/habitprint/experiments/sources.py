@@ -23,14 +23,14 @@ from habitprint.periods.periods import Period
 FORTNIGHT = ConsecutiveWeeks("2012-04-09")
 TUESDAY_WEEKS = HalvesOfActiveWeeks("tuesday")  # in GMT: these give the paper's 154 users and 15.4 weeks
 GET_GEOLIFE = (
-    "GeoLife has no twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for non-commercial use), "
-    "unpack it, and name its folder: --geolife DIR"
+    "GeoLife has no synthetic twin. Download 'GeoLife GPS Trajectories 1.3' from Microsoft Research (for "
+    "non-commercial use), unpack it, and name its folder: --geolife DIR"
 )
 QUICK_USERS = 4000  # customers of the calls, when time matters more than size
 WEB_USERS = 123  # of whom 121 or so are active in both weeks
 OTHER_SAMPLE = 1000  # added to the seed, for other customers of the same country
 
-DataKind = Literal["twin", "real", "yours", "none"]  # made up; the paper's; events of a spec; not to be had
+DataKind = Literal["twin", "real", "yours", "none"]  # synthetic; the paper's; events of a spec; not to be had
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class DataSource:
     words
         What it is, for people; if there is none, how to get it.
     kind
-        A twin is made up in the place of data that cannot be had.
+        A synthetic twin takes the place of data that cannot be had.
     fingerprint
         Another one means other data, so that older results are stale.
     open
@@ -99,7 +99,7 @@ class Folders:
                 raise InputError(
                     f"--{name.replace('_', '-')}: there is no folder {folder}",
                     why="it holds the files of this data, as they came",
-                    fix="check the path; without the option a twin stands in"
+                    fix="check the path; without the option a synthetic twin takes its place"
                     if name != "geolife"
                     else "check the path; without the option these parts are skipped",
                 )
@@ -207,7 +207,7 @@ def _web_history(folder: Path) -> DataSource:
         raise InputError(
             f"--web-history: {folder} lacks {'places.csv' if visits else 'visits.csv'}",
             why="the visits are in visits*.csv (without a header), the favicon of each page in places.csv or .parquet",
-            fix="give the files these names; without the option a twin stands in",
+            fix="give the files these names; without the option a synthetic twin takes its place",
         )
     table = places
 
