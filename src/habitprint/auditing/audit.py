@@ -60,7 +60,8 @@ from habitprint.mechanisms import InputFile, Release
 from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.files import open_release
 from habitprint.periods import HalvesOfRows, Period, Split
-from habitprint.periods.split import Accounted, CountedAs
+from habitprint.periods.day_table import CountedAs
+from habitprint.periods.split import Accounted
 from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.runtime.parallel import Once, run_two

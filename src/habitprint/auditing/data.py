@@ -29,7 +29,7 @@ from habitprint.periods import (
     Split,
     split,
 )
-from habitprint.periods.split import CountedAs
+from habitprint.periods.day_table import CountedAs
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
 from habitprint.truth import SAME_ID

@@ -37,7 +37,7 @@ from habitprint.mappings import read_place_mapping
 from habitprint.markov import to_stays
 from habitprint.periods import AllOtherTime, ConsecutiveWeeks, DateRanges, HalvesOfActiveWeeks, OnDays, Period
 from habitprint.periods.dates import DAYS
-from habitprint.periods.split import CountedAs
+from habitprint.periods.day_table import CountedAs
 
 UNITS = {"m": 1.0, "km": 1000.0, "s": 1.0, "min": 60.0, "h": 3600.0}
 STAY_RULE = re.compile(r"\s*(\d{1,9}(?:\.\d{1,9})?)\s*(m|km)\s*,\s*(\d{1,9}(?:\.\d{1,9})?)\s*(s|min|h)\s*", re.ASCII)

@@ -12,7 +12,7 @@ from habitprint.errors import InputError, require_option
 from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
 from habitprint.formatting import counted
 from habitprint.io.dialects import Dialect
-from habitprint.io.tables import collect
+from habitprint.io.tables import collect, keep_rows
 from habitprint.showing import Shown
 
 OnBadRows = Literal["fail", "skip"]
@@ -89,6 +89,8 @@ class Events(Shown):
         Whether rows at fault stop the work (``"fail"``) or are counted and left out (``"skip"``).
     read_as
         How the table was read.
+    is_kept
+        Whether the rows of the source are in a temporary file, so that nobody reads the source again (`read_once`).
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Events(Shown):
     source: str = "a frame"
     on_bad_rows: OnBadRows = "fail"
     read_as: ReadAs = ReadAs()
+    is_kept: bool = False
 
     def __post_init__(self) -> None:
         require_time_zone(self.time_zone)
@@ -123,6 +126,19 @@ class Events(Shown):
     def usable(self) -> pl.LazyFrame:
         """Return the rows that can be used, lazily and without a word on the others."""
         return self.frame.filter(pl.col("reason") == 0).drop("reason")
+
+    def read_once(self) -> Self:
+        """Return the same events from a temporary file, which one pass over the source writes.
+
+        Audits, checks and splits look at the rows several times; the source is read once.
+
+        Examples
+        --------
+        >>> import habitprint as hp
+        >>> hp.events_from_frame({"user": [1], "time": ["2012-04-09"], "place": [7]}).read_once().count_rows()
+        {0: 1}
+        """
+        return self if self.is_kept else replace(self, frame=keep_rows(self.frame, self.source), is_kept=True)
 
     def refuse(self, condition: pl.Expr, reason: str) -> Self:
         """Return the events with the rows that fulfil a condition marked as faults of the data.

@@ -3,6 +3,7 @@
 import difflib
 import os
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -464,7 +465,30 @@ def collect(frames: Sequence[pl.LazyFrame], source: str) -> list[pl.DataFrame]:
     >>> collect([pl.LazyFrame({"n": [1, 2]}).select(pl.col("n").sum())], "a frame")[0].item()
     3
     """
-    why = "a file is broken, or changed while it was read"
-    fix = "check that the files are complete and all have the same columns"
-    with reading(f"{source} to its end", why=why, fix=fix):
+    with _to_its_end(source):
         return pl.collect_all(frames, engine="streaming")
+
+
+def keep_rows(frame: pl.LazyFrame, source: str) -> pl.LazyFrame:
+    """Return the rows of a lazy frame from a temporary Parquet file, which one streaming pass writes.
+
+    The file has no name. The frame keeps it open, and the system deletes it with the frame, also after a crash.
+
+    Examples
+    --------
+    >>> keep_rows(pl.LazyFrame({"n": [1, 2]}), "a frame").collect()["n"].to_list()
+    [1, 2]
+    """
+    with tempfile.TemporaryFile() as copy:
+        with _to_its_end(source):
+            frame.sink_parquet(copy, compression="lz4")
+        copy.seek(0)
+        return pl.scan_parquet(copy)
+
+
+def _to_its_end(source: str) -> AbstractContextManager[None]:
+    return reading(
+        f"{source} to its end",
+        why="a file is broken, or changed while it was read",
+        fix="check that the files are complete and all have the same columns",
+    )

@@ -1,6 +1,7 @@
 """Which part of the events is released, and which is known to the adversary."""
 
 from habitprint.periods.calendar import Calendar, DayRows, count_days
+from habitprint.periods.day_table import DayTable
 from habitprint.periods.periods import (
     AllOtherTime,
     BusiestWeeks,
@@ -22,6 +23,7 @@ __all__ = [
     "ConsecutiveWeeks",
     "DateRanges",
     "DayRows",
+    "DayTable",
     "HalvesOfActiveWeeks",
     "HalvesOfRows",
     "KnownInHalves",

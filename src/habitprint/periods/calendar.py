@@ -11,9 +11,7 @@ import polars as pl
 
 from habitprint.errors import InputError
 from habitprint.events import Events
-from habitprint.events.events import require_events
-from habitprint.io.tables import collect
-from habitprint.periods.dates import local_days
+from habitprint.periods.day_table import DayTable
 
 STRAY_ROWS = 1000  # at most one of so many rows, at either end, may be strays
 ENOUGH_ROWS = 100  # from here on a single one may be
@@ -93,7 +91,7 @@ def _n_strays(days: Sequence[DayRows]) -> int:
     return max(wide, default=0)
 
 
-def count_days(events: Events) -> Calendar:
+def count_days(events: Events | DayTable) -> Calendar:
     """Count the rows that can be used on each local day.
 
     Examples
@@ -103,9 +101,10 @@ def count_days(events: Events) -> Calendar:
     >>> count_days(hp.events_from_frame({"user": [1] * 3, "time": days, "place": [7] * 3})).days[0]
     DayRows(day=datetime.date(2012, 4, 9), n_rows=2)
     """
-    require_events(events)
-    day = local_days(events.time_zone).cast(pl.Date).alias("day")
-    (counted,) = collect([events.usable.select(day).group_by("day").agg(n=pl.len()).sort("day")], events.source)
-    if counted.is_empty():
-        events.refuse_unusable()
-    return Calendar(tuple(DayRows(day, n) for day, n in counted.rows()), events.source)
+    days = DayTable.of(events)
+    if days.days.is_empty():
+        days.events.refuse_unusable()
+    return Calendar(
+        tuple(DayRows(day, n) for day, n in days.days.with_columns(pl.col("day").cast(pl.Date)).rows()),
+        days.events.source,
+    )

@@ -2,7 +2,6 @@
 
 from datetime import date, datetime, time, timedelta
 from typing import get_args
-from zoneinfo import ZoneInfo
 
 import polars as pl
 
@@ -11,7 +10,8 @@ from habitprint.events.spec import DayName
 
 DAYS: tuple[DayName, ...] = get_args(DayName)
 FIRST_DAY, LAST_DAY = date(1, 1, 8), date(9999, 12, 1)  # so that weeks and time zones never lead out of the calendar
-MONDAY = date(1970, 1, 5)  # weeks are counted from here
+EPOCH = date(1970, 1, 1)  # days are counted from here
+MONDAY = date(1970, 1, 5)  # and weeks from here
 
 
 def to_date(value: object) -> date:
@@ -60,48 +60,54 @@ def in_words(day: date) -> str:
     return f"{day.day} {day:%B %Y}"
 
 
-def between(first: date, last: date, time_zone: str) -> pl.Expr:
-    """Return the expression that says whether an event's time lies in the days from `first` to `last`.
+def between(first: date, last: date) -> pl.Expr:
+    """Return the expression that says whether a column ``day`` lies in the days from `first` to `last`.
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"time": [datetime(2012, 4, 9, 23, tzinfo=ZoneInfo("UTC"))]})
-    >>> frame.select(between(date(2012, 4, 9), date(2012, 4, 9), "UTC")).item()
-    True
+    >>> pl.DataFrame({"day": [15439, 15440]}).select(between(date(2012, 4, 9), date(2012, 4, 9))).to_series().to_list()
+    [True, False]
     """
-    start, end = (_midnight(day, time_zone) for day in (first, last + timedelta(days=1)))
-    return (pl.col("time") >= start) & (pl.col("time") < end)
+    return pl.col("day").is_between((first - EPOCH).days, (last - EPOCH).days)
 
 
-def _midnight(day: date, time_zone: str) -> pl.Expr:
-    moment = datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(time_zone))
-    return pl.lit(moment.astimezone(ZoneInfo("UTC")), pl.Datetime("us", "UTC"))
-
-
-def local_days(time_zone: str) -> pl.Expr:
-    """Return the expression for the local day of an event, as a number since 1970.
+def local_days(time_zone: str, time: pl.Expr | None = None) -> pl.Expr:
+    """Return the expression for the local day of an event, as a number since 1970; of the column ``time`` if not told.
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, 1, 23, 30, tzinfo=ZoneInfo("UTC"))]})
+    >>> from datetime import UTC
+    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, 1, 23, 30, tzinfo=UTC)]})
     >>> frame.select(local_days("UTC"), local_days("Europe/Zurich").alias("there")).row(0)
     (0, 1)
     """
-    moment = pl.col("time")
+    moment = pl.col("time") if time is None else time
     local = moment if time_zone == "UTC" else moment.dt.convert_time_zone(time_zone)
     return local.dt.date().cast(pl.Int32)
 
 
-def local_weeks(time_zone: str, first_day: DayName) -> pl.Expr:
-    """Return the expression for the local week of an event: a number that grows by one from week to week.
+def weeks_of(day: pl.Expr, first_day: DayName) -> pl.Expr:
+    """Return the expression for the week of a day: a number that grows by one from week to week.
 
     Examples
     --------
-    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, day, tzinfo=ZoneInfo("UTC")) for day in (5, 11, 12)]})
+    >>> pl.DataFrame({"day": [4, 10, 11]}).select(weeks_of(pl.col("day"), "monday")).to_series().to_list()
+    [0, 0, 1]
+    """
+    return (day - (day_of_week_zero(first_day) - EPOCH).days) // 7
+
+
+def local_weeks(time_zone: str, first_day: DayName) -> pl.Expr:
+    """Return the expression for the local week of an event.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> frame = pl.DataFrame({"time": [datetime(1970, 1, day, tzinfo=UTC) for day in (5, 11, 12)]})
     >>> frame.select(local_weeks("UTC", "monday")).to_series().to_list()
     [0, 0, 1]
     """
-    return (local_days(time_zone) - day_of_week_zero(first_day).toordinal() + date(1970, 1, 1).toordinal()) // 7
+    return weeks_of(local_days(time_zone), first_day)
 
 
 def day_of_week_zero(first_day: DayName) -> date:

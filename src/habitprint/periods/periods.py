@@ -8,19 +8,11 @@ import polars as pl
 
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events
-from habitprint.events.events import require_events
 from habitprint.events.spec import DayName
 from habitprint.io.tables import collect
 from habitprint.periods.calendar import Calendar, count_days
-from habitprint.periods.dates import (
-    DAYS,
-    between,
-    day_of_week_zero,
-    in_words,
-    local_days,
-    local_weeks,
-    to_date,
-)
+from habitprint.periods.dates import DAYS, between, day_of_week_zero, in_words, to_date, weeks_of
+from habitprint.periods.day_table import DayTable
 
 RELEASED, KNOWN = 0, 1  # the two parts
 DayRange = tuple[str | date, str | date]  # the first and the last day
@@ -82,25 +74,30 @@ class Span:
 
 @dataclass(frozen=True)
 class Parts:
-    """The part of each event: a lazy frame with a column ``part``, and the same in words.
+    """The part of each row of a day table: the table with a column ``part``, and the same in words.
 
     ``part`` is 0 for released, 1 for known, and null outside both.
     """
 
-    frame: pl.LazyFrame
+    days: DayTable
     words: str
     released: Span
     known: Span
+
+    @property
+    def frame(self) -> pl.LazyFrame:
+        """Return the rows with their parts."""
+        return self.days.frame
 
 
 LONG_PART = 28  # days: a shorter part is dealt out by days
 
 
 class Period(Protocol):
-    """Tell for each event whether it is released, known, or neither."""
+    """A rule that tells of each day of each user whether it is released, known, or neither."""
 
-    def parts(self, events: Events) -> Parts:
-        """Return the events with their parts."""
+    def parts(self, events: Events | DayTable) -> Parts:
+        """Return the events, or their day table, with their parts."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +113,7 @@ class FoundPeriod:
     period: Period
     how: str
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         found = self.period.parts(events)
         return replace(found, words=f"{found.words}: {self.how}")
@@ -156,13 +153,13 @@ class DateRanges:
         released, known = (Span.between(*days).words for days in self.ranges)
         return f"{released} released, {known} known"
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
-        is_released, is_known = (between(*days, events.time_zone) for days in self.ranges)
+        is_released, is_known = (between(*days) for days in self.ranges)
         part = pl.when(is_released).then(pl.lit(RELEASED, pl.Int8)).when(is_known).then(pl.lit(KNOWN, pl.Int8))
         released, known = (Span.between(*days) for days in self.ranges)
-        words = f"{self.words} ({events.time_zone})"
-        return Parts(events.frame.with_columns(part=part), words, released, known)
+        table = DayTable.of(events).with_part(part)
+        return Parts(table, f"{self.words} ({table.events.time_zone})", released, known)
 
 
 def to_range(name: str, days: object) -> tuple[date, date]:
@@ -232,12 +229,13 @@ class AllOtherTime:
         days, rest = Span.between(*self.range), Span.outside(*self.range)
         return (days, rest) if self.known is None else (rest, days)
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         within, outside = (RELEASED, KNOWN) if self.known is None else (KNOWN, RELEASED)
-        is_within = between(*self.range, events.time_zone)
+        is_within = between(*self.range)
         part = pl.when(is_within).then(pl.lit(within, pl.Int8)).otherwise(pl.lit(outside, pl.Int8))
-        return Parts(events.frame.with_columns(part=part), f"{self.words} ({events.time_zone})", *self._spans)
+        table = DayTable.of(events).with_part(part)
+        return Parts(table, f"{self.words} ({table.events.time_zone})", *self._spans)
 
 
 @dataclass(frozen=True)
@@ -267,7 +265,7 @@ class ConsecutiveWeeks:
         """Return the weeks in words."""
         return self.ranges.words
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         return self.ranges.parts(events)
 
@@ -298,16 +296,16 @@ class BusiestWeeks:
     def __post_init__(self) -> None:
         require_option("first_day", self.first_day, DAYS)
 
-    def find(self, events: Events) -> ConsecutiveWeeks:
+    def find(self, events: Events | DayTable) -> ConsecutiveWeeks:
         """Return the weeks found in the events."""
-        require_events(events)
-        week = local_weeks(events.time_zone, self.first_day).alias("week")
-        (active,) = collect([events.usable.select("user", week).unique()], events.source)
+        table = DayTable.of(events)
+        week = weeks_of(pl.col("day"), self.first_day).alias("week")
+        (active,) = collect([table.usable.select("user", week).unique()], table.events.source)
         following = active.with_columns(pl.col("week") - 1)
         both = active.join(following, on=["user", "week"], how="inner").group_by("week").len()
         if both.is_empty():
-            events.refuse_unusable()
-        return self.busiest(both, events.source)
+            table.events.refuse_unusable()
+        return self.busiest(both, table.events.source)
 
     def busiest(self, both: pl.DataFrame, source: str) -> ConsecutiveWeeks:
         """Return the busiest weeks, from how many users (``len``) are active in each ``week`` and in the next."""
@@ -325,9 +323,10 @@ class BusiestWeeks:
         how = "the two weeks with the most users active in both (an event in each, among all users)"
         return FoundPeriod(found, how)
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
-        return self.explained(self.find(events)).parts(events)
+        table = DayTable.of(events).kept()
+        return self.explained(self.find(table)).parts(table)
 
 
 @dataclass(frozen=True)
@@ -346,7 +345,7 @@ class HalvesOfRows:
     '2 April 2012 to 15 April 2012 released, 16 April 2012 to 18 April 2012 known'
     """
 
-    def find(self, events: Events) -> DateRanges:
+    def find(self, events: Events | DayTable) -> DateRanges:
         """Return the two ranges of days found in the events."""
         return self.cut(count_days(events))
 
@@ -359,9 +358,10 @@ class HalvesOfRows:
         """Return the ranges that were found, and how."""
         return FoundPeriod(found, "cut at the day that halves the rows")
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
-        return self.explained(self.find(events)).parts(events)
+        table = DayTable.of(events).kept()
+        return self.explained(self.find(table)).parts(table)
 
 
 @dataclass(frozen=True)
@@ -390,17 +390,18 @@ class HalvesOfActiveWeeks:
     def __post_init__(self) -> None:
         require_option("first_day", self.first_day, DAYS)
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
-        week = local_weeks(events.time_zone, self.first_day)
-        active = events.usable.select("user", week.alias("week")).unique()
+        table = DayTable.of(events).kept()
+        week = weeks_of(pl.col("day"), self.first_day)
+        active = table.usable.select("user", week.alias("week")).unique()
         last_of_first_half = pl.col("week").sort().get((pl.len() - 1) // 2)
-        (cuts,) = collect([active.group_by("user").agg(last_released=last_of_first_half)], events.source)
+        (cuts,) = collect([active.group_by("user").agg(last_released=last_of_first_half)], table.events.source)
         part = (week > pl.col("last_released")).cast(pl.Int8).alias("part")
-        frame = events.frame.join(cuts.lazy(), on="user", how="left", maintain_order="left")
+        frame = table.frame.join(cuts.lazy(), on="user", how="left", maintain_order="left")
         return Parts(
-            frame.with_columns(part).drop("last_released"),
-            f"each user's active weeks (from {self.first_day.title()}, {events.time_zone}): first half released, "
+            replace(table, frame=frame.with_columns(part).drop("last_released")),
+            f"each user's active weeks (from {self.first_day.title()}, {table.events.time_zone}): first half released, "
             "second half known",
             Span("the first half of each user's active weeks"),
             Span("the second half of each user's active weeks"),
@@ -446,15 +447,15 @@ class OnDays:
                 fix="write of=hp.ConsecutiveWeeks('2012-04-09'), or another period",
             )
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts."""
         whole = self.of.parts(events)
         # Day 0 of 1970 was a Thursday.
-        weekday = (local_days(events.time_zone) + DAYS.index("thursday")) % 7
+        weekday = (pl.col("day") + DAYS.index("thursday")) % 7
         is_kept = weekday.is_in([DAYS.index(day) for day in self.days])
         days = self.first.title() if len(self.days) == 1 else f"{self.first.title()} to {self.last.title()}"
         return Parts(
-            whole.frame.with_columns(part=pl.when(is_kept).then(pl.col("part"))),
+            whole.days.with_part(pl.when(is_kept).then(pl.col("part"))),
             f"{days} only; {whole.words}",
             *(replace(span, words=f"{span.words}, {days} only") for span in (whole.released, whole.known)),
         )
@@ -478,14 +479,13 @@ class KnownInHalves:
 
     of: Period
 
-    def parts(self, events: Events) -> Parts:
+    def parts(self, events: Events | DayTable) -> Parts:
         """Return the events with their parts: both halves are of the known part, all else is outside."""
-        whole = self.of.parts(events)
-        day = local_days(events.time_zone)
+        whole = self.of.parts(DayTable.of(events).kept())
+        day = pl.col("day")
         is_known = pl.col("part") == KNOWN
-        days_of_known = whole.frame.filter(is_known).select(day.alias("day")).drop_nulls()
-        (found,) = collect([days_of_known.group_by("day").len().sort("day")], events.source)
-        days, n_rows = found["day"], found["len"].cum_sum()
+        found = replace(whole.days, frame=whole.frame.filter(is_known)).days
+        days, n_rows = found["day"], found["n"].cum_sum()
         if days.is_empty() or days[-1] - days[0] + 1 < LONG_PART:
             first = 0 if days.is_empty() else days[0]
             half, how = (day - first) % 2, "days in turn"
@@ -494,4 +494,4 @@ class KnownInHalves:
             half, how = (day > cut).cast(pl.Int32), "cut at the day that halves its rows"
         part = pl.when(is_known).then(half.cast(pl.Int8))
         spans = (replace(whole.known, words=f"{which} half of {whole.known.words}") for which in ("one", "the other"))
-        return Parts(whole.frame.with_columns(part=part), f"the known part in halves ({how}); {whole.words}", *spans)
+        return Parts(whole.days.with_part(part), f"the known part in halves ({how}); {whole.words}", *spans)

@@ -15,12 +15,12 @@ from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
+from habitprint.periods.day_table import CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
-from habitprint.periods.tally import MICROSECONDS, Tally, tally
+from habitprint.periods.tally import Tally, tally
 from habitprint.progress import Progress, silent
 from habitprint.showing import LONGEST_LINE, Shown, cut
 
-CountedAs = Literal["visits", "seconds"]
 Sides = Literal["both", "all"]
 SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
 
@@ -168,7 +168,7 @@ class CountBackend(Protocol[AnySplit_co]):
 
 
 def split(
-    events: Events | AnyTable,
+    events: Events | DayTable | AnyTable,
     period: Period,
     *,
     backend: CountBackend[AnySplit] | None = None,
@@ -183,7 +183,8 @@ def split(
     ----------
     events
         Events with places; a `Grid` gives places to positions. Or the name of a file of events, or any frame; then
-        columns that are not called ``user``, ``time`` and ``place`` are guessed, and a warning says so.
+        columns that are not called ``user``, ``time`` and ``place`` are guessed, and a warning says so. Or the day
+        table of events, if they are split several times.
     period
         Which events are released and which are known: `ConsecutiveWeeks`, `DateRanges`, `AllOtherTime`,
         `BusiestWeeks`, `HalvesOfRows`, `HalvesOfActiveWeeks`, or one of these `OnDays` of the week.
@@ -210,10 +211,11 @@ def split(
     """
     if backend is not None:
         return backend.count(events, period, users=users, active=active, count=count, progress=progress)
-    events = as_events(events)
+    events = events if isinstance(events, DayTable) else as_events(events)
     refuse_to_split(events, period, active, count)
     chosen = chosen_users(users)
-    events, parts, found = _counted(events, period, count, progress)
+    parts, found = _counted(events, period, count, progress)
+    events = parts.days.events
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
     n_inside = [int(part.n_events.sum()) for part in found.parts]
@@ -238,7 +240,7 @@ def split(
     return cast("AnySplit", counted)
 
 
-def refuse_to_split(events: Events, period: Period, active: int, count: str) -> None:
+def refuse_to_split(events: Events | DayTable, period: Period, active: int, count: str) -> None:
     """Raise `InputError` if events cannot be counted as they are asked to be.
 
     Examples
@@ -251,6 +253,7 @@ def refuse_to_split(events: Events, period: Period, active: int, count: str) -> 
       why: seconds spent at places need durations
       fix: name their column (seconds='duration'), or take the time to the next event: hp.until_next(events)
     """
+    events = events.events if isinstance(events, DayTable) else events
     require_events(events)
     if not callable(getattr(period, "parts", None)):
         raise InputError(
@@ -271,7 +274,7 @@ def refuse_to_split(events: Events, period: Period, active: int, count: str) -> 
 
 
 def count_release(
-    events: Events,
+    events: Events | DayTable,
     period: Period,
     *,
     active: int = 1,
@@ -288,7 +291,8 @@ def count_release(
     [('Jill', 'dorm', 1)]
     """
     refuse_to_split(events, period, active, count)
-    events, parts, found = _counted(events, period, count, progress)
+    parts, found = _counted(events, period, count, progress)
+    events = parts.days.events
     released, known = found.parts
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0) + int(known.n_events.sum())
@@ -299,28 +303,12 @@ def count_release(
     return found.of(users, known.users).histograms(RELEASED)
 
 
-def _counted(events: Events, period: Period, count: CountedAs, progress: Progress) -> tuple[Events, Parts, Tally]:
-    """Return the events that last, if seconds are counted; their parts; and the counts of these."""
-    events = that_last(events, count)
+def _counted(events: Events | DayTable, period: Period, count: CountedAs, progress: Progress) -> tuple[Parts, Tally]:
+    """Return the parts of the events, and their counts."""
     progress("finding the periods", 0, 2)
-    parts = period.parts(events)
+    parts = period.parts(DayTable.of(events, count))
     progress("counting events", 1, 2)
-    return events, parts, tally(parts.frame, in_seconds=count == "seconds", source=events.source)
-
-
-def that_last(events: Events, count: CountedAs) -> Events:
-    """Return the events, without those that lasted no time if seconds are counted.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> rows = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 8], "seconds": [0, 60]}
-    >>> that_last(hp.events_from_frame(rows, seconds="seconds"), "seconds").usable.collect()["place"].to_list()
-    [8]
-    """
-    if count == "visits":
-        return events
-    return events.leave_out(pl.col("seconds") * MICROSECONDS < 0.5, "the event lasted no time")  # noqa: PLR2004
+    return parts, tally(parts.days)
 
 
 def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, int], parts: Parts, source: str) -> None:

@@ -11,8 +11,8 @@ from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.ids import to_ids
 from habitprint.io.tables import collect
+from habitprint.periods.day_table import MICROSECONDS, DayTable
 
-MICROSECONDS = 1_000_000  # of a second
 IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()
 PART_BIT = 62  # the highest bit of a number that is not negative: the keys of the two parts are apart
 TOO_LARGE = -1000  # the key of a row whose ids do not fit; other negative keys are reasons
@@ -151,28 +151,37 @@ class Packing:
         return keys >> self.place_bits, keys & np.int64(2**self.place_bits - 1)
 
 
-def tally(frame: pl.LazyFrame, *, in_seconds: bool, source: str = "a frame") -> Tally:
-    """Count the events of a frame with the columns user, place, part and reason (and seconds).
+def tally(days: DayTable) -> Tally:
+    """Count the events of a day table with parts.
 
     Examples
     --------
-    >>> frame = pl.LazyFrame({"user": [3, 3, 3], "place": ["a", "a", "b"], "part": [0, 0, None], "reason": [0, 0, 0]})
-    >>> found = tally(frame, in_seconds=False)
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [3, 3, 3], "time": ["2012-04-09"] * 3, "place": ["a", "a", "b"]})
+    >>> found = tally(DayTable.of(calls).with_part(pl.when(pl.col("place") == "a").then(0)))
     >>> found.parts[0].n_events.tolist(), dict(found.n_unused)
     ([2], {0: 1})
     """
-    schema = frame.collect_schema()
-    aggregates = [pl.len().cast(pl.Int64).alias("n")]
-    if in_seconds:
-        # Whole microseconds add up to the same in any order, which floats do not; their sum may need more than 64 bits.
-        microseconds = (pl.col("seconds") * MICROSECONDS).round().cast(pl.Int128)
-        aggregates.append(microseconds.sum().cast(pl.Float64).alias("amount"))
-    if schema["user"].is_integer() and schema["place"].is_integer():
-        for packing in _packings(frame, source):
-            found = _packed(frame, source, aggregates, packing)
-            if found is not None:
-                return found
-    return _by_columns(frame, source, aggregates)
+    kinds = days.frame.collect_schema()
+    # Positions of ids are small numbers without a sign, and sums of them need one.
+    codes = [pl.col(name).cast(pl.Int64) for name in ("user", "place") if kinds[name] == pl.UInt32]
+    frame, source = days.frame.with_columns(codes), days.events.source
+    aggregates = [pl.col("n").sum()]
+    if days.in_seconds:
+        aggregates.append(pl.col("microseconds").sum().cast(pl.Float64).alias("amount"))
+    found = None
+    if frame.collect_schema()["user"].is_integer() and frame.collect_schema()["place"].is_integer():
+        packed = (_packed(frame, source, aggregates, packing) for packing in _packings(frame, source))
+        found = next((one for one in packed if one is not None), None)
+    found = found or _by_columns(frame, source, aggregates)
+    if not days.is_counted:
+        return found
+    users, places = found.user_ids, found.place_ids
+    return replace(
+        found,
+        user_ids=lambda codes: days.user_ids(users(codes)),
+        place_ids=lambda codes: days.place_ids(places(codes)),
+    )
 
 
 def _packings(frame: pl.LazyFrame, source: str) -> Iterator[Packing]:
@@ -193,7 +202,7 @@ def _packings(frame: pl.LazyFrame, source: str) -> Iterator[Packing]:
 def _packed(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr], packing: Packing) -> Tally | None:
     """Count by one number; None if there are ids that do not fit into it."""
     key = pl.when(IS_INSIDE).then(packing.key()).otherwise(-1 - pl.col("reason").cast(pl.Int64)).alias("key")
-    columns = [key, *([pl.col("seconds")] if len(aggregates) > 1 else [])]
+    columns = [key, pl.col("n"), *([pl.col("microseconds")] if len(aggregates) > 1 else [])]
     (grouped,) = collect([frame.select(columns).group_by("key").agg(aggregates).sort("key")], source)
     keys, events = (grouped[column].to_numpy() for column in ("key", "n"))
     amounts = _amounts(grouped)
@@ -255,7 +264,7 @@ def _by_columns(frame: pl.LazyFrame, source: str, aggregates: list[pl.Expr]) -> 
     counted, rows = collect(
         [
             frame.filter(IS_INSIDE).group_by("part", "user", "place").agg(aggregates),
-            frame.filter(~IS_INSIDE).group_by("reason").agg(n=pl.len()),
+            frame.filter(~IS_INSIDE).group_by("reason").agg(pl.col("n").sum()),
         ],
         source,
     )

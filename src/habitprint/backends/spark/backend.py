@@ -26,7 +26,8 @@ from habitprint.histograms import Histograms
 from habitprint.matching import MatchOptions
 from habitprint.matching.match import check_epsilon
 from habitprint.periods import Period
-from habitprint.periods.split import CountedAs, Sides
+from habitprint.periods.day_table import CountedAs
+from habitprint.periods.split import Sides
 from habitprint.progress import Progress, silent
 from habitprint.truth import SAME_ID, Truth
 

@@ -42,10 +42,10 @@ from habitprint.periods import (
     Span,
 )
 from habitprint.periods.dates import day_of_week_zero, local_days
+from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable, that_last
 from habitprint.periods.periods import KNOWN, RELEASED, Parts
 from habitprint.periods.split import (
     Accounted,
-    CountedAs,
     Sides,
     chosen_users,
     missing_in_cohort,
@@ -53,9 +53,7 @@ from habitprint.periods.split import (
     nobody_in_both,
     refuse_empty,
     refuse_to_split,
-    that_last,
 )
-from habitprint.periods.tally import MICROSECONDS
 from habitprint.progress import Progress
 
 KINDS = {pl.Int64(): "bigint", pl.String(): "string", pl.Float64(): "double", pl.Datetime("us", "UTC"): "timestamp"}
@@ -548,8 +546,8 @@ def _week(first_day: DayName) -> Column:
 class _AllTime:
     """Stand for halves of each user's weeks, which only Spark can tell, while days are looked at one by one."""
 
-    def parts(self, events: Events) -> Parts:
-        return Parts(events.frame.with_columns(part=pl.lit(RELEASED, pl.Int8)), "", Span(""), Span(""))
+    def parts(self, events: Events | DayTable) -> Parts:
+        return Parts(DayTable.of(events).with_part(pl.lit(RELEASED, pl.Int8)), "", Span(""), Span(""))
 
 
 def _told_by_day(period: Period) -> tuple[Period, DayName | None]:
@@ -561,11 +559,9 @@ def _told_by_day(period: Period) -> tuple[Period, DayName | None]:
 
 
 def _parts_of_days(period: Period, events: SparkEvents, days: pl.Series) -> pl.DataFrame:
-    """Return the part of each day, ``day, part``: that of an event at noon."""
-    zone = events.recipe.reading.time_zone
-    noon = days.cast(pl.Date).cast(pl.Datetime("us")).dt.offset_by("12h").dt.replace_time_zone(zone)
-    at_noon = replace(events.empty, frame=pl.LazyFrame({"time": noon.dt.convert_time_zone("UTC")}))
-    return period.parts(at_noon).frame.select("part", day=local_days(zone)).collect()
+    """Return the part of each day, ``day, part``."""
+    table = DayTable(events.empty, pl.LazyFrame({"day": days}), is_kept=True)
+    return period.parts(table).frame.select("part", "day").collect()
 
 
 def _counted(by_day: DataFrame, of_days: pl.DataFrame, first_day: DayName | None, count: CountedAs) -> DataFrame:

@@ -1,0 +1,169 @@
+"""The table that every period is a function of: how often each user was at each place on each day."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import polars as pl
+
+from habitprint.events import Events
+from habitprint.events.events import require_events
+from habitprint.ids import to_ids
+from habitprint.io.tables import collect, keep_rows
+from habitprint.periods.dates import local_days
+
+CountedAs = Literal["visits", "seconds"]
+MICROSECONDS = 1_000_000  # of a second
+SHORTEST = 0.5  # microseconds, which are rounded to one
+
+
+@dataclass(frozen=True, eq=False)
+class DayTable:
+    """Events by user, place and day; every row is accounted for.
+
+    `of` describes the table without reading a row. `counted` counts it, in one pass: it is many times smaller than the
+    events, stays in memory, and serves all periods.
+
+    Parameters
+    ----------
+    events
+        The events that it is made of.
+    frame
+        ``user, place, day, reason, n``, and ``microseconds`` where seconds are counted. ``day`` is the local day as a
+        number since 1970, and ``reason`` as in `Events.frame`; rows with a reason have no day. ``n`` is a number of
+        events, 1 until they are counted. Events at positions have no ``place``.
+    users, places
+        The ids in ascending order, once they are counted; then ``user`` and ``place`` are positions in them.
+    is_kept
+        Whether the source need not be read again: rows are counted, or in a temporary file (`kept`).
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-09", "2012-04-09", "2012-04-10"]
+    >>> calls = hp.events_from_frame({"user": ["Jill"] * 3, "time": days, "place": ["dorm"] * 3})
+    >>> DayTable.of(calls).counted().frame.select("user", "place", "n").collect().rows()
+    [(0, 0, 2), (0, 0, 1)]
+    """
+
+    events: Events
+    frame: pl.LazyFrame
+    users: pl.Series | None = None
+    places: pl.Series | None = None
+    is_kept: bool = False
+
+    @classmethod
+    def of(cls, events: "Events | DayTable", count: CountedAs = "visits") -> "DayTable":
+        """Return the table of some events, or a table as it is.
+
+        If seconds are counted, events that lasted no time are left out.
+        """
+        if isinstance(events, DayTable):
+            return events
+        require_events(events)
+        events = that_last(events, count)
+        # The time of a row that cannot be used may be out of every calendar.
+        time = pl.when(pl.col("reason") == 0).then(pl.col("time"))
+        frame = events.frame.with_columns(day=local_days(events.time_zone, time))
+        return cls(events, _with_amounts(frame, count))
+
+    @property
+    def is_counted(self) -> bool:
+        """Return whether the events are counted."""
+        return self.users is not None
+
+    @property
+    def in_seconds(self) -> bool:
+        """Return whether seconds are counted."""
+        return "microseconds" in self.frame.collect_schema()
+
+    @property
+    def usable(self) -> pl.LazyFrame:
+        """Return the rows of events that can be used."""
+        return self.frame.filter(pl.col("reason") == 0)
+
+    def counted(self) -> "DayTable":
+        """Return the table with its events counted."""
+        if self.is_counted:
+            return self
+        kinds = self.frame.collect_schema()
+        ids = [name for name in ("user", "place") if name in kinds]
+        # A category is a number of 32 bits: text is hashed once, and compared when the few distinct ones are sorted.
+        categories = {name: pl.Categories.random() for name in ids if kinds[name] == pl.String}
+        coded = (pl.col(name).cast(pl.Categorical(known)) for name, known in categories.items())
+        amounts = ["n", *(["microseconds"] if self.in_seconds else [])]
+        rows = self.usable.select(*ids, "day", *amounts).with_columns(coded)
+        groups = rows.group_by(*ids, "day").agg(pl.col(amounts).sum())
+        by_reason = self.frame.filter(pl.col("reason") != 0).group_by("reason").agg(pl.col("n").sum())
+        found, unused = collect([groups, by_reason], self.events.source)
+        numbered = {name: _numbered(found[name], categories.get(name)) for name in ids}
+        usable = found.with_columns(codes for _, codes in numbered.values()).with_columns(reason=pl.lit(0, pl.UInt8))
+        return replace(
+            self,
+            frame=pl.concat([usable, unused], how="diagonal").lazy(),
+            users=numbered["user"][0],
+            places=numbered["place"][0] if "place" in numbered else None,
+            is_kept=True,
+        )
+
+    def kept(self) -> "DayTable":
+        """Return the table such that nobody reads the source again, in little memory however many rows there are."""
+        if self.is_kept:
+            return self
+        amounts = ["seconds"] if self.in_seconds else []
+        ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
+        rows = keep_rows(self.frame.select(*ids, "day", "reason", *amounts), self.events.source)
+        return replace(self, frame=_with_amounts(rows, "seconds" if amounts else "visits"), is_kept=True)
+
+    def with_part(self, part: pl.Expr) -> "DayTable":
+        """Return the table with a column ``part``."""
+        return replace(self, frame=self.frame.with_columns(part=part))
+
+    def user_ids(self, users: pl.Series) -> pl.Series:
+        """Return the ids of values of the column ``user``."""
+        return to_ids(users if self.users is None else self.users.gather(users), "user")
+
+    def place_ids(self, places: pl.Series) -> pl.Series:
+        """Return the ids of values of the column ``place``."""
+        return to_ids(places if self.places is None else self.places.gather(places), "place")
+
+    @cached_property
+    def days(self) -> pl.DataFrame:
+        """Return the number of usable rows on each day: ``day, n``, ascending."""
+        (days,) = collect([self.usable.group_by("day").agg(pl.col("n").sum()).sort("day")], self.events.source)
+        return days
+
+
+def _with_amounts(frame: pl.LazyFrame, count: CountedAs) -> pl.LazyFrame:
+    """Return rows of single events with what is added up."""
+    amounts = {"n": pl.lit(1, pl.Int64)}
+    if count == "seconds":
+        # Whole microseconds add up to the same in any order, which floats do not. Their sum may need 128 bits.
+        amounts["microseconds"] = (pl.col("seconds") * MICROSECONDS).round().cast(pl.Int128)
+    return frame.with_columns(**amounts)
+
+
+def that_last(events: Events, count: CountedAs) -> Events:
+    """Return the events, without those that lasted no time if seconds are counted.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> rows = {"user": [1, 1], "time": ["2012-04-09"] * 2, "place": [7, 8], "seconds": [0, 60]}
+    >>> that_last(hp.events_from_frame(rows, seconds="seconds"), "seconds").usable.collect()["place"].to_list()
+    [8]
+    """
+    if count == "visits":
+        return events
+    return events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
+
+
+def _numbered(ids: pl.Series, categories: pl.Categories | None) -> tuple[pl.Series, pl.Series]:
+    """Return the distinct ids in ascending order, and the position of each id among them."""
+    if categories is None:
+        distinct = ids.unique().sort()
+        return to_ids(distinct, ids.name), distinct.search_sorted(ids).alias(ids.name).cast(pl.UInt32)
+    distinct = categories.to_series()
+    order = distinct.arg_sort()
+    position = order.arg_sort().cast(pl.UInt32)
+    return to_ids(distinct.gather(order), ids.name), position.gather(ids.to_physical()).alias(ids.name)
