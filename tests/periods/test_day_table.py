@@ -1,7 +1,7 @@
 """Every row of the events is in the day table once, and whatever is made of the table is made of the rows."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from polars.io.plugins import register_io_source
 
 import habitprint as hp
+from habitprint.attacks import run_attack
+from habitprint.auditing.data import prepare_events
+from habitprint.auditing.times import duration_curve, measure_times
 from habitprint.periods import DayTable, Period, count_days
 from habitprint.periods.periods import KnownInHalves
 
@@ -93,3 +97,21 @@ def test_rows_are_read_once_whatever_is_made_of_them(tmp_path: Path) -> None:
     assert [hp.split(table, period).n_rows for period in (hp.BusiestWeeks(), hp.HalvesOfActiveWeeks())] == [56, 56]
     assert table.kept() is table
     assert table.counted().counted().kept().is_counted
+
+
+def test_the_event_part_of_an_audit_reads_its_source_once() -> None:
+    rows = hp.datasets.calls_twin(50).events
+    n_scans = 0
+
+    def read(*_: object) -> Iterator[pl.DataFrame]:
+        nonlocal n_scans
+        n_scans += 1
+        yield rows
+
+    events = hp.events_from_frame(register_io_source(read, schema=rows.schema))
+    prepared = prepare_events(events)
+    whole = run_attack(prepared.tables)
+    prepared.halves_of_known()
+    measure_times(prepared, whole, whole, most_users=5000)
+    duration_curve(prepared, whole)
+    assert n_scans == 1

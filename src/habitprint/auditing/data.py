@@ -21,6 +21,7 @@ from habitprint.mechanisms.exposure import TotalsExposure, looks_protected, tota
 from habitprint.mechanisms.release import holds_shares
 from habitprint.periods import (
     Calendar,
+    DayTable,
     HalvesOfRows,
     KnownInHalves,
     OnDays,
@@ -30,6 +31,7 @@ from habitprint.periods import (
     split,
 )
 from habitprint.periods.day_table import CountedAs
+from habitprint.periods.split import refuse_to_split
 from habitprint.progress import Progress, silent
 from habitprint.showing import abbreviated
 from habitprint.truth import SAME_ID
@@ -237,13 +239,12 @@ class DataFacts:
 
 @dataclass(frozen=True, eq=False)
 class CountedEvents:
-    """The events that two tables were counted from, with their days and options: parts can be counted again."""
+    """The day table that two tables were counted from, with their options: other periods can be counted from it."""
 
-    events: Events
+    days: DayTable
     calendar: Calendar
     period: Period
     active: int
-    count: CountedAs
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,9 +272,7 @@ class Prepared:
                 fix="give two earlier tables of people whom they know (--train A B), or audit the events",
             )
         source = self.source
-        halves = split(
-            source.events, KnownInHalves(of=source.period), users="all", count=source.count, progress=progress
-        )
+        halves = split(source.days, KnownInHalves(of=source.period), users="all", progress=progress)
         known = set(self.tables.known.users.to_list())
         one, other = (
             half.select(users=[user for user in half.users.to_list() if user in known]).in_order() for half in halves
@@ -361,13 +360,18 @@ def prepare_events(
     (50, 48, 47, 45)
     """
     require_places(events)
+    events = events.read_once()
     events.refuse_unusable()
-    found = check_events(events, progress=progress)
+    days = DayTable.of(events).counted()
+    found = check_events(days, progress=progress)
     calendar = found.calendar
     others = [each for each in found.findings if each.code not in DAY_CODES]
     refuse(others, options.accept, events.source)
     settled, how, command = _settle(period, calendar)
-    parts = split(events, settled, users="all", active=active, count=count, progress=progress)
+    refuse_to_split(events, settled, active, count)
+    if count == "seconds":
+        days = DayTable.of(events, count).counted()
+    parts = split(days, settled, users="all", active=active, progress=progress)
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
     tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), options)
@@ -382,7 +386,7 @@ def prepare_events(
     return Prepared(
         tables,
         _facts(tables, scope, facts, parts.periods, how, told),
-        CountedEvents(events, calendar, settled, active, count),
+        CountedEvents(days, calendar, settled, active),
     )
 
 

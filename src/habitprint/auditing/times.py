@@ -27,20 +27,21 @@ from habitprint.auditing.curves import (
 from habitprint.auditing.data import CountedEvents, Prepared
 from habitprint.errors import InputError
 from habitprint.formatting import counted
-from habitprint.histograms import Histograms
 from habitprint.io.tables import collect
 from habitprint.periods import (
     AllOtherTime,
     BusiestWeeks,
     DateRanges,
+    DayTable,
     HalvesOfActiveWeeks,
     OnDays,
     Period,
     Span,
     split,
 )
-from habitprint.periods.dates import in_words, local_days
+from habitprint.periods.dates import in_words
 from habitprint.periods.periods import KNOWN, RELEASED
+from habitprint.periods.tally import IS_INSIDE, tally
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
@@ -86,7 +87,7 @@ def duration_curve(
     if source is None:
         return counts_curve(whole, progress)
     days = _by_day(source, whole.scenario)
-    longest = int(days["day"].max()) + 1  # type: ignore[arg-type]
+    longest = int(days.days["day"].max()) + 1  # type: ignore[arg-type]
     longer = {} if overlap is not None else _longer(prepared, longest)
     shorter = [length for length in LENGTHS if length < longest]
     lengths = [*_spread(shorter, MOST_POINTS - 1 - len(longer)), longest, *longer]
@@ -156,7 +157,7 @@ def _among_the_same(result: AttackResult, whole: AttackResult) -> Rate:
 def _counted(source: CountedEvents, ranges: DateRanges | AllOtherTime) -> Scenario:
     """Count the events of two other periods, on the same days of the week, if only some are counted."""
     period = replace(source.period, of=ranges) if isinstance(source.period, OnDays) else ranges
-    parts = split(source.events, period, users="all", active=source.active, count=source.count)
+    parts = split(source.days, period, users="all", active=source.active)
     return Scenario(parts.released, parts.known, "same-id")
 
 
@@ -164,36 +165,28 @@ def _is_own_days(period: Period) -> bool:
     return isinstance(period.of if isinstance(period, OnDays) else period, HalvesOfActiveWeeks)
 
 
-def _by_day(source: CountedEvents, tables: Scenario) -> pl.DataFrame:
-    """Return the counts of each part, user and place on each day; days of a part are numbered from zero."""
-    events, period = source.events, source.period
-    day = local_days(events.time_zone).alias("day")
-    is_long = source.count == "seconds"
-    amount = pl.col("seconds").sum() if is_long else pl.len().cast(pl.Int64)
-    seconds = ["seconds"] if is_long else []
-    rows = period.parts(events).frame.filter((pl.col("reason") == 0) & pl.col("part").is_not_null())
-    keys = ["part", "user", "place", "day"]
-    (days,) = collect(
-        [rows.select("part", "user", "place", day, *seconds).group_by(keys).agg(count=amount)], events.source
-    )
-    of_users = days.join(_users(tables), on=["part", "user"], how="semi")
-    if _is_own_days(period):
+def _by_day(source: CountedEvents, tables: Scenario) -> DayTable:
+    """Return the day table with parts, of the users of two tables; days of a part are numbered from zero."""
+    parts = source.period.parts(source.days)
+    rows = parts.frame.filter(IS_INSIDE).join(_users(source.days, tables), on=["part", "user"], how="semi")
+    if _is_own_days(source.period):
         number = pl.col("day").rank("dense").over("part", "user") - 1
     else:
         number = pl.col("day") - pl.col("day").min().over("part")
-    return of_users.with_columns(day=number.cast(pl.Int64))
+    (days,) = collect([rows.with_columns(day=number.cast(pl.Int32))], source.days.events.source)
+    return replace(parts.days, frame=days.lazy())
 
 
-def _users(tables: Scenario) -> pl.DataFrame:
+def _users(days: DayTable, tables: Scenario) -> pl.LazyFrame:
     both = ((RELEASED, tables.released.users), (KNOWN, tables.known.users))
-    return pl.concat([pl.DataFrame({"user": users}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both])
+    return pl.concat(
+        pl.LazyFrame({"user": days.codes_of(users)}).with_columns(part=pl.lit(part, pl.Int8)) for part, users in both
+    )
 
 
-def _first_days(days: pl.DataFrame, length: int, whole: Scenario) -> Scenario:
-    kept = days.filter(pl.col("day") < length, pl.col("count") > 0)
-    tables = [kept.filter(pl.col("part") == part) for part in (RELEASED, KNOWN)]
-    released, known = (Histograms.from_table(table.drop("part", "day"), duplicates="sum") for table in tables)
-    return Scenario(released, known, whole.truth)
+def _first_days(days: DayTable, length: int, whole: Scenario) -> Scenario:
+    found = tally(replace(days, frame=days.frame.filter(pl.col("day") < length)))
+    return Scenario(found.histograms(RELEASED), found.histograms(KNOWN), whole.truth)
 
 
 @dataclass(frozen=True)
@@ -327,7 +320,7 @@ def _pairs(source: CountedEvents, file: DayRange, n_days: int) -> dict[str, Date
     """Return the two busiest weeks, if there are any, and pairs of equally long periods along the file."""
     pairs = {}
     try:
-        weeks = BusiestWeeks().find(source.events).ranges
+        weeks = BusiestWeeks().find(source.days).ranges
     except InputError:  # nobody is seen in two weeks in a row
         pass
     else:

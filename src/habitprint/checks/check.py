@@ -15,8 +15,7 @@ from habitprint.events import Events, Runs, SharedHistories, find_runs, find_sha
 from habitprint.events.events import require_events
 from habitprint.events.shared import row_columns
 from habitprint.io.tables import collect
-from habitprint.periods import Calendar, DayRows
-from habitprint.periods.dates import local_days
+from habitprint.periods import Calendar, DayTable, count_days
 from habitprint.progress import Progress, silent
 from habitprint.showing import Shown, abbreviated
 
@@ -83,10 +82,11 @@ class EventsCheck(Shown):
         return abbreviated(self)
 
 
-def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
+def check_events(events: Events | DayTable, *, progress: Progress = silent) -> EventsCheck:
     """Count what a table of events holds, and find what may be wrong with it.
 
     Unusable rows are only counted here, whatever `on_bad_rows` says. Repeats are counted by 64-bit hashes of the rows.
+    The source is read once, and not at all if its day table is given and its rows are kept.
 
     Examples
     --------
@@ -95,20 +95,22 @@ def check_events(events: Events, *, progress: Progress = silent) -> EventsCheck:
     >>> hp.check_events(events).unused
     {'the user is missing': 1}
     """
-    require_events(events)
     progress("counting rows", 0, 3)
+    if not isinstance(events, DayTable):
+        require_events(events)
+        events = DayTable.of(events.read_once())
+    table = events.counted()
+    events = table.events
     counts = events.count_rows()
     events.refuse_no_rows(counts)
     progress("counting users and places", 1, 3)
     columns = [column for column in ("user", "place") if column in events.columns]
-    # One scan: users and places, with their rows, tell how many there are and how they are written.
-    by_id = [events.usable.select(id=column).group_by("id").agg(n=pl.len()) for column in columns]
-    day = local_days(events.time_zone).cast(pl.Date).alias("day")
-    by_day = events.usable.group_by(day).agg(pl.len(), first=pl.col("time").min(), last=pl.col("time").max())
-    *ids, days = collect([*by_id, by_day.sort("day")], events.source)
-    calendar = Calendar(tuple(DayRows(day, n) for day, n in days.select("day", "len").rows()), events.source)
-    ends = days.select(pl.col("first").min(), pl.col("last").max())
-    first, last = ends.select(pl.all().dt.convert_time_zone(events.time_zone)).row(0)
+    # Users and places, with their rows, tell how many there are and how they are written.
+    ids = [table.count_ids(column) for column in columns]
+    calendar = count_days(table)
+    time = pl.col("time").dt.convert_time_zone(events.time_zone)
+    (ends,) = collect([events.usable.select(first=time.min(), last=time.max())], events.source)
+    first, last = ends.row(0)
     progress("looking for shared histories", 2, 3)
     unused = events.in_reasons(counts)
     n_rows, n_used, n_repeats = sum(counts.values()), counts[0], _count_repeats(events)

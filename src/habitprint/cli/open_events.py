@@ -140,7 +140,7 @@ def open_events(files: str, spec: EventSpec) -> Placed:
     """
     if spec.box is not None and spec.side is None:
         raise InputError("--box without --side", why="the box is what a grid covers", fix="add --side 1000 (metres)")
-    events = open_files(files, spec, spec.stays)
+    events = open_files(files, spec, spec.stays).read_once()
     events.refuse_unusable()
     refuse_absent_ids(events, spec.without_user, spec.without_place)
     events = in_turn(_steps_of_rows(spec), events)

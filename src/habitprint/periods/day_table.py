@@ -8,7 +8,7 @@ import polars as pl
 
 from habitprint.events import Events
 from habitprint.events.events import require_events
-from habitprint.ids import to_ids
+from habitprint.ids import positions, to_ids
 from habitprint.io.tables import collect, keep_rows
 from habitprint.periods.dates import local_days
 
@@ -114,6 +114,17 @@ class DayTable:
         ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
         rows = keep_rows(self.frame.select(*ids, "day", "reason", *amounts), self.events.source)
         return replace(self, frame=_with_amounts(rows, "seconds" if amounts else "visits"), is_kept=True)
+
+    def codes_of(self, users: pl.Series) -> pl.Series:
+        """Return the values of the column ``user`` of some ids that are in the table."""
+        return users if self.users is None else pl.Series(positions(users, self.users), dtype=pl.UInt32)
+
+    def count_ids(self, name: Literal["user", "place"]) -> pl.DataFrame:
+        """Return the distinct users or places with the number of their rows: ``id, n``."""
+        by_id = self.usable.group_by(name).agg(pl.col("n").sum()).sort(name)
+        (found,) = collect([by_id], self.events.source)
+        ids = self.user_ids(found[name]) if name == "user" else self.place_ids(found[name])
+        return found.select(ids.alias("id"), "n")
 
     def with_part(self, part: pl.Expr) -> "DayTable":
         """Return the table with a column ``part``."""

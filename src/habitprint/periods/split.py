@@ -196,7 +196,7 @@ def split(
         The least number of events in a part for a user to be active in it. `BusiestWeeks` looks neither at this nor at
         ``users``.
     count
-        What a count is: the number of ``"visits"``, or the ``"seconds"`` spent.
+        What a count is: the number of ``"visits"``, or the ``"seconds"`` spent. A day table has counted one of them.
     backend
         Where events are counted: None for this machine; `Spark` for a cluster, of events that it stores.
 
