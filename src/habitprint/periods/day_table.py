@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Literal
 
 import polars as pl
@@ -14,6 +15,7 @@ from habitprint.periods.dates import local_days
 
 CountedAs = Literal["visits", "seconds"]
 MICROSECONDS = 1_000_000  # of a second
+LARGEST = 2**63  # from here on a number does not fit into a key
 SHORTEST = 0.5  # microseconds, which are rounded to one
 
 
@@ -42,7 +44,7 @@ class DayTable:
     >>> import habitprint as hp
     >>> days = ["2012-04-09", "2012-04-09", "2012-04-10"]
     >>> calls = hp.events_from_frame({"user": ["Jill"] * 3, "time": days, "place": ["dorm"] * 3})
-    >>> DayTable.of(calls).counted().frame.select("user", "place", "n").collect().rows()
+    >>> DayTable.of(calls).counted().usable.sort("day").select("user", "place", "n").collect().rows()
     [(0, 0, 2), (0, 0, 1)]
     """
 
@@ -93,9 +95,11 @@ class DayTable:
         coded = (pl.col(name).cast(pl.Categorical(known)) for name, known in categories.items())
         amounts = ["n", *(["microseconds"] if self.in_seconds else [])]
         rows = self.usable.select(*ids, "day", *amounts).with_columns(coded)
-        groups = rows.group_by(*ids, "day").agg(pl.col(amounts).sum())
+        ranges = None if categories else self._ranges([*ids, "day"])
+        keys = [*ids, "day"] if ranges is None else [_packed(ranges)]
         by_reason = self.frame.filter(pl.col("reason") != 0).group_by("reason").agg(pl.col("n").sum())
-        found, unused = collect([groups, by_reason], self.events.source)
+        found, unused = collect([rows.group_by(keys).agg(pl.col(amounts).sum()), by_reason], self.events.source)
+        found = found if ranges is None else _unpacked(found, ranges)
         numbered = {name: _numbered(found[name], categories.get(name)) for name in ids}
         usable = found.with_columns(codes for _, codes in numbered.values()).with_columns(reason=pl.lit(0, pl.UInt8))
         return replace(
@@ -105,6 +109,16 @@ class DayTable:
             places=numbered["place"][0] if "place" in numbered else None,
             is_kept=True,
         )
+
+    def _ranges(self, names: list[str]) -> dict[str, tuple[int, int]] | None:
+        """Return the least value of each column and how many there may be; None where no number holds all of them."""
+        ends = self.usable.select(pl.col(names).min().name.prefix("least "), pl.col(names).max().name.prefix("most "))
+        (found,) = collect([ends], self.events.source)
+        ends_of = {name: (found[f"least {name}"].item(), found[f"most {name}"].item()) for name in names}
+        if any(least is None or most >= LARGEST for least, most in ends_of.values()):
+            return None
+        ranges = {name: (least, most - least + 1) for name, (least, most) in ends_of.items()}
+        return ranges if prod(n for _, n in ranges.values()) < LARGEST else None
 
     def kept(self) -> "DayTable":
         """Return the table such that nobody reads the source again, in little memory however many rows there are."""
@@ -167,6 +181,21 @@ def that_last(events: Events, count: CountedAs) -> Events:
     if count == "visits":
         return events
     return events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
+
+
+def _packed(ranges: dict[str, tuple[int, int]]) -> pl.Expr:
+    """Return the expression for one number that stands for the values of several columns: polars groups it faster."""
+    key = pl.lit(0, pl.Int64)
+    for name, (least, n) in ranges.items():
+        key = key * n + (pl.col(name).cast(pl.Int64) - least)
+    return key.alias("key")
+
+
+def _unpacked(found: pl.DataFrame, ranges: dict[str, tuple[int, int]]) -> pl.DataFrame:
+    """Return the columns that numbers stand for in place of the numbers."""
+    for name, (least, n) in reversed(ranges.items()):
+        found = found.with_columns((pl.col("key") % n + least).alias(name), key=pl.col("key") // n)
+    return found.drop("key").with_columns(pl.col("day").cast(pl.Int32))
 
 
 def _numbered(ids: pl.Series, categories: pl.Categories | None) -> tuple[pl.Series, pl.Series]:
