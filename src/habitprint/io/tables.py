@@ -5,7 +5,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -67,13 +67,18 @@ class ReadTable:
         return "." if self.dialect is None else self.dialect.decimal
 
 
-def _read_text(path: Path, asked: Format, expected: Expected) -> ReadTable:
+def _read_text(path: Path, asked: Format, expected: Expected, n_rows: int | None) -> ReadTable:
     dialect = find_dialect(path, asked, expected)
     is_utf8 = dialect.encoding == UTF_8
     with nullcontext(path) if is_utf8 else as_utf8(path, dialect.encoding, errors="strict") as content:
         # Every value in a text file is text until a caller asks for a number: '007' stays '007'.
         table = pl.read_csv(
-            content, separator=dialect.separator, skip_lines=dialect.n_before, infer_schema=False, glob=False
+            content,
+            separator=dialect.separator,
+            skip_lines=dialect.n_before,
+            infer_schema=False,
+            n_rows=n_rows,
+            glob=False,
         )
     # Lines with nothing in them, as editors leave them at the end, say nothing.
     kept = table.filter(~pl.all_horizontal(pl.all().is_null())).with_columns(without_escape(pl.all()))
@@ -86,12 +91,14 @@ def _write_csv(frame: pl.DataFrame, path: Path) -> None:
     frame.with_columns(pl.when(is_formula).then("'" + text).otherwise(text).name.keep()).write_csv(path)
 
 
-READERS: dict[str, Callable[[Path, Format, Expected], ReadTable]] = {
+READERS: dict[str, Callable[[Path, Format, Expected, int | None], ReadTable]] = {
     ".csv": _read_text,
-    ".tsv": lambda path, asked, expected: _read_text(path, asked, replace(expected, usual="\t")),
-    ".parquet": lambda path, _asked, _expected: ReadTable(pl.read_parquet(path, glob=False), None),
-    **{ending: lambda path, asked, _expected: ReadTable(read_sheet(path, asked.sheet), None) for ending in WORKBOOKS},
-    **{ending: lambda path, asked, _expected: ReadTable(query_file(path, asked.sql), None) for ending in DATABASES},
+    ".tsv": lambda path, asked, expected, n_rows: _read_text(path, asked, replace(expected, usual="\t"), n_rows),
+    ".parquet": lambda path, _asked, _expected, n_rows: ReadTable(
+        pl.read_parquet(path, n_rows=n_rows, glob=False), None
+    ),
+    **dict.fromkeys(WORKBOOKS, lambda path, asked, _expected, _n_rows: ReadTable(read_sheet(path, asked.sheet), None)),
+    **dict.fromkeys(DATABASES, lambda path, asked, _expected, _n_rows: ReadTable(query_file(path, asked.sql), None)),
 }
 WRITERS: dict[str, Callable[[pl.DataFrame, Path, str | None], object]] = {
     ".csv": lambda frame, path, _label: _write_csv(frame, path),
@@ -154,7 +161,11 @@ def read_table(path: str | os.PathLike[str]) -> pl.DataFrame:
 
 
 def open_table(
-    path: str | os.PathLike[str], *, asked: Format = AS_FOUND, expected: Expected | None = None
+    path: str | os.PathLike[str],
+    *,
+    asked: Format = AS_FOUND,
+    expected: Expected | None = None,
+    n_rows: int | None = None,
 ) -> ReadTable:
     r"""Read a table from a file, and return it with its format.
 
@@ -166,6 +177,8 @@ def open_table(
         The caller's options for the format; the rest is detected.
     expected
         The expected columns.
+    n_rows
+        The number of rows to read, from a text or Parquet file; all by default. With 0, only the header is read.
 
     Examples
     --------
@@ -185,17 +198,13 @@ def open_table(
             why="the ending of a file name tells the format of the table",
             fix=f"rename the file so that it ends in {kind.endings[0]}",
         )
-    with _reading(path, ending):
-        return READERS[ending](path, asked, expected or Expected())
-
-
-def _reading(path: Path, ending: str) -> AbstractContextManager[None]:
     why = f"its content is not that of a {ending} table, or it may not be opened"
-    return reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE))
+    with reading(path, why=why, fix=ADVICE.get(ending, FROM_A_DATABASE)):
+        return READERS[ending](path, asked, expected or Expected(), n_rows)
 
 
 def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | None = None) -> list[str]:
-    r"""Return the names of the columns of a file, of a text or Parquet file without reading the rest.
+    r"""Return the names of the columns of a file; of a text or Parquet file, only the header is read.
 
     Examples
     --------
@@ -206,24 +215,7 @@ def read_names(path: Path, *, asked: Format = AS_FOUND, expected: Expected | Non
     ...     read_names(file)
     ['user', 'place', 'count']
     """
-    path = require_file(path, why=WHY)
-    ending = known_ending(path, "read")
-    if ending not in (*TEXT, ".parquet"):
-        return open_table(path, asked=asked, expected=expected).frame.columns
-    with _reading(path, ending):
-        if ending == ".parquet":
-            return pl.scan_parquet(path, glob=False).collect_schema().names()
-        dialect = find_dialect(path, asked, expected)
-        with nullcontext(path) if dialect.encoding == UTF_8 else as_utf8(path, dialect.encoding) as content:
-            header = pl.read_csv(
-                content,
-                separator=dialect.separator,
-                skip_lines=dialect.n_before,
-                infer_schema=False,
-                n_rows=0,
-                glob=False,
-            )
-        return header.columns
+    return open_table(path, asked=asked, expected=expected, n_rows=0).frame.columns
 
 
 def write_table(
