@@ -51,6 +51,7 @@ def test_the_attack_on_all_is_that_of_one_machine(spark: SparkSession) -> None:
     assert found.gap == pytest.approx(0, abs=1e-10)
 
 
+@pytest.mark.nightly
 def test_the_rest_is_an_audit_of_the_sample_and_the_scope_says_so(spark: SparkSession, sampled: hp.Audit) -> None:
     sample = drawn(spark, RELEASED, KNOWN, n_parts=1, sample=N_SAMPLE)
     here = hp.audit((sample.scenario.released, sample.scenario.known), target=0.1, noise=False, population=N)
@@ -162,6 +163,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert "audit" in capsys.readouterr().err
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("calls")
 def test_two_folders_whose_people_all_fit_are_audited_as_on_one_machine(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

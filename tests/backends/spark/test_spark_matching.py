@@ -1,7 +1,6 @@
 """The matching on Spark is that of one machine: total, proof, evaluation, in whatever partitions the tables are."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -134,8 +133,6 @@ def test_nothing_depends_on_partitions_and_the_order_of_rows(spark: SparkSession
     again = match(moved, other).to_matching()
     assert plain.to_table().equals(again.to_table())
     assert plain.released_potential.tobytes() == again.released_potential.tobytes()  # type: ignore[union-attr]
-    few = match(frames, replace(SMALL, n_kept=2))
-    assert few.total_gain == pytest.approx(plain.total_gain, rel=1e-12)
 
 
 def test_known_blocks_that_spark_parts_against_the_plan_are_put_together(
@@ -159,7 +156,10 @@ def test_an_integer_id_and_its_decimal_text_are_the_same_place_and_ids_come_back
     assert found.to_matching().released.dtype == released.users.dtype
 
 
-@pytest.mark.parametrize("name", ["many equal users", "partial overlap, more pairs than share a place"])
+@pytest.mark.parametrize(
+    "name",
+    ["partial overlap, more pairs than share a place", pytest.param("many equal users", marks=pytest.mark.nightly)],
+)
 def test_what_is_counted_on_the_cluster_is_what_one_machine_counts(spark: SparkSession, name: str) -> None:
     case = case_of(name)
     released, known = case.make(seed=6)

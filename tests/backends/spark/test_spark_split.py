@@ -145,6 +145,10 @@ def rows_of(frame: DataFrame) -> pl.DataFrame:
 
 
 BY_NIGHT = {
+    "one Parquet file",
+    "days",
+    "all other time",
+    "halves of active weeks",
     "a folder of them, and a zone",
     "clocks without a zone",
     "a cohort, by text",

@@ -127,7 +127,7 @@ class Spark:
         >>> spark = Spark.connect("local[2]")
         >>> frame = spark.session.createDataFrame([("Jill", "2012-04-09", "dorm")], ["caller", "time", "place"])
         >>> spark.read_events(frame, user="caller").empty.columns
-        ('user', 'time', 'place')
+        ['user', 'time', 'place']
         """
         return open_events(self.session, source, msgspec.structs.replace(reading or Reading(), **keywords), progress)
 
