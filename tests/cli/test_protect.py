@@ -42,6 +42,15 @@ def test_a_release_is_written_verified_and_checked_again(
     assert "holds" in capsys.readouterr().out
 
 
+def test_the_answer_fits_a_screen_and_the_details_are_asked_for(
+    habits: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "protect", habits, "--k", "10", "--shares") == 0
+    short = capsys.readouterr().out
+    assert run(monkeypatch, "protect", habits, "--k", "10", "--shares", "--verbose") == 0
+    assert len(short.splitlines()) <= 25 < len(capsys.readouterr().out.splitlines())
+
+
 def test_a_release_that_breaks_its_promise_exits_with_1(
     habits: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,6 +162,7 @@ def test_pseudonyms_go_into_the_release_and_their_key_into_a_private_file(
         (["--epsilon", "1"], "--limit-contribution 20"),
         (["--delta", "0.1", "--k", "3"], "--delta without --epsilon"),
         (["--second-phase", "--k", "3"], "--second-phase was removed"),
+        (["--decide", "proven"], "--decide proven is now --decide guaranteed"),
         (["--mean-k", "4", "--round-to", "2"], "--mean-k without --k"),
         (["--suppress-below", "100000"], "no count reaches the threshold"),
         (["--pseudonyms", "key.csv"], "--pseudonyms without --out"),

@@ -235,7 +235,9 @@ def about_guarantee(guarantee: Guarantee) -> str:
             words = "all rows have the same total, so no total is stated"
         case EqualContributions():
             units = counted(guarantee.units, "unit")
-            words = f"every person contributes at most {units}: a group of m people publishes units out of {units} · m"
+            words = (
+                f"every person contributes at most {units}: m people publish whole units out of {guarantee.units} · m"
+            )
         case DifferentialPrivacy():
             words = _differential_privacy(guarantee)
         case _:
