@@ -44,8 +44,8 @@ def values() -> dict[str, object]:
     days = pl.DataFrame({"time": ["2012-04-09", "2012-04-10", "2012-04-16", "2012-04-17"]})
     events = hp.events_from_frame(table.join(days, how="cross"), source=HOSTILE[0])
     matching = hp.match(released, known)
-    found = hp.audit((released, known), noise=False, name=HOSTILE[0])
-    other = replace(found, verdict=replace(found.verdict, target=0.5))
+    found = hp.audit((released, known), target=0.5, noise=False, name=HOSTILE[0])
+    other = replace(found, verdict=replace(found.verdict, target=0.6))
     release = hp.chain(hp.KeepTopPlaces(6), hp.Microaggregate(3), hp.ReleaseShares())(released)
     mapping = hp.PlaceMapping(
         pl.DataFrame({"place": released.places, "to": [f"to {at % 3}" for at in range(released.n_places)]})

@@ -29,7 +29,7 @@ def twin() -> pl.DataFrame:
 
 @pytest.fixture(scope="module")
 def any_advice() -> hp.Advice:
-    found = audit_of_town(12, 5, target=0.2).advice
+    found = audit_of_town(20, 6, target=0.3).advice
     assert found is not None
     return found
 
