@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import habitprint as hp
-from habitprint.periods import Period
+from habitprint.periods import DayTable, Period
 from habitprint.periods.tally import Packing
 
 MONDAY = date(2012, 4, 9)
@@ -254,6 +254,17 @@ def test_counts_may_be_seconds_spent() -> None:
     assert parts.unused == {"the event lasted no time": 1}
     with pytest.raises(hp.InputError, match="does not say how long"):
         hp.split(hp.events_from_frame(frame), hp.ConsecutiveWeeks(MONDAY), count="seconds")
+
+
+def test_a_duration_that_is_no_number_is_an_invalid_row() -> None:
+    days = [MONDAY, MONDAY + timedelta(days=7), MONDAY]
+    frame = {"user": [1] * 3, "time": days, "place": [7] * 3, "seconds": [5.0, 6.0, float("nan")]}
+    events = hp.events_from_frame(frame, seconds="seconds", on_bad_rows="skip")
+    for period in (hp.ConsecutiveWeeks(MONDAY), hp.BusiestWeeks()):
+        parts = hp.split(events, period, count="seconds")
+        assert [side.totals.tolist() for side in parts] == [[5.0], [6.0]]
+        assert parts.unused == {"the duration is missing, negative or no number": 1}
+    assert DayTable.of(events, "seconds").counted().frame.select(pl.col("n").sum()).collect().item() == 3
 
 
 def test_seconds_may_add_up_to_more_than_64_bits_of_microseconds() -> None:

@@ -164,7 +164,9 @@ def _with_amounts(frame: pl.LazyFrame, count: CountedAs) -> pl.LazyFrame:
     amounts = {"n": pl.lit(1, pl.Int64)}
     if count == "seconds":
         # Whole microseconds add up to the same in any order, which floats do not. Their sum may need 128 bits.
-        amounts["microseconds"] = (pl.col("seconds") * MICROSECONDS).round().cast(pl.Int128)
+        # The duration of a row that cannot be used may be no number.
+        seconds = pl.when(pl.col("reason") == 0).then(pl.col("seconds"))
+        amounts["microseconds"] = (seconds * MICROSECONDS).round().cast(pl.Int128)
     return frame.with_columns(**amounts)
 
 
