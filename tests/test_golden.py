@@ -6,6 +6,7 @@ import pytest
 
 import habitprint as hp
 from audits import audit_of_town
+from golden_pages import GOLDEN, pages
 
 
 def leaves(value: object, path: str = "") -> Iterator[tuple[str, object]]:
@@ -28,3 +29,8 @@ def test_the_stored_audit_of_a_town_is_the_one_that_is_made() -> None:
     for path, value in made.items():  # the last digits depend on the machine
         expected = pytest.approx(value, rel=1e-9, abs=1e-12) if isinstance(value, float) else value
         assert stored[path] == expected, f"{path}: make golden"
+
+
+@pytest.mark.parametrize("name", ["first_screen.html", "first_screen.txt", "record.md"])
+def test_each_renderer_makes_its_golden_page(name: str) -> None:
+    assert pages()[name] == (GOLDEN / name).read_text(encoding="utf-8"), "make golden"

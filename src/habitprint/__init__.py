@@ -11,6 +11,7 @@ import importlib as _importlib
 import typing as _typing
 
 from habitprint import datasets, markov
+from habitprint import display as _display
 from habitprint.attacks import AttackResult
 from habitprint.auditing.advice import Advice, read_advice
 from habitprint.auditing.attribution import Attribution
@@ -121,6 +122,9 @@ from habitprint.training.calibration import Calibration, LikelyPairs
 from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
 
 if _typing.TYPE_CHECKING:
+    import altair as alt
+
+    from habitprint.auditing.audit import Pictured as _Pictured
     from habitprint.backends.spark import Spark as Spark
     from habitprint.plots import plot_forecast, plot_path, save_chart
     from habitprint.report import render_report, write_audit, write_comparison, write_report
@@ -138,6 +142,20 @@ else:
         renamed = {"spark": "Spark", "rehearse": "train", "Rehearsal": "Training", "Lesson": "TrainedWeight"}
         now = f"; it is now {renamed[name]!r}" if name in renamed else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{now}")
+
+
+@_display.html_of.register(_display.Shown)
+def _html_of(value: _display.Shown) -> str:
+    from habitprint.report.notebook import to_html  # noqa: PLC0415  (takes a second to load)
+
+    return to_html(value)
+
+
+@_display.chart_of.register(_display.Shown)
+def _chart_of(value: _display.Shown, picture: "_Pictured | None" = None) -> "alt.TopLevelMixin":
+    from habitprint.report.notebook import draw  # noqa: PLC0415  (the same)
+
+    return draw(value, picture)
 
 
 def __dir__() -> list[str]:

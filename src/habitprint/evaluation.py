@@ -8,12 +8,12 @@ from typing import Any, Protocol
 import polars as pl
 
 from habitprint.arguments import AnyTable, as_histograms
+from habitprint.display import Shown
 from habitprint.errors import NoCommonUserWarning
 from habitprint.expectation import Expected, expect_joint, expect_one_by_one, user_chances
 from habitprint.histograms import Histograms
 from habitprint.matching import Matching
 from habitprint.rates import IntervalMethod, Rate, rates_frame
-from habitprint.showing import Shown
 from habitprint.truth import SAME_ID, common_users
 
 NO_COMMON_USER = (

@@ -34,11 +34,11 @@ from scipy.optimize import isotonic_regression, minimize
 from scipy.special import betaln, expit, logit, ndtri
 
 from habitprint.arrays import Floats
+from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError, is_whole, require_number, require_whole
 from habitprint.evaluation import Evaluation
 from habitprint.matching.impostors import Impostors
 from habitprint.rates import LEVEL, IntervalMethod, Rate
-from habitprint.showing import Shown, abbreviated
 
 MOST_PEOPLE = 10**10  # in any population that there is
 MOST_SIZES = 6  # the largest of them: what happens among a handful says little about a country

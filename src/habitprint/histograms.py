@@ -15,6 +15,7 @@ import polars as pl
 from scipy import sparse
 
 from habitprint.arrays import Floats, Indices, SparseMatrix
+from habitprint.display import Framed, Shown
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.flags import flag
 from habitprint.ids import ascending, positions, same_kind, to_ids
@@ -22,7 +23,6 @@ from habitprint.io.count_tables import COLUMNS, Duplicates, checked_counts, coun
 from habitprint.io.dialects import Expected, Format, FormatKeywords
 from habitprint.io.inputs import OF_POLARS, reading
 from habitprint.io.tables import open_table
-from habitprint.showing import Framed, Shown
 from habitprint.ties import equal_rows
 
 FEW_SHARED = 0.5  # of the places: when fewer are on both sides, they may be named differently

@@ -11,7 +11,7 @@ from scipy import sparse
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, require_whole
-from habitprint.formatting import counted, percent
+from habitprint.formatting import percent
 from habitprint.histograms import Histograms
 from habitprint.ids import positions
 from habitprint.mechanisms import Mechanism, Release
@@ -253,22 +253,6 @@ def leaves_little(keep: Purpose, losses: Losses) -> bool:
     judged: Purpose = "prediction" if keep == "patterns" and losses.predictive_value is not None else keep
     loss = SCALES[judged].of(losses)
     return loss is not None and loss >= ALMOST_ALL * SCALES[judged].worst
-
-
-def cost_words(losses: Losses) -> str:
-    """State every loss, as the end of a sentence.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> april, may = hp.datasets.town(60, 20)
-    >>> cost_words(hp.measure_losses(april, hp.microaggregate(april, k=20, units=None), later=may))
-    'loss of predictive value 72.6%, information loss 0.86, totals error 0%, ranking error 0%, nobody left out'
-    """
-    shown: tuple[Purpose, ...] = ("prediction", "patterns", "totals", "ranking")
-    said = [SCALES[keep].said(SCALES[keep].of(losses)) for keep in shown]
-    n_out = losses.n_users - losses.n_users_kept
-    return ", ".join([*said, f"{counted(n_out, 'person', 'people')} left out" if n_out else "nobody left out"])
 
 
 def measure_losses(

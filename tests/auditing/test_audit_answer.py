@@ -28,7 +28,8 @@ from habitprint.auditing.verdict import reach_verdict, users_needed
 from habitprint.formatting import percent
 from habitprint.losses import ALIKE
 from habitprint.wording.forecast import about_forecast
-from habitprint.wording.verdict import about_protections, answer, details
+from habitprint.wording.protections import about_protections, measured_on
+from habitprint.wording.verdict import details, recommendation
 
 pytestmark = pytest.mark.slow
 
@@ -65,7 +66,7 @@ def test_what_is_advised_is_guaranteed_and_no_cheaper_one_is(found: hp.Audit) ->
         assert not trial.passes or trial.loss > chosen.loss - ALIKE
     assert found.verdict.protection == chosen.label
     assert found.verdict.reason == "above target"
-    assert f"Protected by “{chosen.label}” it meets the target. Guaranteed: " in answer(found)
+    assert recommendation(found).title == f"Recommended protection: {chosen.label}"
 
 
 def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other() -> None:
@@ -122,11 +123,12 @@ def test_no_protection_on_the_frontier_is_beaten_and_every_other_is(found: hp.Au
 def test_one_release_has_one_risk_and_one_bound_wherever_it_stands(found: hp.Audit) -> None:
     chosen = advised(found)
     said = about_protections(found)
-    assert f"Measured on it: {percent(chosen.risk.value)} of people are identified" in said
+    assert f"{percent(chosen.risk.value)} of people are re-identified" in measured_on(chosen)
+    assert measured_on(chosen) in str(recommendation(found))
     assert said in details(found)
     n_guaranteed, n_measured = (len(found.protections.within(0.1, by)) for by in ("guaranteed", "measured"))
     assert n_measured >= n_guaranteed > 0  # what is guaranteed to meet the target meets it
-    assert f"{n_guaranteed} are guaranteed to be within 10%, and {n_measured - n_guaranteed} more" in said
+    assert said.startswith(f"{n_guaranteed} of {found.protections.n_tried} protections guarantee at most 10%.")
     page = hp.render_report(found)
     assert page.count(said) == 2  # below the answer, and where protections are shown
     assert len(re.findall(r"<td>yes</td>", page)) == sum(trial.passes is True for trial in found.protections.trials)
@@ -247,7 +249,7 @@ def test_when_nothing_reaches_the_target_it_is_said() -> None:
     found = hp.audit(hp.datasets.town(60, 12), target=0.012, noise=False)
     assert found.protections.chosen is None
     assert found.verdict.protection is None
-    assert "The lowest bound at an information loss of at most 1" in about_protections(found)
+    assert "The lowest guarantee at an information loss of at most 1" in about_protections(found)
 
 
 @pytest.mark.parametrize("n_users", [2, 3, 4])
@@ -317,7 +319,7 @@ def test_what_was_not_measured_is_called_not_measured() -> None:
     n_measured = sum(trial.surest is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None
-    assert f"wherever that was measured: for {n_measured} of them" in about_protections(found)
+    assert f"of {n_measured} protections measured" in about_protections(found)
     page = hp.render_report(found)
     assert page.count("<td>not measured</td>") == len(within) - n_measured
 
@@ -334,7 +336,7 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
         for at, trial in enumerate(found.protections.trials)
     ]
     said = about_protections(answered(found, protections=replace(found.protections, trials=tuple(worse), chosen=None)))
-    assert "The lowest bound at an information loss of at most 1" in said
+    assert "The lowest guarantee at an information loss of at most 1" in said
     assert f"“{worse[5].label}”" not in said
 
 
@@ -342,7 +344,8 @@ def test_few_claims_are_not_called_sure(found: hp.Audit) -> None:
     def said(n: int) -> bool:
         sure = replace(found.people, sure=(people.SureClaims(0.95, n),))
         return any(
-            f"of the {n} surest, at least 95% are right" in each for each in details(answered(found, people=sure))
+            f"the {n} most confident ones are at least 95% correct" in each
+            for each in details(answered(found, people=sure))
         )
 
     assert said(10)

@@ -18,12 +18,14 @@ from habitprint.auditing.verdict import reach_verdict
 from habitprint.checks import Finding
 from habitprint.progress import Progress
 from habitprint.rates import Rate
-from habitprint.report.record import build_record, to_markdown
+from habitprint.report.markdown import to_markdown
 from habitprint.wording.attacks import among_more, on_all_people
 from habitprint.wording.curves import about_remedy
 from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
-from habitprint.wording.verdict import answer
+from habitprint.wording.page import sentences
+from habitprint.wording.record import build_record
+from habitprint.wording.verdict import UNSEEN, first_screen, headline
 from outline import Outline, text_of
 
 pytestmark = pytest.mark.slow
@@ -91,7 +93,7 @@ def audit_with(found: hp.Audit, on_all: Rate, target: float) -> hp.Audit:
 def test_the_scope_says_what_was_measured_on_whom(sampled: hp.Audit) -> None:
     words = about_scope(sampled.data.scope)
     assert words.startswith("This is a sample of 80 of the 160 people in the two tables, drawn at random.")
-    assert "In the release and known to the adversary: 80 people in the sample, 160 in all." in words
+    assert "In both tables: 80 in the sample, 160 in all." in words
     assert "One attack was made on all people. Everything else was done with the sample" in words
     assert "protect the whole table in the same way, and check or audit what comes of it" in words
 
@@ -108,12 +110,12 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
     assert sampled.on_all is not None
     assert (sampled.forecast.n, sampled.forecast.n_measured) == (N, N_SAMPLE)
     assert max(point.n_users for point in sampled.curves[0].points) == N_SAMPLE  # what forecasts are made of
-    assert "From the sample alone" in on_all_people(sampled)
+    assert "The forecast from the sample was" in on_all_people(sampled)
     assert among_more(sampled) == ""  # as many were attacked
     is_within = sampled.forecast.low <= sampled.on_all.rate.value <= sampled.forecast.high
-    assert ("is within that" in on_all_people(sampled)) == is_within
+    assert ("is within this interval" in on_all_people(sampled)) == is_within
     other = replace(sampled, forecast=replace(sampled.forecast, low=0.0, high=0.001))
-    assert "what was measured is not within that, and counts" in on_all_people(other)
+    assert "The measurement is outside, and counts." in on_all_people(other)
     further = hp.audit(TOWN, backend=Nearby(20), population=7000, target=1.0, noise=False)
     assert further.forecast is not None
     assert further.forecast.n == 7000
@@ -121,11 +123,12 @@ def test_the_forecast_goes_to_all_and_stands_beside_what_was_measured(sampled: h
 
 
 def test_the_answer_is_about_the_sample_and_names_the_attack_on_all(sampled: hp.Audit) -> None:
-    said = answer(sampled)
-    assert said.startswith("The sample misses the target of 10% as it is")
-    assert "the table" not in said.replace("the whole table", "").lower()
-    assert f"One attack was made on all {N} people in both tables, all at once, {sampled.weight}" in said
-    assert "What the protection makes of the whole table was not seen: check or audit that." in said
+    assert "of sampled people can be re-identified. Target: 10%." in headline(sampled).text
+    said = " ".join(sentences(first_screen(sampled)))
+    assert "the table" not in said.lower()
+    assert f"One attack on all {N} people" in said
+    assert f"One attack ran on all {N} people: joint matching, {sampled.weight}" in on_all_people(sampled)
+    assert UNSEEN in said
 
 
 def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,36 +137,37 @@ def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: py
     assert found.protections.screened
     assert found.protections.advised is None
     text = text_of(found)
-    assert f"{found.protections.n_on_all} of them on 60 people" in text
-    assert "tried on all" not in text
+    assert f"{found.protections.n_on_all} of them were tested on 60 people" in text
+    assert "tested on all" not in text
     remedies = {remedy.kind: about_remedy(remedy, found) for remedy in found.remedies}
     assert "needs groups of 100, and there are 160 people" in remedies["more people"]
-    assert "the sample does not say which they are" in remedies["aggregates only"]
+    assert "the sample does not show which" in remedies["aggregates only"]
 
 
 @pytest.mark.parametrize(
-    ("n_correct", "passes", "said"),
+    ("n_correct", "passes", "sign"),
     [
-        (0, True, "which is within the target; other attacks were not made there."),
-        (1000, False, "which may be above the target; other attacks were not made there."),
-        (9000, False, "which is above the target."),
+        (0, True, "met"),
+        (1000, False, "open"),
+        (9000, False, "missed"),
     ],
 )
 def test_a_target_is_met_only_if_the_sample_and_all_people_meet_it(
-    sampled: hp.Audit, n_correct: int, passes: bool, said: str
+    sampled: hp.Audit, n_correct: int, passes: bool, sign: str
 ) -> None:
     on_all = Rate.of(n_correct, 10_000, by_chance=0.0001)
     strict = audit_with(sampled, on_all, 0.1)
     assert not strict.verdict.passes
     assert strict.verdict.fails_gate
-    assert answer(strict).startswith("The sample misses")
+    assert headline(strict).sign == "missed"
     assert audit_with(sampled, on_all, 1.0).verdict.passes
     # A sample that meets the target says nothing about all.
     lucky = replace(sampled, attacks=(replace(sampled.strongest, rate=Rate.of(0, 4000, by_chance=0.0001)),))
     found = audit_with(lucky, on_all, 0.1)
     assert (found.verdict.passes, found.verdict.fails_gate) == (passes, not passes)
     assert found.verdict.reason == "measured"
-    assert said in answer(found)
+    assert headline(found).sign == sign
+    assert passes or "of all people can be re-identified" in headline(found).text
 
 
 def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled: hp.Audit) -> None:
@@ -172,7 +176,8 @@ def test_what_is_guaranteed_of_the_sample_does_not_make_all_people_pass(sampled:
     on_all = Outcome("joint", "l1", Rate.of(90, N, by_chance=1 / N), 0.0, 0)
     found = judged(sampled, on_all, protections, 0.1)
     assert found.verdict.reason == "guaranteed"
-    assert "which is above the target." in answer(found)
+    assert headline(found).sign == "missed"
+    assert "of all people" in headline(found).text
     assert not found.verdict.passes
 
 
@@ -189,28 +194,27 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     record = to_markdown(build_record(sampled))
     assert sampled.on_all is not None
     for words in (
-        "Measured in the sample",
-        "Measured on all",
-        "Forecast",
+        "Measured risk in the sample",
+        "One attack on all 160 people",
+        "Forecast for 160 people",
         "Guarantee in the sample",
         "The attack on all",
     ):
         assert words in page
     assert on_all_people(sampled) in page
-    assert "The last point is all 160 people, attacked all at once where they are." in page
+    assert "The last point is the attack on all 160 people." in page
     assert "160 people: forecast" in page
-    assert "**Result, measured in the sample.**" in record
-    assert "**Result, measured on all.**" in record
-    assert "**Advice, from the sample.**" in record
-    assert "What the protection makes of the whole table was not seen" in record.partition("**Advice, from the")[2]
+    assert "people of the sample" in record.partition("**Measured risk.**")[2]
+    assert on_all_people(sampled)[:40] in record.partition("**Measured on all people.**")[2]
+    assert UNSEEN in record.partition("**Recommendation.**")[2]
 
 
 def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_attacked(sampled: hp.Audit) -> None:
-    in_sample = "So it is in the attack on all people; in all others, both tables are those of the sample: 80 people"
+    in_sample = "In all but one attack both tables hold the sample only: 80 people"
     page, record = Outline(hp.render_report(sampled)).text, to_markdown(build_record(sampled))
-    assert record.count(in_sample) == 2  # in the paragraph on top, and where the adversary is described
-    assert "habits of 160 people, with names" in record
-    assert "They know everybody: all 160 people who are in both tables. So it is in the attack on all people" in page
+    assert in_sample in record
+    assert "habits of 160 people from another time exactly, with names" in record
+    assert f"They know everybody: all 160 people in both tables. {in_sample}" in page
     assert "--overlap" not in page  # it would be refused
     here = to_markdown(build_record(audit_of_town(N, 25, seed=4, target=0.1)))
     assert "sample" not in here

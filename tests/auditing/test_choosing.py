@@ -22,10 +22,14 @@ from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import BELOW_LINE, Protections
 from habitprint.auditing.verdict import users_needed
-from habitprint.losses import ALIKE, SCALES, Purpose, cost_words, find_cheapest
-from habitprint.report.record import build_record
+from habitprint.formatting import percent
+from habitprint.losses import ALIKE, SCALES, Purpose, find_cheapest
+from habitprint.report.sections import protections_section
 from habitprint.wording.curves import about_remedy
-from habitprint.wording.verdict import about_protections, answer
+from habitprint.wording.page import sentences
+from habitprint.wording.protections import about_costs
+from habitprint.wording.record import build_record
+from habitprint.wording.verdict import first_screen
 
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
@@ -201,6 +205,10 @@ def test_the_losses_of_a_protection_are_those_of_its_release() -> None:
             assert trial.loss_for(keep) == scale.of(trial.losses)
 
 
+def answer(found: hp.Audit) -> str:
+    return " ".join(sentences(first_screen(found)))
+
+
 @pytest.mark.slow
 def test_little_is_left_only_of_what_the_release_is_for() -> None:
     found = hp.audit(hp.datasets.town(30, 8), target=0.034, noise=False)
@@ -211,20 +219,22 @@ def test_little_is_left_only_of_what_the_release_is_for() -> None:
     assert losses.totals_error < 0.5
     assert losses.predictive_value is not None
     assert losses.predictive_value < 0.1
-    assert "little is left of the patterns of each person" in answer(found)
+    assert "Little is left of the patterns of each person" in answer(found)
     options = msgspec.structs.replace(found.options, keep="totals")
-    assert "little is left" not in answer(replace(found, options=options))
+    assert "Little is left" not in answer(replace(found, options=options))
 
 
 def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> None:
     found = canonical("small town")
     assert found.advice is not None
-    cost = cost_words(found.advice.losses)
+    losses = found.advice.losses
+    cost = about_costs(losses)[1:]
     for keep in PURPOSES[:-1]:
-        assert SCALES[keep].said(SCALES[keep].of(found.advice.losses)) in cost
-    assert cost in answer(found)
-    assert cost in about_protections(found)
-    assert cost in str(build_record(found))
+        loss = SCALES[keep].of(losses)
+        assert loss is not None
+        assert percent(round(loss, 2 if keep == "patterns" else 3)) in about_costs(losses) or round(loss, 3) == 0
+    for text in (answer(found), str(build_record(found)), str(protections_section(found))):
+        assert cost in text
 
 
 @pytest.mark.slow
@@ -234,7 +244,7 @@ def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
     assert found.options.keep == found.protections.keep == keep
     assert found.advice is not None
     assert found.advice.keep == keep
-    assert cost_words(found.advice.losses) in answer(found)
+    assert about_costs(found.advice.losses)[1:] in answer(found)
     facts = found.to_json()
     assert hp.Audit.from_json(facts).to_json() == facts
 
@@ -256,7 +266,7 @@ def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_
     }
     more = next(remedy for remedy in few.remedies if remedy.kind == "more people")
     assert more.number == 25
-    assert "at least 25 people in the table, 1 more than there are" in about_remedy(more, few)
+    assert "at least 25 people in the table, 1 more than now" in about_remedy(more, few)
     enough = hp.audit(hp.datasets.town(25, 6), target=0.04, noise=False)
     assert enough.protections.advised is not None
     assert enough.remedies == ()

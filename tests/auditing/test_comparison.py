@@ -16,10 +16,11 @@ from habitprint.auditing.compare import Aspect
 from habitprint.periods import Span
 from habitprint.rates import Difference
 from habitprint.report.compare import build_comparison
-from habitprint.report.render import render_page
+from habitprint.report.html import render_page
+from habitprint.wording.attacks import if_more_is_known
 from habitprint.wording.compare import about_unlike, differences, how_to_read, warnings
 from habitprint.wording.data import about_scope
-from habitprint.wording.verdict import headline
+from habitprint.wording.verdict import cautions
 from outline import Outline
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
@@ -81,12 +82,14 @@ def test_the_difference_is_that_of_the_strongest_attacks_and_each_is_against_the
     first = audits[0].strongest.rate
     for audit, other in zip(audits[1:], compared.others, strict=True):
         assert other.difference == Difference.of(audit.strongest.rate, first)
-    assert "3% of 100 people are identified instead of 81% of 100 people, 78 points lower" in differences(compared)[1]
+    assert (
+        "3% of 100 people are re-identified instead of 81% of 100 people, 78 points lower" in differences(compared)[1]
+    )
 
 
 def test_a_difference_that_may_be_chance_is_said_to_be(found: hp.Audit) -> None:
     compared = hp.compare([with_share(found, 50), with_share(found, 45), with_share(found, 1)])
-    assert differences(compared)[0].endswith("; that may be chance.")
+    assert differences(compared)[0].endswith("; this may be chance.")
     assert "chance" not in differences(compared)[1]
 
 
@@ -99,7 +102,7 @@ def test_whatever_else_differs_is_told_and_nothing_more(found: hp.Audit, aspect:
     assert about_unlike(other.unlike[0]) in warning
     # A target says what is enough, and changes nothing of what is found.
     is_goal = "target" in aspect or aspect in {"what decides", "what the release is for"}
-    assert ("What was found does not depend on that" in warning) is is_goal
+    assert ("The risks do not depend on this." in warning) is is_goal
 
 
 def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) -> None:
@@ -110,7 +113,9 @@ def test_what_only_one_of_two_tells_is_not_called_a_difference(found: hp.Audit) 
         "people in the file",
     }
     assert warnings(compared) == ()
-    assert "release span, known span and people in the file is not told" in how_to_read(compared)[0]
+    assert (
+        "may differ in release span, known span and people in the file: this is not known" in how_to_read(compared)[0]
+    )
 
 
 def test_another_strongest_attack_is_told_but_no_difference_comes_from_it(found: hp.Audit) -> None:
@@ -126,7 +131,7 @@ def test_files_that_both_were_made_from_are_named_by_their_hash(found: hp.Audit)
     compared = hp.compare([before, after])
     assert compared.others[0].shared_inputs == ("known.csv",)
     assert any("the same file known.csv" in words for words in how_to_read(compared))
-    assert "takes the people of two audits for different people" in how_to_read(compared)[0]
+    assert "treats the people of two audits as different people" in how_to_read(compared)[0]
 
 
 def test_what_cannot_be_compared_is_refused(found: hp.Audit) -> None:
@@ -155,12 +160,11 @@ def test_the_json_is_plain_and_names_nobody(found: hp.Audit) -> None:
     assert "internal" not in compared.to_text()
 
 
-def test_an_adversary_who_knows_all_other_time_stands_beside_where_he_finds_more(found: hp.Audit) -> None:
+def test_an_adversary_who_knows_all_other_time_stands_beside_where_they_re_identify_more(found: hp.Audit) -> None:
     stronger = Outcome("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
     told = [replace(with_share(found, right), other_time=stronger) for right in (40, 99)]
     assert [audit.other_time for audit in hp.compare(told).audits] == [stronger, None]
-    assert "one who knows all other time in the file identifies more, 90% of 100 people" in headline(told[0])
-    assert headline(told[1]).endswith("one who knows all other time in the file identifies no more.")
+    assert [if_more_is_known(each) in cautions(each) for each in told] == [True, False]
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ from audits import audit_of_town
 from habitprint.attacks import Scenario, run_attack
 from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
-from habitprint.formatting import percent
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.training.calibration import Reliability
-from habitprint.wording.people import found_how_surely
-from habitprint.wording.verdict import details
+from habitprint.wording.people import about_certainty
+from habitprint.wording.risks import rows_reconstructed
+from habitprint.wording.verdict import about_each_person, details
 
 TOWN = hp.datasets.town(120, 20, seed=3)
 
@@ -44,7 +44,7 @@ def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Aud
     assert advised is not None
     assert advised.confidence is not None
     assert advised.confidence.highest <= advised.guaranteed.highest
-    assert f"as advised, {found_how_surely(advised.confidence)}" in " ".join(details(audit))
+    assert f"With the recommended protection: {about_certainty(advised.confidence)}" in " ".join(details(audit))
 
 
 @pytest.mark.slow
@@ -105,7 +105,7 @@ def test_what_is_advised_for_a_person_target_is_guaranteed_for_each() -> None:
     assert advised.guaranteed.highest <= person_target + 1e-12
     assert advised.guaranteed.average <= 0.25
     assert found.verdict.person_passes is False
-    assert "for each person" in " ".join(details(found))
+    assert about_each_person(found) in details(found)
     assert found.options.person_target == person_target
     again = hp.Audit.from_json(found.to_json())
     assert again.to_json() == found.to_json()
@@ -132,11 +132,10 @@ def test_a_person_target_is_said_to_be_about_pointing_at_rows_with_the_rate_of_r
     original = TOWN[0] if is_measured else None
     found = hp.audit((release, TOWN[1]), target=0.5, person_target=0.25, original=original, noise=False)
     assert found.verdict.person_passes
-    (said,) = [each for each in details(found) if "the target for each person" in each]
-    assert "about pointing at a row, not about reconstructing one" in said
+    (said,) = [each for each in details(found) if "about pointing at a row, not about reconstructing one" in each]
     reconstruction = found.protections.trials[0].reconstruction
     if is_measured:
         assert reconstruction is not None
-        assert f"own rows of {percent(reconstruction.rate.value)} of people can be" in said
+        assert rows_reconstructed(reconstruction.rate)[1:] in said
     else:
         assert "was not measured" in said

@@ -17,6 +17,7 @@ from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.losses import may_be_cheaper
 from habitprint.rates import Rate
+from habitprint.wording.protections import on_whom
 
 pytestmark = pytest.mark.slow
 TABLES = Scenario(*hp.datasets.town(150, 25, seed=4), truth="same-id")
@@ -32,7 +33,7 @@ def tried_on(most_users: int, tables: Scenario, goal: Goal) -> Protections:
 def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
     found = tried_on(60, TABLES, Goal(0.15))
     assert (found.n_users, found.n_users_in_all) == (50, 150)
-    assert "a random 50 of 150 people" in found.words
+    assert "first tested on 50 people drawn at random" in on_whom(found)
     assert {trial.losses.n_users for trial in found.screened} == {50}
     assert {trial.losses.n_users for trial in found.trials} == {150}
     assert found.trials[0].label == "as it is"

@@ -12,10 +12,11 @@ import habitprint as hp
 from command_line import run
 from habitprint.cli.table_options import TableOptions
 from habitprint.io.tables import write_table
-from habitprint.losses import cost_words
 from habitprint.mechanisms.files import owner_file, sidecar
-from habitprint.report.render import render_record
+from habitprint.report.html import render_page
 from habitprint.wording.data import about_losses
+from habitprint.wording.protections import about_costs
+from habitprint.wording.record import build_record
 from habitprint.wording.verdict import details
 from outline import Outline, text_of
 
@@ -198,14 +199,14 @@ def test_an_audit_of_a_protected_table_tells_what_it_has_lost_against_its_origin
     release = hp.microaggregate(original, k=3)
     losses = hp.measure_losses(original, release)
     told = hp.audit((release, known), noise=False, preparation=hp.Preparation(losses=losses))
-    assert cost_words(losses) in about_losses(told.data.losses)
+    assert about_costs(losses) in about_losses(told.data.losses)
     assert told.data.has_shares
     unknown = replace(told, data=replace(told.data, losses=None))
     for each in (told, unknown):
         read_back = hp.Audit.from_json(each.to_json())
         lost = about_losses(read_back.data.losses)
         assert lost in text_of(each)
-        assert lost in Outline(render_record(each)).text
+        assert lost in Outline(render_page(build_record(each))).text
     assert "pseudonyms, places and shares; no names" in text_of(told)
     as_counts = replace(told, data=replace(told.data, has_shares=False))
     assert "pseudonyms, places and counts; no names" in text_of(as_counts)

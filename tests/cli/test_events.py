@@ -241,7 +241,7 @@ def test_the_printed_command_splits_as_the_audit_did(options: list[str], tmp_pat
     rows = [f"{user},2012-04-{day:02d},{user % 40}" for user, day in [*days, (60, 9), (61, 22)]]
     path.write_text("\n".join(["user,time,place", *rows]))
     told = run("audit", path, *options, "--out", out, "--no-noise", "--target", "50%").stdout
-    command = next(line for line in told.splitlines() if line.startswith("to audit what that wrote: habitprint split"))
+    command = next(line for line in told.splitlines() if line.startswith("Then, count: habitprint split"))
     words = [
         word if "parquet" not in word else str(tmp_path / word)
         for word in shlex.split(command.partition(": habitprint ")[2])

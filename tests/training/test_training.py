@@ -67,7 +67,7 @@ def test_training_does_not_depend_on_the_order_of_rows() -> None:
 
 def test_the_paper_s_attack_is_the_first_and_all_ways_are_tried_with_every_weight() -> None:
     found = hp.train(*hp.datasets.town(40, 20))
-    assert found.paper.outcome.name == "all at once, jensen-shannon"
+    assert found.paper.outcome.name == "joint matching, jensen-shannon"
     ways = {(each.outcome.method, each.outcome.direction) for each in found.attacks}
     assert ways == {("approximate", None), ("one-by-one", "released-to-known"), ("one-by-one", "known-to-released")}
     names = {each.attack.weight.name for each in found.attacks}

@@ -24,8 +24,8 @@ AttackMethod = Method | Literal["random"]  # the last compares nothing
 NO_WEIGHT = "none"  # of that one
 
 TITLES: dict[AttackMethod, str] = {
-    "joint": "All at once",
-    "approximate": "All at once",
+    "joint": "Joint matching",
+    "approximate": "Joint matching",
     "one-by-one": "One by one",
     "random": "By chance",
 }
@@ -87,7 +87,7 @@ class Outcome:
     Examples
     --------
     >>> Outcome("joint", "l1", Rate.of(5, 40, 1 / 40), 0.0, 0).name
-    'all at once, l1'
+    'joint matching, l1'
     """
 
     method: AttackMethod

@@ -195,7 +195,7 @@ def run_screening(
     >>> town = Scenario(*hp.datasets.town(60, 20), truth="same-id")
     >>> attacks = run_suite(town).screening
     >>> [each.name for each in run_screening(town.protected_by(hp.Microaggregate(5))[1], attacks).outcomes]
-    ['one by one, jensen-shannon, from the known side', 'all at once, rarity-half']
+    ['one by one, jensen-shannon, from the known side', 'joint matching, rarity-half']
     """
     results: list[AttackResult] = []
     for attack in attacks:
@@ -232,7 +232,7 @@ def run_suite(
     >>> town = Scenario(*hp.datasets.town(60, 20), truth="same-id")
     >>> found = run_suite(town).outcomes
     >>> len(found), found[1].name, found[14].name, found[-1].name
-    (30, 'one by one, jensen-shannon, from the known side', 'all at once, jensen-shannon', \
+    (30, 'one by one, jensen-shannon, from the known side', 'joint matching, jensen-shannon', \
 'one by one, trained on the truth, from the known side')
     >>> top = town.protected_by(hp.KeepTopPlaces(3))[1]
     >>> found = run_suite(top, full_suite(joint=[hp.WEIGHTS["l1"]])).outcomes
@@ -340,7 +340,7 @@ def run_crossed(
     >>> town, l1 = Scenario(*hp.datasets.town(40, 20), truth="same-id"), hp.WEIGHTS["l1"]
     >>> crossed = run_crossed(town, (l1, hp.WEIGHTS["dot"]), l1, np.arange(40) < 20)
     >>> [each.outcome.name for each in crossed]
-    ['all at once, l1', 'one by one, l1', 'one by one, l1, from the known side']
+    ['joint matching, l1', 'one by one, l1', 'one by one, l1, from the known side']
     """
     wanted = [(scenario, attack) for half in halves for attack in by_each_method(half)]
     made = run_attacks(wanted, seed=seed, progress=progress)

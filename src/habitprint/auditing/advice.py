@@ -8,6 +8,7 @@ from habitprint.auditing.candidates import Candidate
 from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import Decide, Goal
 from habitprint.auditing.trials import Trial
+from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.io.inputs import read_text
@@ -15,7 +16,6 @@ from habitprint.losses import Purpose
 from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
 from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate
-from habitprint.showing import Shown, abbreviated
 
 FILE, SCHEMA = "advice.json", "habitprint-advice/3"
 INTERNAL = "Internal: it may name places that the release hides. Do not publish it."

@@ -47,6 +47,7 @@ from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import Verdict, reach_verdict
 from habitprint.checks import Code
 from habitprint.checks.check import check_unused
+from habitprint.display import Shown, abbreviated, chart_of
 from habitprint.errors import InputError, require_option
 from habitprint.events import Events, EventSpec
 from habitprint.forecasting import MOST_PEOPLE, Forecast
@@ -66,7 +67,6 @@ from habitprint.progress import Progress, silent
 from habitprint.rates import rates_frame
 from habitprint.runtime.parallel import Once, run_two
 from habitprint.runtime.versions import versions
-from habitprint.showing import Shown, abbreviated, draw_picture
 from habitprint.training import Evidence, train_weight
 from habitprint.truth import SAME_ID
 from habitprint.weighing import Weight
@@ -287,7 +287,7 @@ class Audit(Shown):
         'LayerChart'
         """
         require_option("picture", picture, get_args(Pictured))
-        return draw_picture(self, picture)
+        return chart_of(self, picture)
 
     @property
     def strongest(self) -> Outcome:
@@ -549,7 +549,7 @@ def audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('all at once, likelihood', False, 'groups of 5')
+    ('joint matching, likelihood', False, 'groups of 5')
     """
     given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
     subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})

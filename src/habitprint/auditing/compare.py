@@ -14,13 +14,13 @@ from habitprint.auditing.audit import Audit, Run
 from habitprint.auditing.data import Scope
 from habitprint.auditing.goal import Decide
 from habitprint.auditing.trials import Trial
+from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.formatting import counted, percent, printable_json
 from habitprint.losses import SCALES
 from habitprint.mechanisms import GuaranteedRisk, InputFile, Losses
 from habitprint.rates import Difference, Rate, rates_frame
-from habitprint.showing import Drawn, abbreviated
 
 SCHEMA = "habitprint-comparison/1"
 FEWEST = 2

@@ -7,10 +7,10 @@ import numpy as np
 
 from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
+from habitprint.display import abbreviated
 from habitprint.expectation import pair_chances
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
-from habitprint.showing import abbreviated
 from habitprint.training.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
 
 LEVELS = (0.5, 0.9, 0.99)

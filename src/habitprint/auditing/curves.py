@@ -11,6 +11,7 @@ from scipy import sparse
 
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import Coarser, CoarserKind
+from habitprint.display import Drawn, abbreviated
 from habitprint.forecasting import Forecast, forecast
 from habitprint.histograms import Histograms
 from habitprint.matching import Method
@@ -18,7 +19,6 @@ from habitprint.periods import Span
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate, rates_frame
 from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel
-from habitprint.showing import Drawn, abbreviated
 
 STAGE = "what the risk depends on"
 FEWEST_USERS = 10  # in a group
@@ -215,7 +215,7 @@ def attack_again(whole: AttackResult, tables: Scenario, progress: Progress, meth
     >>> import habitprint as hp
     >>> tables = Scenario(*hp.datasets.town(60, 20), truth="same-id")
     >>> attack_again(run_attack(tables, Attack(hp.WEIGHTS["l1"])), tables.groups(2, seed=0)[0], silent).outcome.name
-    'all at once, l1'
+    'joint matching, l1'
     """
     attack = Attack(whole.attack.weight, method)
     return run_attack(tables, attack, seed=whole.matching.seed, progress=progress)

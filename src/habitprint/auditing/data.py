@@ -12,6 +12,7 @@ from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
 from habitprint.checks.days import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
+from habitprint.display import abbreviated
 from habitprint.errors import InputError
 from habitprint.events import Events, EventSpec
 from habitprint.events.events import require_places
@@ -33,7 +34,6 @@ from habitprint.periods import (
 from habitprint.periods.day_table import CountedAs
 from habitprint.periods.split import refuse_to_split
 from habitprint.progress import Progress, silent
-from habitprint.showing import abbreviated
 from habitprint.truth import SAME_ID
 from habitprint.wording.findings import refuse
 

@@ -12,11 +12,11 @@ from habitprint.arrays import Floats, Indices
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
 from habitprint.auditing.candidates import AS_IT_IS, Candidate
 from habitprint.auditing.trials import Protections, Trial
+from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError, require_option
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions, to_ids
-from habitprint.showing import Drawn, abbreviated
 from habitprint.weighing import Sides, pair_gains, place_gains
 
 N_PLACES = 10  # that are told one by one

@@ -12,6 +12,7 @@ import polars as pl
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
 from habitprint.auditing.confidence import Confidence, find_confidence
+from habitprint.display import Drawn, abbreviated
 from habitprint.expectation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
@@ -20,7 +21,6 @@ from habitprint.mechanisms import GuaranteedRisk
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import IntervalMethod, Rate, rates_frame
 from habitprint.runtime.parallel import PLACES
-from habitprint.showing import Drawn, abbreviated
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"

@@ -11,6 +11,7 @@ import polars as pl
 from habitprint.arguments import is_path
 from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
+from habitprint.display import abbreviated
 from habitprint.errors import InputError
 from habitprint.formatting import counted
 from habitprint.grids import Grid
@@ -18,7 +19,6 @@ from habitprint.histograms import align
 from habitprint.ids import positions as rows_of
 from habitprint.ids import to_ids
 from habitprint.io.tables import read_table, require_columns, to_frame
-from habitprint.showing import abbreviated
 from habitprint.weighing import Sides, place_gains
 
 FEWEST_PEOPLE = 5  # at a place for it to be drawn: fewer would be pointed at

@@ -10,12 +10,12 @@ from habitprint.arguments import AnyTable, as_histograms
 from habitprint.attacks import Scenario
 from habitprint.auditing.attribution import Attribution, attribute
 from habitprint.auditing.unmixing import Reconstruction, Scene, point, reconstruct, second_look
+from habitprint.display import abbreviated
 from habitprint.histograms import Histograms
 from habitprint.mechanisms import GuaranteedRisk, Release
 from habitprint.mechanisms.exposure import is_grouped
 from habitprint.mechanisms.release import as_release
 from habitprint.progress import Progress, silent
-from habitprint.showing import abbreviated
 from habitprint.truth import SAME_ID, Truth
 
 

@@ -12,11 +12,11 @@ from habitprint.auditing.goal import PASS, Decide, Evidence, Goal, Judgement, ju
 from habitprint.auditing.people import CloserLook
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, TakenApart
+from habitprint.display import Drawn
 from habitprint.losses import SCALES, Cost, Purpose, cost_of
 from habitprint.mechanisms import GuaranteedRisk, Losses, Recipe
 from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.rates import Rate, rates_frame
-from habitprint.showing import Drawn
 
 BELOW_LINE = 0.01  # of a loss may be missing where it is followed as a line between two sizes; half of that was seen
 
@@ -293,19 +293,6 @@ class Protections(Drawn):
             return None
         only = self.trials[self.measured]
         return None if only.passes else only
-
-    @property
-    def words(self) -> str:
-        """Return on whom protections were tried, as sentences."""
-        n_part, n = self.n_users, self.n_users_in_all
-        if n_part == n:
-            return f"Protections were tried on {n:,} people."
-        return (
-            f"To save time, {len(self.screened) - 1} protections were first tried on a random {n_part:,} of {n:,} "
-            "people. Among fewer each is easier to tell apart, and groups of like people are harder to find, so "
-            "risk and loss are too high there. Those that might be the cheapest were then tried on "
-            f"{n:,}."
-        )
 
     def within(self, target: float, by: Decide, at_least: Judgement = PASS) -> list[Trial]:
         """Return the protections, tried on all users, that are not above a target by what is guaranteed or measured.

@@ -8,9 +8,9 @@ from habitprint.attacks import Outcome
 from habitprint.auditing.goal import PASS, ROWS, Criterion, Evidence, Goal, judge
 from habitprint.auditing.people import People
 from habitprint.auditing.trials import Protections
+from habitprint.display import abbreviated
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import wilson_interval
-from habitprint.showing import abbreviated
 
 SOMETHING = 0.99  # a bound above says nothing
 

@@ -11,13 +11,13 @@ from habitprint.checks.days import check_days
 from habitprint.checks.finding import MILD, Finding, graded, in_order
 from habitprint.checks.spelling import check_ids
 from habitprint.checks.swapped import check_excel, check_moments, check_names, check_sizes, check_words
+from habitprint.display import Shown, abbreviated
 from habitprint.events import Events, Runs, SharedHistories, find_runs, find_shared
 from habitprint.events.events import require_events
 from habitprint.events.shared import row_columns
 from habitprint.io.tables import collect
 from habitprint.periods import Calendar, DayTable, count_days
 from habitprint.progress import Progress, silent
-from habitprint.showing import Shown, abbreviated
 
 ENOUGH_ROWS = 1_000_000  # more are looked at by some of their times
 COARSE = ("day", "hour")  # clocks by which people meet by chance

@@ -7,9 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from habitprint.arguments import refuse_release, sidecar
 from habitprint.attacks import strongest_of_each
@@ -26,7 +23,6 @@ from habitprint.auditing.audit import (
 )
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.options import AuditOptions
-from habitprint.auditing.trials import Protections
 from habitprint.checks import Finding
 from habitprint.checks.swapped import check_names
 from habitprint.cli.backend import OF_FILES, AuditBackendOptions, refuse_on_spark, refuse_to_count_on_spark
@@ -49,14 +45,13 @@ from habitprint.datasets.tracks import is_tracks
 from habitprint.errors import InputError
 from habitprint.events import EventSpec, ReadAs
 from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS
-from habitprint.formatting import percent
+from habitprint.formatting import headed, percent
 from habitprint.histograms import TableSpec, read_histograms
 from habitprint.io.count_tables import Duplicates
 from habitprint.io.databases import is_address, without_password
 from habitprint.io.dialects import Format
 from habitprint.io.files import check_folder, real_path
 from habitprint.io.tables import read_table
-from habitprint.losses import SCALES
 from habitprint.mappings import read_place_mapping
 from habitprint.mechanisms import InputFile, read_release
 from habitprint.mechanisms.files import read_sidecar
@@ -68,13 +63,16 @@ from habitprint.wording.curves import about_remedy
 from habitprint.wording.data import about_scope
 from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
-from habitprint.wording.verdict import about_gate, details, headline
+from habitprint.wording.page import Block, Bullets, Command, Heading, Table, Text, table
+from habitprint.wording.protections import best_table, short_table
+from habitprint.wording.verdict import about_gate, details, first_screen
 
 if TYPE_CHECKING:
     from habitprint.backends.spark import Spark
 
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
-NEXT = ("to protect it", "to audit what that wrote", "then")  # what the commands are for
+NEXT = ("Next, protect", "Then, count", "Then, audit again")  # the aims of the commands
+BLANK = Text("")
 OF_GOAL = {"--target", "--person-target", "--surest-target", "--decide", "--keep", "--accept"}
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
@@ -134,6 +132,9 @@ class AuditFiles(Options, panel=OUTPUT):
     force: Annotated[
         bool,
         typer.Option("--force", help="Replace the files of an earlier audit in that folder.", rich_help_panel=MAIN),
+    ] = False
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Print more: scope, attacks, training and notes.", rich_help_panel=MAIN)
     ] = False
     as_json: JsonOption = False
 
@@ -251,7 +252,7 @@ def audit(
             truth=tables.truth_file,
             original=beside.original,
         )
-        _tell(found, made, commands, Screen(), is_remote=is_spark)
+        Screen().show(_shown(found, made, commands, is_verbose=beside.verbose, is_remote=is_spark))
     for code in sorted(set(options.accept) - set(found.options.accept)):
         Screen(stderr=True).print(f"warning: {not_accepted(code)}", soft_wrap=True, markup=False)
     if found.verdict.fails_gate:
@@ -468,56 +469,40 @@ def commands_to_protect(
     ]
 
 
-def _best(found: Protections) -> Table:
-    """Return the best protection for each purpose; what decided is bold."""
-    table = Table("to keep", "guaranteed", "within the target only in our tests", box=None, padding=(0, 2, 0, 0))
-    for best in found.best:
-        scale = SCALES[best.keep]
-        trials = [None if at is None else found.trials[at] for at in (best.guaranteed, best.measured)]
-        words = ["none" if each is None else f"{each.label}: {scale.said(each.loss_for(best.keep))}" for each in trials]
-        words[1] = "none that is cheaper" if best.measured == best.guaranteed is not None else words[1]
-        table.add_row(*map(Text, (scale.kept, *words)), style="bold" if best.keep == found.keep else "")
-    return table
+def _shown(found: Audit, written: list[Path], commands: list[str], *, is_verbose: bool, is_remote: bool) -> list[Block]:
+    """Return the output for people: result, recommendation, cautions, one table, files written, next commands."""
+    gate = [Text(f"Gate: {about_gate(found)}")] if about_gate(found) else []
+    whole = f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}."
+    bring = [Text(whole)] if commands and is_remote else []
+    names = ", ".join(file.name for file in written)
+    return [
+        *first_screen(found),
+        BLANK,
+        *(_details(found) if is_verbose else []),
+        short_table(found.protections),
+        *([BLANK, *best_table(found.protections), BLANK, _attacks(found)] if is_verbose else []),
+        BLANK,
+        *bring,
+        *(Command(aim, command) for aim, command in zip(NEXT, commands, strict=False)),
+        Command("Written to", f"{written[0].parent}: {names}. {USERS} names people: internal use only."),
+        *gate,
+    ]
 
 
-def _tell_answer(found: Audit, screen: Console) -> None:
-    grave, notes = ([each for each in found.data.findings if each.is_grave is is_grave] for is_grave in (True, False))
-    screen.print(Text(headline(found), style="bold"))
-    screen.print()
-    for finding in grave:
-        screen.print(told(finding), "\n", sep="", markup=False)
-    for detail in details(found):
-        screen.print(f"· {detail}", markup=False)
-    for line in ("", about_scope(found.data.scope), *map(told, notes)):
-        screen.print(line, markup=False)
-    if found.remedies:
-        screen.print("\nWhat would be enough:")
-    for remedy in found.remedies:
-        screen.print(f"· {remedy.kind}: {about_remedy(remedy, found)}", markup=False)
+def _remedies(found: Audit) -> list[Block]:
+    said = tuple(f"{headed(remedy.kind)}: {about_remedy(remedy, found)}" for remedy in found.remedies)
+    return [Heading("What are the alternatives?"), Bullets(said)]
 
 
-def _tell(found: Audit, written: list[Path], commands: list[str], screen: Console, *, is_remote: bool) -> None:
-    _tell_answer(found, screen)
-    if any(best.guaranteed is not None or best.measured is not None for best in found.protections.best):
-        screen.print()
-        screen.print(_best(found.protections))
-    table = Table("attack", "identified", "95% interval", box=None, padding=(0, 2, 0, 0), header_style="bold")
+def _details(found: Audit) -> list[Block]:
+    notes = [told(each) for each in found.data.findings]
+    more = [about_scope(found.data.scope), *details(found), about_training(found.training)]
+    said = Bullets(tuple(filter(None, [*more, on_all_people(found), among_more(found), *notes])))
+    return [said, BLANK, *([*_remedies(found), BLANK] if found.remedies else [])]
+
+
+def _attacks(found: Audit) -> Table:
     ways = sorted(strongest_of_each(found.attacks), key=lambda attack: -attack.rate.high)
-    for attack in [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]:
-        table.add_row(attack.name, percent(attack.rate.value), attack.rate.interval_words)
-    screen.print()
-    on_sample = " on the sample" if found.data.scope.whole is not None else ""
-    screen.print(f"The strongest of {len(found.attacks) - 1} attacks{on_sample}:")
-    screen.print(table)
-    for about in filter(None, (about_training(found.training), on_all_people(found), among_more(found))):
-        screen.print(about, markup=False)
-    screen.print()
-    if commands and is_remote:
-        screen.print(f"Bring the whole tables here, each as one file: {' and '.join(WHOLE)}.", markup=False)
-    for aim, command in zip(NEXT, commands, strict=False):
-        screen.print(f"{aim}: {command}", soft_wrap=True, markup=False)
-    for file in written:
-        use = " (names people at risk: internal use only)" if file.name == USERS else ""
-        screen.print(f"written to {file}{use}", soft_wrap=True, markup=False)
-    if gate := about_gate(found):
-        screen.print(f"gate: {gate}", markup=False)
+    shown = [*ways[:N_ATTACKS], *(each for each in ways[N_ATTACKS:] if each.method == "random")]
+    rows = [[each.name, percent(each.rate.value), each.rate.interval_words] for each in shown]
+    return table("Strongest attacks", ["Strongest attacks", "Re-identified", "95% interval"], rows)

@@ -16,7 +16,6 @@ from habitprint.cli.say import Screen, plain_table, print_json_text
 from habitprint.flags import OUTPUT
 from habitprint.formatting import at_most, percent
 from habitprint.io.files import check_target, real_path
-from habitprint.losses import cost_words
 from habitprint.wording.compare import (
     advice_of,
     differences,
@@ -28,19 +27,18 @@ from habitprint.wording.compare import (
     which_pass,
 )
 from habitprint.wording.data import about_scope
+from habitprint.wording.protections import about_costs
 
 ROWS: dict[str, Callable[[Compared], str]] = {
-    "identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",
+    "re-identified": lambda audit: f"{percent(audit.rate.value)} of {people_of(audit)}",
     "95% interval": lambda audit: audit.rate.interval_words,
     "row pointed at": lambda audit: (
-        f"guaranteed: at most {at_most(audit.guaranteed.average)}"
-        if audit.guaranteed.average < 1
-        else "nothing is guaranteed"
+        f"guaranteed: at most {at_most(audit.guaranteed.average)}" if audit.guaranteed.average < 1 else "no guarantee"
     ),
     "verdict": verdict_of,
-    "lost": lambda audit: lost_by(audit) if audit.losses is None else cost_words(audit.losses),
-    "advice": advice_of,
-    "cost of the advice": lambda audit: "nothing" if audit.advised is None else cost_words(audit.advised.losses),
+    "lost": lambda audit: lost_by(audit) if audit.losses is None else about_costs(audit.losses),
+    "recommended": advice_of,
+    "its cost": lambda audit: "nothing" if audit.advised is None else about_costs(audit.advised.losses),
 }
 
 

@@ -26,7 +26,6 @@ from habitprint.flags import ATTACKER, INPUT, MAIN, OUTPUT, PROTECTIONS, Record,
 from habitprint.formatting import counted, number, percent
 from habitprint.histograms import Histograms, TableSpec, read_histograms
 from habitprint.io.files import real_path
-from habitprint.losses import cost_words
 from habitprint.mappings import Unknown
 from habitprint.mechanisms import (
     Check,
@@ -54,6 +53,7 @@ from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.wording.data import about_totals
 from habitprint.wording.findings import words_of
+from habitprint.wording.protections import about_costs
 from habitprint.wording.releases import (
     NoteCode,
     about_check,
@@ -450,7 +450,7 @@ def _lines(done: Protected, *, verbose: bool) -> list[tuple[str, str]]:
         lines.append(("measured risk", f"{people}: {rate.words}, by the attack {done.attacked.name}"))
     if done.advice is not None:
         lines.append(("advice", f"{done.advice.label}, for a target of {percent(done.advice.target)}"))
-    lines.append(("cost", cost_words(losses)))
+    lines.append(("cost", about_costs(losses)))
     if not start.is_against_original:
         lines.append(("", "against the release that was protected further; earlier losses are not known"))
     if verbose:

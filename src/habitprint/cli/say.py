@@ -1,4 +1,4 @@
-"""Say what was found in words and tables for people."""
+"""Output for people: blocks as terminal text, and a few facts of matchings."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,8 +9,8 @@ import polars as pl
 import typer
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, Group, RenderableType, RenderHook
 from rich.segment import Segment
-from rich.table import Table
-from rich.text import Text
+from rich.table import Table as Grid
+from rich.text import Text as Words
 
 from habitprint.checks import Finding, check_sides
 from habitprint.evaluation import Evaluation
@@ -19,6 +19,19 @@ from habitprint.histograms import Histograms, n_shared_places
 from habitprint.matching import Matching
 from habitprint.wording.attacks import about_guesses, about_proof
 from habitprint.wording.findings import words_of
+from habitprint.wording.page import (
+    Block,
+    Bullets,
+    Card,
+    Caution,
+    Command,
+    Heading,
+    Headline,
+    Table,
+    Terms,
+    Text,
+    Tiles,
+)
 
 if TYPE_CHECKING:
     from habitprint.backends.spark import SparkMatching
@@ -41,6 +54,37 @@ class Screen(Console):
     def __init__(self, *, stderr: bool = False) -> None:
         super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False)
         self.push_render_hook(_Cleaning())
+
+    def show(self, blocks: Iterable[Block]) -> None:
+        """Print blocks; pictures are left out, and commands are never broken."""
+        for block in blocks:
+            self._show(block)
+
+    def _show(self, block: Block) -> None:  # noqa: C901  (one case for each kind)
+        match block:
+            case Headline():
+                self.print(Words(f"{block.mark} {block.text}".strip(), style="bold"))
+            case Text():
+                self.print(block.text)
+            case Caution():
+                print_note(self, block.text, mark="caution")
+            case Heading():
+                self.print(Words(block.text, style="bold"))
+            case Bullets():
+                for item in block.items:
+                    self.print(f"· {item}")
+            case Command():
+                self.print(f"{block.aim}: {block.command}", soft_wrap=True)
+            case Terms():
+                self.print(facts([(term.name, term.meaning) for term in block.items]))
+            case Tiles():
+                self.print(facts([(tile.label, f"{tile.value}  {tile.note}".rstrip()) for tile in block.items]))
+            case Table():
+                self.print(_grid(block))
+            case Card():
+                self.print()
+                self.print(Words(block.title, style="bold"))
+                self.show(block.blocks)
 
 
 class _Cleaning(RenderHook):
@@ -79,7 +123,17 @@ def print_json_text(text: str) -> None:
     typer.echo(printable_json(text))
 
 
-def facts(rows: list[tuple[str, str]]) -> Table:
+def _grid(block: Table) -> Grid:
+    """Return a table; a marked row is bold, and the note of a cell follows its text."""
+    heads = [f"{'>' * column.is_number}{column.label}" for column in block.columns]
+    texts = [[f"{cell.text}{cell.note and f': {cell.note}'}" for cell in row.cells] for row in block.rows]
+    grid = plain_table(heads, texts)
+    for shown, row in zip(grid.rows, block.rows, strict=True):
+        shown.style = "bold" if row.is_marked else ""
+    return grid
+
+
+def facts(rows: list[tuple[str, str]]) -> Grid:
     """Return names and values side by side.
 
     Examples
@@ -87,15 +141,15 @@ def facts(rows: list[tuple[str, str]]) -> Table:
     >>> facts([("pairs", "4")]).row_count
     1
     """
-    table = Table.grid(padding=(0, 2))
+    table = Grid.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column()
     for name, value in rows:
-        table.add_row(Text(name), Text(value))
+        table.add_row(Words(name), Words(value))
     return table
 
 
-def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Table:
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | None = None) -> Grid:
     """Return a table without lines; a column whose name begins with ``>`` holds numbers, aligned at the right.
 
     Examples
@@ -103,13 +157,13 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: st
     >>> plain_table([">people", "attack"], [["9", "joint"]]).row_count
     1
     """
-    table = Table(
+    table = Grid(
         title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="bold"
     )
     for name in columns:
-        table.add_column(Text(name.removeprefix(">")), justify="right" if name.startswith(">") else "left")
+        table.add_column(Words(name.removeprefix(">")), justify="right" if name.startswith(">") else "left")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(Words, row))
     return table
 
 
@@ -227,14 +281,14 @@ def describe_first_pairs(pairs: pl.DataFrame, size: int, out: str = "pairs.csv")
     >>> describe_first_pairs(hp.match(*hp.datasets.illustration()).to_table(), 4).renderables[0].row_count
     4
     """
-    table = Table(title="The smallest weights", title_justify="left", title_style="bold")
+    table = Grid(title="The smallest weights", title_justify="left", title_style="bold")
     table.add_column("released")
     table.add_column("known")
     table.add_column("weight", justify="right")
     for released, known, weight, _, is_guess in pairs.iter_rows():
-        table.add_row(Text(printable(released)), Text(printable(known)), "guess" if is_guess else f"{weight:.4f}")
+        table.add_row(Words(printable(released)), Words(printable(known)), "guess" if is_guess else f"{weight:.4f}")
     more = size - FIRST
-    return Group(table, Text(f"… and {more:,} more; --out {out} writes them all" if more > 0 else ""))
+    return Group(table, Words(f"… and {more:,} more; --out {out} writes them all" if more > 0 else ""))
 
 
 def print_copied(notes: Console, copied: Sequence[str] | None, findings: Sequence[Finding] = ()) -> None:
@@ -276,4 +330,4 @@ def print_note(notes: Console, words: str, mark: str = "note") -> None:
     >>> print_note(Console(), "the release has the original user ids.")
     note: the release has the original user ids.
     """
-    notes.print(Text.assemble((f"{mark}: ", "yellow"), words), soft_wrap=True)
+    notes.print(Words.assemble((f"{mark}: ", "yellow"), words), soft_wrap=True)

@@ -8,12 +8,12 @@ from typing import Literal, Self, get_args
 
 import polars as pl
 
+from habitprint.display import Shown
 from habitprint.errors import InputError, require_option
 from habitprint.events.times import FIRST_TIME, LAST_TIME, order_in_words, require_time_zone
 from habitprint.formatting import counted
 from habitprint.io.dialects import Dialect
 from habitprint.io.tables import collect, keep_rows
-from habitprint.showing import Shown
 
 OnBadRows = Literal["fail", "skip"]
 

@@ -13,10 +13,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.special import pdtrc
 
+from habitprint.display import abbreviated
 from habitprint.errors import InputError, require_option
 from habitprint.events.events import Events, Reason, require_events
 from habitprint.io.tables import collect
-from habitprint.showing import abbreviated
 
 ENOUGH_EVENTS = 5_000_000  # more events are sampled by when and where they were
 MANY = 8  # more users than this at one place at one instant are a crowd

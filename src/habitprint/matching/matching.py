@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
+from habitprint.display import Framed, Shown
 from habitprint.errors import InputError, first_few
 from habitprint.histograms import Histograms, align
 from habitprint.ids import positions
 from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
-from habitprint.showing import Framed, Shown
 from habitprint.weighing import Sides, Weight, place_gains
 
 Method = Literal["joint", "approximate", "one-by-one"]

@@ -11,6 +11,7 @@ import polars as pl
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
+from habitprint.display import Drawn, Framed
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
 from habitprint.histograms import Histograms, align
 from habitprint.matching.match import (
@@ -28,7 +29,6 @@ from habitprint.matching.one_by_one import TIE
 from habitprint.matching.options import MatchOptions
 from habitprint.matching.solver import solve, solve_sizes
 from habitprint.progress import Progress, silent
-from habitprint.showing import Drawn, Framed
 from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from habitprint.arguments import owner_file as owner_file  # noqa: PLC0414  (all files beside a release are named here)
 from habitprint.arguments import sha256_of
 from habitprint.arguments import sidecar as sidecar  # noqa: PLC0414  (the same)
+from habitprint.display import abbreviated
 from habitprint.errors import InputError
 from habitprint.histograms import Histograms, read_histograms
 from habitprint.io.files import check_target, drafting, telling_of, text_output
@@ -24,7 +25,6 @@ from habitprint.mechanisms.owner import InputFile, Losses
 from habitprint.mechanisms.pseudonyms import N_BYTES, Pseudonymise
 from habitprint.mechanisms.recipe import AnyMechanism, from_text, to_text
 from habitprint.mechanisms.release import Release, Step, check_guarantees
-from habitprint.showing import abbreviated
 
 SIDECAR, OWNER = "habitprint-release/3", "habitprint-owner/3"
 INTERNAL = "internal: for the owner of the original only; do not publish it with the release"

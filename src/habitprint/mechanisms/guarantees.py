@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
+from habitprint.display import abbreviated
 from habitprint.errors import InputError, is_whole
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
-from habitprint.showing import abbreviated
 
 Unit = Literal["user", "event"]
 ROUNDING = 1e-9

@@ -10,8 +10,8 @@ from typing import Literal
 import polars as pl
 
 from habitprint.arguments import sha256_of
+from habitprint.display import Shown
 from habitprint.io.inputs import require_file
-from habitprint.showing import Shown
 
 PredictedOn = Literal[
     "other-period",

@@ -12,13 +12,13 @@ from scipy import sparse
 
 from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import SparseMatrix
+from habitprint.display import LONGEST_LINE, Shown, abbreviated, cut
 from habitprint.errors import InputError
 from habitprint.formatting import counted
 from habitprint.histograms import Histograms
 from habitprint.ids import positions, to_ids
 from habitprint.mechanisms.guarantees import Check, Guarantee, Unit, to_tag
 from habitprint.progress import Progress, silent
-from habitprint.showing import LONGEST_LINE, Shown, abbreviated, cut
 
 SHARES = 1e-9  # totals this near to one are those of shares
 MOST_TRANSFORMED = 4  # tables of the attacker: each is attacked

@@ -10,6 +10,7 @@ from typing_extensions import TypeVar  # with defaults, which Python has from 3.
 
 from habitprint.arguments import AnyTable, as_events
 from habitprint.arrays import Indices
+from habitprint.display import LONGEST_LINE, Shown, cut
 from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
@@ -19,7 +20,6 @@ from habitprint.periods.day_table import CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
 from habitprint.periods.tally import Tally, tally
 from habitprint.progress import Progress, silent
-from habitprint.showing import LONGEST_LINE, Shown, cut
 
 Sides = Literal["both", "all"]
 SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}

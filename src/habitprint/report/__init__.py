@@ -1,7 +1,5 @@
-"""The report of an audit: one HTML file for people who do not know the method."""
+"""Pages of audits: report, record, comparison and notebook cards."""
 
-from habitprint.report.compare import write_comparison
-from habitprint.report.folder import write_audit
-from habitprint.report.render import render_report, write_report
+from habitprint.report.files import render_report, write_audit, write_comparison, write_report
 
 __all__ = ["render_report", "write_audit", "write_comparison", "write_report"]

@@ -20,6 +20,7 @@ from habitprint.formatting import at_most, counted, number, percent
 from habitprint.losses import SCALES
 from habitprint.rates import Rate
 from habitprint.training.calibration import Reliability
+from habitprint.wording.page import Picture
 from habitprint.wording.people import about_shelter
 
 Spec = dict[str, Any]  # Vega-Lite's: JSON for the page
@@ -33,13 +34,13 @@ MILLION = 1_000_000  # from here on, a number on an axis is written short
 WIDE = 8  # from the least to the largest: from here on, an axis is logarithmic
 HEIGHT = 260
 MAP = 360  # height of a map
-FAINTEST = 0.12  # how full the colour of a place is that gives nothing away
+FAINTEST = 0.12  # opacity of a place without evidence
 POINTS = 16  # radii of a place without a size, in the bar of a map
 N_CORNERS = 16  # of a circle
 BAR = 24  # height of a row of bars
 TITLE = 480  # pixels of the title of an axis below bars
 WHO = {True: "the same person", False: "somebody else"}
-CROWDED = 0.1  # of the width of a picture, at its left
+HIGH = 0.8  # of the scale: no room above a line
 LABEL = 0.15  # of a panel's width, for the label of a tick
 IN_ORDER: dict[Order, str] = {"margin": "by margin", "size": "best matching of that size"}
 FONT = '"Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif'
@@ -120,7 +121,7 @@ def rates_picture(bars: Sequence[Bar], target: float, description: str) -> Spec:
 
     Examples
     --------
-    >>> spec = rates_picture([Bar("as it is", Rate.of(50, 100, by_chance=0.01))], 0.05, "one rate")
+    >>> spec = rates_picture([Bar("unprotected", Rate.of(50, 100, by_chance=0.01))], 0.05, "one rate")
     >>> spec["width"], spec["height"]
     ('container', 44)
     """
@@ -133,7 +134,7 @@ def rates_picture(bars: Sequence[Bar], target: float, description: str) -> Spec:
         data.append(_flat(bar.rate) | drawn | places)
         height += LINE * len(lines) + DOT
     scale = alt.Scale(domain=[0, largest], nice=False)
-    axis = alt.Axis(format="%", title="share of the people identified", grid=True, tickCount=6)
+    axis = alt.Axis(format="%", title="share of people re-identified", grid=True, tickCount=6)
     down = alt.Scale(domain=[0, height], range=[0, height], nice=False)
     rows = alt.Chart(alt.InlineData(values=data))
     base = rows.encode(y=alt.Y("y:Q", axis=None, scale=down))
@@ -220,7 +221,7 @@ def curve_picture(
         else alt.Scale(zero=False, nice=False, padding=10),
         axis=alt.Axis(values=ticks_with_room(places, is_log=is_wide), format=_axis_format(max(places))),
     )
-    scale, axis = alt.Scale(domain=[0, largest], nice=False), alt.Axis(format="%", title="share identified")
+    scale, axis = alt.Scale(domain=[0, largest], nice=False), alt.Axis(format="%", title="share re-identified")
     base, tips = alt.Chart(alt.InlineData(values=data)).encode(x=x), _tips("name:N")
     line = base.encode(y=alt.Y("value:Q", scale=scale, axis=axis))
     layers = [
@@ -272,9 +273,10 @@ def _ahead_tips() -> list[alt.Tooltip]:
 
 
 def frontier_picture(protections: Protections, target: float | None, description: str) -> Spec:
-    """Draw every protection by its loss and risk, the frontier of the best ones, and a ring around what is advised.
+    """Draw every protection by its loss and risk, the frontier of the best ones, and a ring around the recommended one.
 
-    Where nothing is to be applied, because the release is enough as it is or nothing is, there is no ring.
+    The unprotected table and the recommendation have their names beside them. Where nothing is recommended, there is
+    no ring.
 
     Examples
     --------
@@ -286,56 +288,48 @@ def frontier_picture(protections: Protections, target: float | None, description
     front, keep = set(protections.frontier), SCALES[protections.keep]
     losses = [(at, trial, keep.of(trial.losses)) for at, trial in enumerate(protections.trials)]
     drawn = [(at, trial, loss) for at, trial, loss in losses if loss is not None]
+    largest = axis_end(max(target or 0.0, *(trial.risk.high for _, trial, _ in drawn)))
+    widest = max(keep.worst, *(loss for _, _, loss in drawn))
+    advised = next((loss for _, trial, loss in drawn if trial is protections.advised), 0.0)
+    is_left = advised > widest / 2  # where the words of the target's line stand
+    line = None if target is None else HEIGHT * (1 - target / largest)
     data = [
         _flat(trial.risk)
         | {"name": trial.label, "loss": loss, "is_best": at in front, "is_advised": trial is protections.advised}
-        | {"passes": "yes" if trial.passes else "no", "is_first": at == 0, "order": at}
+        | {"passes": "yes" if trial.passes else "no"}
         for at, trial, loss in drawn
     ]
-    largest = axis_end(max(target or 0.0, *(trial.risk.high for _, trial, _ in drawn)))
+    named = [
+        (loss, trial.risk.high, "unprotected" if at == 0 else "recommended")
+        for at, trial, loss in drawn
+        if (at == 0 and not trial.taken.is_grouped) or trial is protections.advised
+    ]
     scale = alt.Scale(domain=[0, largest], nice=False)
-    axis = alt.Axis(format="%", title="measured share identified, up to")
-    widest = max(keep.worst, *(loss for _, _, loss in drawn))
+    axis = alt.Axis(format="%", title="measured risk, up to")
     x = alt.X(
         "loss:Q",
-        title=keep.name,
+        title=f"utility lost: {keep.name}",
         scale=alt.Scale(domain=[0, widest], nice=False),
         axis=alt.Axis(format="%" if keep.is_share else ".1f", tickCount=6),
     )
-    base = alt.Chart(alt.InlineData(values=data)).encode(x=x, y=alt.Y("high:Q", scale=scale, axis=axis))
+    y = alt.Y("high:Q", scale=scale, axis=axis)
+    base = alt.Chart(alt.InlineData(values=data)).encode(x=x, y=y)
     tips = [
         *_tips("name:N"),
         alt.Tooltip("loss:Q", title=keep.name, format=".1%" if keep.is_share else ".2f"),
         alt.Tooltip("passes:N", title="meets the target"),
     ]
     best = base.transform_filter("datum.is_best")
-    # Where most lose little, there is no room for words at the left.
-    is_left = 2 * sum(loss < CROWDED * widest for _, _, loss in drawn) < len(drawn)
-    first = protections.trials[0].risk.high
-    line: list[alt.Chart] = []
-    down = -12 if HEIGHT * (1 - first / largest) > 20 else 14  # noqa: PLR2004  (a line of words)
+    layers: list[alt.Chart] = []
     if target is not None:
-        is_high = target > 0.8 * largest  # no room above the line
-        words = _target_words(target).encode(
-            x=alt.value(0 if is_left else "width"), y=alt.Y("target:Q", scale=scale, axis=axis)
-        )
-        down = room_beside(HEIGHT * (1 - first / largest), HEIGHT * (1 - target / largest), is_high=is_high)
-        line = [
-            _rule_at(target, "y", scale, axis),
-            *_words(
-                words,
-                "words",
-                align="left" if is_left else "right",
-                baseline="top" if is_high else "bottom",
-                dx=6 if is_left else -6,
-                dy=5 if is_high else -4,
-            ),
-        ]
-    layers = [
-        *line,
+        end: Any = alt.value(0 if is_left else "width")
+        words = _target_words(target).encode(x=end, y=alt.Y("target:Q", scale=scale, axis=axis))
+        place = {"baseline": "top", "dy": 5} if target > HIGH * largest else {"baseline": "bottom", "dy": -4}
+        place |= {"align": "left", "dx": 6} if is_left else {"align": "right", "dx": -6}
+        layers = [_rule_at(target, "y", scale, axis), *_words(words, "words", **place)]
+    layers += [
         # A step: for a loss that one can bear, the least risk among the protections that were tried.
         best.mark_line(style="main-line", interpolate="step-after", opacity=0.55).encode(order="loss:Q"),
-        *_words(base.transform_filter("datum.is_first").encode(text="name:N"), "words", align="left", dx=8, dy=down),
         base.transform_filter("!datum.is_best")
         .mark_point(style="other", filled=True, size=45, opacity=0.75)
         .encode(tooltip=tips),
@@ -344,11 +338,19 @@ def frontier_picture(protections: Protections, target: float | None, description
         .mark_point(style="main", filled=False, strokeWidth=2, size=260, opacity=1)
         .encode(tooltip=tips),
     ]
+    for loss, high, text in named:
+        begins = loss < widest / 2
+        side = {"align": "left", "dx": 10} if begins else {"align": "right", "dx": -10}
+        down = room_beside(HEIGHT * (1 - high / largest), line if begins == is_left else None)
+        name = alt.Chart(alt.InlineData(values=[{"loss": loss, "high": high, "text": text}])).encode(
+            x=x, y=y, text="text:N"
+        )
+        layers += _words(name, "words", dy=down, **side)
     return _spec(alt.layer(*layers).properties(width="container", height=HEIGHT), description)
 
 
 def claims_picture(claims: Sequence[Claims], target: float | None, description: str) -> Spec:
-    """Draw the precision of the surest claims against their number.
+    """Draw the precision of the most confident claims against their number.
 
     Examples
     --------
@@ -364,7 +366,7 @@ def claims_picture(claims: Sequence[Claims], target: float | None, description: 
     axis = alt.Axis(format="%", title="share of these claims that are right")
     x = alt.X(
         "size:Q",
-        title="claims made, surest first",
+        title="claims made, most confident first",
         scale=alt.Scale(domain=[0, max(each.n_claims for each in claims)], nice=False),
         axis=alt.Axis(format=",d", tickCount=6),
     )
@@ -387,7 +389,7 @@ def claims_picture(claims: Sequence[Claims], target: float | None, description: 
 
 
 def reliability_picture(reliability: Reliability, description: str) -> Spec:
-    """Draw how often claims are right against the probability that was said, with the diagonal of what is true.
+    """Draw how often matches are right against their probability, with the diagonal.
 
     Examples
     --------
@@ -401,7 +403,7 @@ def reliability_picture(reliability: Reliability, description: str) -> Spec:
     ]
     scale = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(format="%", title="share of these claims that are right")
-    x_axis = alt.Axis(format="%", title="mean probability that they are right", tickCount=6)
+    x_axis = alt.Axis(format="%", title="mean calibrated probability", tickCount=6)
     x = alt.X("said:Q", scale=scale, axis=x_axis)
     diagonal = alt.Chart(alt.InlineData(values=[{"said": at, "value": at} for at in (0, 1)]))
     base = alt.Chart(alt.InlineData(values=data)).encode(x=x)
@@ -492,7 +494,7 @@ def rivals_picture(explained: Explanation, description: str) -> Spec:
 
 
 def shelters_picture(explained: Explanation, description: str) -> Spec:
-    """Draw how likely the person is found under each protection, with the most that anybody could reach as a tick.
+    """Draw the risk of a person under each protection, with the guarantee as a tick.
 
     Examples
     --------
@@ -508,7 +510,7 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
     ]
     scale = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(format="%", grid=True, tickCount=6, titleLimit=TITLE)
-    x = alt.X("chance:Q", title="chance to be found", scale=scale, axis=axis)
+    x = alt.X("chance:Q", title="risk of this person", scale=scale, axis=axis)
     base = alt.Chart(alt.InlineData(values=rows)).encode(y=_named_rows(rows))
     tips = [alt.Tooltip("name:N", title="protection"), alt.Tooltip("words:N", title="then")]
     layers = [
@@ -520,11 +522,34 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
     return _spec(alt.layer(*layers).properties(width="container", height=BAR * len(rows)), description)
 
 
+def explanation_pictures(explained: Explanation) -> tuple[Picture, ...]:
+    """Draw why a person is re-identified: the places, the nearest known people, and each protection.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(12, 5), noise=False)
+    >>> [picture.name for picture in explanation_pictures(found.explain(found.users["user"][0]))]
+    ['places', 'rivals', 'protections']
+    """
+    others = [rival for rival in explained.rivals if not rival.is_same_person]
+    line = f"Dashed line: the evidence for the nearest rival, {others[0].user}." if others else ""
+    ticks = "Ticks: the guarantee. Blue: recommended."
+    places = waterfall_picture(explained, "Evidence from each place.")
+    rivals = rivals_picture(explained, "Evidence for each known person.")
+    protections = shelters_picture(explained, "Risk of this person.")
+    return (
+        Picture("places", places, "The places that identify the person", line),
+        Picture("rivals", rivals, "The nearest known people"),
+        Picture("protections", protections, "The effect of each protection", ticks),
+    )
+
+
 _BARS = alt.Axis(grid=True, tickCount=6, titleLimit=TITLE)
 
 
 def map_picture(drawn: PlaceMap, description: str) -> Spec:
-    """Draw places where they are, over a plain outline: the fuller their colour, the more they give away.
+    """Draw places at their positions, over a plain outline: a fuller colour means more evidence.
 
     Nothing is asked of any network. North is up; the scale is the same in both directions, and a bar shows it.
 
@@ -550,7 +575,7 @@ def map_picture(drawn: PlaceMap, description: str) -> Spec:
     left, bottom = float(around[:, 0].min()), float(around[:, 1].min()) - bar / 8
     line = [_feature({"type": "LineString", "coordinates": [[left, bottom], [left + bar, bottom]]}, {})]
     tips = [
-        alt.Tooltip("properties.share:N", title="of what gives its visitors away"),
+        alt.Tooltip("properties.share:N", title="of the evidence about its visitors"),
         alt.Tooltip("properties.people:N", title="people were there"),
     ]
     opacity = alt.FillOpacity("properties.fill:Q", scale=None)
@@ -690,17 +715,16 @@ def axis_end(largest: float) -> float:
     return min(1.0, *above)
 
 
-def room_beside(dot: float, line: float, *, is_high: bool) -> int:
-    """Return how far below a dot its name has room: within the picture, off the target's line and words.
+def room_beside(dot: float, line: float | None) -> int:
+    """Return how far below a dot its name has room: within the picture, off the words of the target's line.
 
     Examples
     --------
-    >>> room_beside(100, 200, is_high=False), room_beside(100, 95, is_high=False)
-    (-12, 14)
+    >>> room_beside(100, 200), room_beside(100, 95), room_beside(5, None)
+    (-12, 14, 14)
     """
-    top, bottom = (line - 4, line + 24) if is_high else (line - 23, line + 4)
-    for down in (-12, 14, 30, -30, 46, -46):
-        if 9 <= dot + down <= HEIGHT - 9 and not top - 9 < dot + down < bottom + 9:  # noqa: PLR2004  (half a line)
+    for down in (-12, 14, 30, -30):
+        if 9 <= dot + down <= HEIGHT - 9 and (line is None or not line - 32 < dot + down < line + 13):  # noqa: PLR2004
             return down
     return 14
 

@@ -1,26 +1,51 @@
-"""Sections of a report: who attacks, what the data is, what the attacks achieve, and on what that depends."""
+"""The report of an audit as blocks: the first screen, the record, and an appendix under headings that are questions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 
 import msgspec
 
-from habitprint.attacks import Outcome, strongest_of_each
-from habitprint.auditing.audit import SCHEMA, Audit, Run
+from habitprint.attacks import strongest_of_each
+from habitprint.auditing.audit import SCHEMA, Audit, Pictured, Run
 from habitprint.auditing.curves import Curve
-from habitprint.auditing.data import DataFacts, EventsFacts, TableFacts
+from habitprint.auditing.people import Order, People
+from habitprint.auditing.trials import Protections
+from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.forecasting import Forecast
-from habitprint.formatting import counted, headed, in_column, moment, number, percent, rounded_up, sentence, whole
+from habitprint.formatting import counted, headed, in_column, percent, rounded_up
+from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
-from habitprint.rates import Rate
-from habitprint.report.charts import Bar, common_end, curve_picture, rates_picture
-from habitprint.report.page import (
+from habitprint.report.charts import (
+    Bar,
+    claims_picture,
+    common_end,
+    curve_picture,
+    frontier_picture,
+    map_bar,
+    map_picture,
+    rates_picture,
+    reliability_picture,
+)
+from habitprint.wording.attacks import (
+    RATE_HEADS,
+    about_strongest,
+    about_training,
+    attacks_table,
+    if_more_is_known,
+    on_all_people,
+    rate_cells,
+)
+from habitprint.wording.curves import TITLES, about_curve, about_linkage, about_remedy
+from habitprint.wording.data import about_data, attacker_of_sample
+from habitprint.wording.forecast import tell_forecast
+from habitprint.wording.page import (
     Block,
     Bullets,
     Cell,
     Figure,
     Heading,
+    Page,
     Picture,
     Section,
     Table,
@@ -28,32 +53,89 @@ from habitprint.report.page import (
     Terms,
     Text,
     table,
+    terms,
 )
-from habitprint.report.texts import (
+from habitprint.wording.people import (
+    about_calibration,
+    about_certainty,
+    about_map,
+    anonymity_table,
+    certainty_tiles,
+    claims_tiles,
+    margins_table,
+)
+from habitprint.wording.protections import (
+    about_advised,
+    about_protections,
+    best_table,
+    not_tried,
+    on_whom,
+    trials_table,
+)
+from habitprint.wording.record import build_record
+from habitprint.wording.texts import (
     DECISION,
     GLOSSARY,
+    INTERNAL,
     KNOWLEDGE,
     LIMITS,
     METHOD,
     METHODS_IN_WORDS,
-    NOTHING_ELSE,
+    MORE_KNOWN,
     OPTIONS,
     OPTIONS_HERE,
     OPTIONS_OF_EVENTS,
-    QUESTION,
     SAME_AGAIN,
     TRUTH,
-    UNKNOWN,
     stanzas,
 )
-from habitprint.wording.attacks import about_attack, about_gap, about_training, on_all_people, with_other_time
-from habitprint.wording.curves import TITLES, about_curve, about_linkage
-from habitprint.wording.data import about_scope, adversary_of_sample, how_chosen, of_sample
-from habitprint.wording.findings import written
-from habitprint.wording.forecast import tell_forecast
+from habitprint.wording.verdict import about_each_person, about_gate, about_most_confident, details, first_screen
 
 N_DRAWN = 8  # attacks in the picture; the table has all
-RATE_HEADS = ("Right", "Of", "Share", "Lower end", "Upper end", "By chance")
+MOST_MAPPED = 10  # places in the table below a map
+ORDERS: dict[Order, str] = {"margin": "Most confident claims by margin", "size": "Best matching of that size"}
+
+
+def build_page(audit: Audit) -> Page:
+    """Return the report of an audit: the first screen, then what it rests on.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> page = build_page(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    >>> page.blocks[0].text, page.sections[0].heading
+    ('100% of people can be re-identified. Target: 5%.', 'What else should you know?')
+    """
+    return Page(
+        note=INTERNAL,
+        title="Re-identification audit",
+        source=audit.run.source,
+        blocks=(*first_screen(audit), protections_figure(audit.protections, audit.verdict.target)),
+        sections=(
+            Section("details", "What else should you know?", (Bullets((*details(audit), *_gate(audit))),)),
+            protections_section(audit),
+            attacker_section(audit),
+            Section("data", "Is the data sound?", tuple(about_data(audit.data))),
+            attacks_section(audit),
+            curves_section(audit),
+            time_section(audit),
+            people_section(audit),
+            *map_section(audit),
+            reading_section(),
+            Section("glossary", "What do the words mean?", (Terms(GLOSSARY),)),
+            settings_section(audit),
+        ),
+        ending=(
+            f"Made by habitprint {audit.versions['habitprint']}. The same facts for machines are in report.json. This "
+            "page makes no request to any network."
+        ),
+        record=build_record(audit),
+    )
+
+
+def _gate(audit: Audit) -> list[str]:
+    said = about_gate(audit)
+    return [f"{said} The command ended with exit code {int(bool(audit.verdict.fails_gate))}."] if said else []
 
 
 def key_to_rates(target: float) -> str:
@@ -61,271 +143,157 @@ def key_to_rates(target: float) -> str:
 
     Examples
     --------
-    >>> key_to_rates(0.05)[:26]
-    'Dot: measured share identi'
+    >>> key_to_rates(0.05)[:19]
+    'Dot: measured risk.'
     """
-    return (
-        "Dot: measured share identified. Bar: 95% interval. Upright tick: by chance. Dashed line: the target, "
-        f"{percent(target)}."
-    )
+    return f"Dot: measured risk. Bar: 95% interval. Upright tick: by chance. Dashed line: target, {percent(target)}."
 
 
-def adversary_section(audit: Audit) -> Section:
-    """Say in words what the adversary is assumed to know and to do.
+def attacker_section(audit: Audit) -> Section:
+    """Say what the attacker is assumed to know and to do.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> adversary_section(hp.audit(hp.datasets.town(20, 6), overlap=0.5, noise=False)).blocks[1].items[1]
+    >>> attacker_section(hp.audit(hp.datasets.town(20, 6), overlap=0.5, noise=False)).blocks[0].items[1]
     'They know only some of the people: 10 are in both tables (overlap: 50%).'
     """
-    spec, overlap = audit.run.events or EventSpec(), audit.options.overlap
-    splits = {"parts of the day": spec.by_hours, "days of the week": spec.by_weekday}
-    parts = [words for words, is_split in splits.items() if is_split]
-    times = f"times only as far as places are split by {' and '.join(parts)}" if parts else "no times"
+    spec, overlap, scope = audit.run.events or EventSpec(), audit.options.overlap, audit.data.scope
+    splits = {"part of the day": spec.by_hours, "day of the week": spec.by_weekday}
+    parts = " and ".join(words for words, is_split in splits.items() if is_split)
     held = "shares" if audit.data.has_shares else "counts"
-    released = f"They have the released table: pseudonyms, places and {held}; no names, {times}."
-    is_counted = audit.run.kind == "histograms"  # what was counted in them is not known here
-    nothing = "nothing beside these two tables" if is_counted else UNKNOWN
-    unknown = NOTHING_ELSE.format("no age, no address, no other times" if parts else nothing)
-    if overlap is None:
-        scope = audit.data.scope
-        common = counted(scope.n_attacked_in_all, "person", "people")
-        everybody = f"They know everybody: all {common} who are in both tables.{adversary_of_sample(scope)}"
-        reach = f"{everybody} An adversary who knows fewer finds fewer people, but perhaps a larger share of those."
-    else:
-        reach = (
-            f"They know only some of the people: {audit.data.n_common:,} are in both tables (overlap: "
-            f"{percent(overlap)})."
-        )
+    released = f"They have the released table: pseudonyms, places and {held}; no names."
+    times = f"The only times are those in places: {parts}." if parts else "They have no times."
+    reach = f"They know everybody: all {counted(scope.n_attacked_in_all, 'person', 'people')} in both tables."
+    if overlap is not None:
+        n = f"{audit.data.n_common:,} are in both tables (overlap: {percent(overlap)})"
+        reach = f"They know only some of the people: {n}."
     return Section(
-        "adversary",
-        "What the adversary is assumed to know",
-        (Text(QUESTION), Bullets((released, reach, *stanzas(KNOWLEDGE), unknown)), Text(TRUTH)),
-    )
-
-
-def data_section(data: DataFacts) -> Section:
-    """Say what the data is, what became of its rows, and in notes what else to know; what is grave stands at the top.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> data = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data
-    >>> [block.kind for block in data_section(data).blocks]
-    ['text', 'terms', 'table', 'heading', 'bullets']
-    """
-    notes = tuple(written(found) for found in data.findings if not found.is_grave)
-    blocks: list[Block] = [Text(about_scope(data.scope)), Terms(tuple(_circumstances(data))), _tables(data)]
-    if data.events is not None:
-        blocks.append(_rows(data.events))
-    if notes:
-        blocks += [Heading("Notes"), Bullets(notes)]
-    return Section("data", "How the data looked", tuple(blocks))
-
-
-def _circumstances(data: DataFacts) -> list[Term]:
-    found = [
-        Term("Periods", sentence(data.periods or "two tables of histograms")),
-        Term("How they were chosen", how_chosen(data)),
-    ]
-    if (events := data.events) is not None:
-        span = f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
-        found.append(Term("Events from, to", span))
-    sampled = of_sample(data.scope)
-    unique = (
-        f"{data.n_unique:,} of {data.released.n_users:,} people in the released table{sampled and ' of the sample'} "
-        f"have shares that nobody else has{sampled and ' there'}."
-    )
-    found += [
-        Term("People in both tables", f"{data.n_common:,}{sampled}"),
-        Term("Places in both tables", f"{data.n_shared_places:,}{sampled}"),
-        Term("Unique histograms", unique),
-    ]
-    if events is not None:
-        looked_at = events.moments_looked_at
-        how = "" if looked_at >= 1 else f" ({percent(looked_at)} of the moments were looked at)"
-        n = events.n_users_shared
-        who = f"{counted(n, 'person', 'people')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
-        found.append(Term("Shared histories", f"{who} theirs with another id{how}."))
-    return found
-
-
-def _tables(data: DataFacts) -> Table:
-    def cells(value: float, other: float) -> list[Cell | str]:
-        return [Cell(number(value), value), Cell(number(other), other)]
-
-    ours: TableFacts = data.released
-    theirs: TableFacts = data.known
-    own = cells(ours.median_counts, theirs.median_counts)
-    rows = [
-        ["People", *cells(ours.n_users, theirs.n_users)],
-        ["Places", *cells(ours.n_places, theirs.n_places)],
-        ["Counts of a typical (median) person", *([Cell("shares")] if data.has_shares else own[:1]), own[1]],
-        ["Places of a typical (median) person", *cells(ours.median_places, theirs.median_places)],
-    ]
-    return table(f"The two tables{of_sample(data.scope)}", ["", "Released", "Known"], rows)
-
-
-def _rows(events: EventsFacts) -> Table:
-    fates = [
-        ("Counted", events.n_used),
-        ("Outside both periods", events.n_outside),
-        ("Of people with too few events", events.n_of_others),
-        *((f"Not used: {unused.reason}", unused.n_rows) for unused in events.unused),
-        ("All rows", events.n_rows),
-    ]
-    rows: list[list[Cell | str]] = [
-        [fate, Cell(f"{n:,}", n), Cell(in_column(n / events.n_rows) if events.n_rows else "–", n)] for fate, n in fates
-    ]
-    repeats = events.n_repeats
-    verb = "says" if repeats == 1 else "say"
-    note = f"{counted(repeats, 'row')} {verb} the same as another: same person, time and place." if repeats else ""
-    return table("What became of the rows", ["", "Rows", "Share"], rows, note=note)
-
-
-def attacks_section(audit: Audit) -> Section:
-    """Show what each attack achieves on the table as it is.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> section = attacks_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
-    >>> section.blocks[0].text[:51]
-    'The strongest attack is “All at once, rarity-half”:'
-    """
-    strongest, target = audit.strongest, audit.verdict.target
-    rate = strongest.rate
-    times = f", {rate.value / rate.by_chance:,.0f} times as many as by chance" if rate.by_chance else ""
-    ways = strongest_of_each(audit.attacks)
-    # The strongest, in the order of the table; what they must be compared with is always there.
-    highest = sorted((attack.rate.high for attack in ways), reverse=True)[:N_DRAWN][-1]
-    ways = tuple(attack for attack in ways if attack.rate.high >= highest or attack.method == "random")
-    bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in ways]
-    picture = rates_picture(bars, target, "Share of the people identified by each attack, with its interval.")
-    return Section(
-        "attacks",
-        "The attacks",
+        "attacker",
+        "What does the attacker know?",
         (
-            Text(
-                f"The strongest attack is “{strongest.title}”: it identifies {whole(rate.n_correct)} of "
-                f"{counted(rate.n, 'person', 'people')}{times}. The others show how much that depends on the method."
-            ),
-            Text(METHODS_IN_WORDS),
-            Text(about_training(audit.training)),
-            *_on_all(audit),
-            Figure(
-                "Share of the people identified, by the strongest attacks",
-                key_to_rates(target),
-                (Picture("attacks-picture", picture),),
-                (attacks_table("Attacks on the table as it is", audit.attacks, explained=True),),
-            ),
+            Bullets((f"{released} {times}", f"{reach}{attacker_of_sample(scope)}", *stanzas(KNOWLEDGE), MORE_KNOWN)),
+            Text(TRUTH),
         ),
     )
 
 
-def _on_all(audit: Audit) -> list[Block]:
-    """Show the attack on all people of tables elsewhere."""
-    if audit.on_all is None:
-        return []
-    return [Text(on_all_people(audit)), attacks_table("The attack on all people", [audit.on_all], explained=False)]
-
-
-def attacks_table(caption: str, attacks: Sequence[Outcome], *, explained: bool) -> Table:
-    """Return attacks with their rates as a table; explained, with what each does.
+def attacks_section(audit: Audit) -> Section:
+    """Show what each attack achieves on the table that was given.
 
     Examples
     --------
-    >>> made = [Outcome("joint", "l1", Rate.of(50, 100, by_chance=0.01), 0.0, 0)]
-    >>> [cell.text for cell in attacks_table("One", made, explained=False).rows[0].cells]
-    ['All at once, l1', '50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%', 'optimal']
+    >>> import habitprint as hp
+    >>> attacks_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).heading
+    'Which attacks were run?'
     """
-    rows = [
-        [
-            Cell(attack.title, note=about_attack(attack) if explained else ""),
-            *rate_cells(attack.rate),
-            Cell(about_gap(attack.gap)),
+    on_all: list[Block] = []
+    if audit.on_all is not None:
+        on_all = [
+            Text(on_all_people(audit)),
+            attacks_table("The attack on all people", [audit.on_all], explained=False),
         ]
-        for attack in attacks
-    ]
-    return table(caption, ["Attack", *RATE_HEADS, "Proof"], rows)
+    trained = about_training(audit.training)
+    blocks = (Text(about_strongest(audit)), Text(METHODS_IN_WORDS), Text(trained), *on_all, attacks_figure(audit))
+    return Section("attacks", "Which attacks were run?", blocks)
 
 
-def rate_cells(rate: Rate) -> list[Cell]:
-    """Return the cells of a rate: correct, of how many, share, both ends of the interval, by chance.
-
-    Examples
-    --------
-    >>> [cell.text for cell in rate_cells(Rate.of(50, 100, by_chance=0.01))]
-    ['50.0', '100', '50.0%', '40.4%', '59.7%', '1.0%']
-    """
-    ends = (rate.value, rate.low, rounded_up(rate.high), rate.by_chance)  # what decides is rounded up everywhere
-    shares = [Cell(in_column(share), share) for share in ends]
-    return [Cell(f"{rate.n_correct:,.1f}", rate.n_correct), Cell(f"{rate.n:,}", rate.n), *shares]
-
-
-def curves_section(
-    curves: Sequence[Curve], target: float, forecast: Forecast | None = None, on_all: Rate | None = None
-) -> Section:
-    """Show how the risk depends on the number of people, also of more than there are, the duration, the resolution.
-
-    `on_all` is what was measured of all people, where the curves are of a sample.
+def attacks_figure(audit: Audit) -> Figure:
+    """Draw the rates of the strongest attacks.
 
     Examples
     --------
-    >>> curve = Curve("counts", "share of the counts", "no whole counts", ())
-    >>> curves_section([curve], 0.05).blocks[1].items
-    ('How much is counted: The tables hold shares or fractions, of which no part can be drawn.',)
+    >>> import habitprint as hp
+    >>> attacks_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).title
+    'Measured risk by the strongest attacks'
     """
-    measured = [curve for curve in curves if curve.points and curve.dimension != "pairs"]
-    more_points = [on_all if curve.dimension == "users" else None for curve in measured]
-    told = [about_curve(curve, rate) for curve, rate in zip(measured, more_points, strict=True)]
-    drawn = [
-        curve if rate is None else curve.and_on_all(rate) for curve, rate in zip(measured, more_points, strict=True)
-    ]
-    pairs = [curve for curve in curves if curve.points and curve.dimension == "pairs"]
-    missing = tuple(f"{TITLES[curve.dimension]}: {about_curve(curve)}" for curve in curves if not curve.points)
-    blocks: list[Block] = [
-        Text("The same attack again, on parts of the data: it tells what makes people easy to find.")
-    ]
-    if drawn:
-        end = common_end([point.rate for curve in drawn for point in curve.points], target)
-        ahead = [forecast if curve.dimension == "users" else None for curve in drawn]
-        titles = [TITLES[curve.dimension] for curve in drawn]
-        pictures = tuple(
-            Picture(
-                f"curve-{at}",
-                curve_picture(curve, target, end, f"{title}: share identified against {curve.axis}.", more),
-                title,
-                words,
-            )
-            for at, (curve, title, words, more) in enumerate(zip(drawn, titles, told, ahead, strict=True))
-        )
-        fan = "" if forecast is None else " Broken line and fan beyond the ring: forecast for more people."
-        caption = (
-            "Line: share identified, with its 95% interval as a band. Ring: the table as it is. Dashed line: the "
-            f"target, {percent(target)}. Dotted line: by chance.{fan}"
-        )
-        tables = tuple(_curve_table(curve, more) for curve, more in zip(drawn, ahead, strict=True))
-        blocks.append(Figure("Share of the people identified", caption, pictures, tables))
-    if forecast is not None:
-        blocks += [Heading("Among more people"), *map(Text, tell_forecast(forecast))]
-    blocks += [_pairs_figure(curve, target) for curve in pairs]
-    if missing:
-        blocks.append(Bullets(missing))
-    return Section("dependence", "What the risk depends on", tuple(blocks))
+    strongest, target, ways = audit.strongest, audit.verdict.target, strongest_of_each(audit.attacks)
+    # The strongest, in the order of the table; pairs at random are always there.
+    highest = sorted((attack.rate.high for attack in ways), reverse=True)[:N_DRAWN][-1]
+    drawn = [attack for attack in ways if attack.rate.high >= highest or attack.method == "random"]
+    bars = [Bar(attack.title, attack.rate, is_main=attack is strongest) for attack in drawn]
+    picture = rates_picture(bars, target, "Share of people re-identified by each attack, with its interval.")
+    numbers = attacks_table("All attacks", audit.attacks, explained=True)
+    title = "Measured risk by the strongest attacks"
+    return Figure(title, key_to_rates(target), (Picture("attacks-picture", picture),), (numbers,))
 
 
-def _pairs_figure(curve: Curve, target: float) -> Figure:
-    """Draw periods one below the other: they are in no order that a line could show."""
-    bars = [Bar(headed(point.label), point.rate, is_main=point.is_as_released) for point in curve.points]
-    picture = rates_picture(bars, target, f"{TITLES['pairs']}: share identified in each pair, with its interval.")
-    return Figure(
-        TITLES["pairs"],
-        f"{about_curve(curve)} {key_to_rates(target)}",
-        (Picture("pairs-picture", picture),),
-        (_curve_table(curve),),
+def curves_section(audit: Audit) -> Section:
+    """Show how the risk depends on the number of people, the duration and the resolution.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> curves_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).heading
+    'What does the risk depend on?'
+    """
+    missing = tuple(f"{TITLES[curve.dimension]}: {about_curve(curve)}" for curve in audit.curves if not curve.points)
+    drawn, pairs, forecast = curves_figure(audit), pairs_figure(audit), audit.forecast
+    more: list[Block] = [] if forecast is None else [Heading("What if there are more people?")]
+    more += [] if forecast is None else map(Text, tell_forecast(forecast))
+    figures = [each for each in (drawn, pairs) if each is not None]
+    blocks = [Text("The same attack ran again on parts of the data."), *figures[:1], *more, *figures[1:]]
+    blocks += [Bullets(missing)] if missing else []
+    return Section("dependence", "What does the risk depend on?", tuple(blocks))
+
+
+def curves_figure(audit: Audit) -> Figure | None:
+    """Draw how the risk depends on each dimension; None where no curve could be measured.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> len(curves_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).pictures)
+    1
+    """
+    target = audit.verdict.target
+    on_all = None if audit.on_all is None or audit.data.scope.whole is None else audit.on_all.rate
+    pictures, tables = [], []
+    measured = [curve for curve in audit.curves if curve.points and curve.dimension != "pairs"]
+    end = common_end([point.rate for curve in measured for point in curve.points], target)
+    for at, curve in enumerate(measured):
+        is_users, title = curve.dimension == "users", TITLES[curve.dimension]
+        ahead, further = (audit.forecast, on_all) if is_users else (None, None)
+        drawn = curve if further is None else curve.and_on_all(further)
+        spec = curve_picture(drawn, target, end, f"{title}: risk against {curve.axis}.", ahead)
+        pictures.append(Picture(f"curve-{at}", spec, title, about_curve(curve, further)))
+        tables.append(_curve_table(drawn, ahead))
+    if not pictures:
+        return None
+    fan = "" if audit.forecast is None else " Broken line and fan: forecast for more people."
+    caption = (
+        "Line: measured risk, with its 95% interval as a band. Ring: the table as given. Dashed line: target, "
+        f"{percent(target)}. Dotted line: by chance.{fan}"
     )
+    return Figure("Measured risk", caption, tuple(pictures), tuple(tables))
+
+
+def pairs_figure(audit: Audit) -> Figure | None:
+    """Draw other pairs of periods, one below the other; None where there are none.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> pairs_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)) is None
+    True
+    """
+    target = audit.verdict.target
+    for curve in audit.curves:
+        if curve.points and curve.dimension == "pairs":
+            bars = [Bar(headed(point.label), point.rate, is_main=point.is_as_released) for point in curve.points]
+            picture = rates_picture(bars, target, "Measured risk of each pair of periods, with its interval.")
+            caption = f"{about_curve(curve)} {key_to_rates(target)}"
+            return Figure(TITLES["pairs"], caption, (Picture("pairs-picture", picture),), (_curve_table(curve),))
+    return None
+
+
+def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
+    rows: list[list[Cell | str]] = [[point.label, *rate_cells(point.rate)] for point in curve.points]
+    if forecast is not None and forecast.n > forecast.n_measured:
+        ends = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
+        shares = [Cell(in_column(share), share) for share in ends]
+        rows.append([f"{forecast.n:,} people: forecast", Cell(""), Cell(f"{forecast.n:,}", forecast.n), *shares])
+    return table(TITLES[curve.dimension], [headed(curve.axis), *RATE_HEADS], rows)
 
 
 def time_section(audit: Audit) -> Section:
@@ -345,48 +313,218 @@ def time_section(audit: Audit) -> Section:
         ("Linked: the first release and the last", linkage.first_to_last),
     ]
     rows: list[list[Cell | str]] = [[name, *rate_cells(rate)] for name, rate in measured if rate is not None]
-    blocks: list[Block] = [] if other is None else [Text(with_other_time(other.rate, audit.strongest.rate))]
-    blocks.append(Text(about_linkage(linkage)))
-    if rows:
-        blocks.append(table("More time, and more releases", ["", *RATE_HEADS], rows))
-    return Section("time", "If more is known, or the release is repeated", tuple(blocks))
+    told = [Text(said) for said in (if_more_is_known(audit), about_linkage(linkage)) if said]
+    numbers = [table("More time and more releases", ["", *RATE_HEADS], rows)] if rows else []
+    return Section("time", "What if more is known, or the release is repeated?", (*told, *numbers))
 
 
-def _curve_table(curve: Curve, forecast: Forecast | None = None) -> Table:
-    rows: list[list[Cell | str]] = [[point.label, *rate_cells(point.rate)] for point in curve.points]
-    if forecast is not None and forecast.n > forecast.n_measured:
-        ends = forecast.share, forecast.low, rounded_up(forecast.high), forecast.by_chance
-        shares = [Cell(in_column(share), share) for share in ends]
-        rows.append([f"{forecast.n:,} people: forecast", Cell(""), Cell(f"{forecast.n:,}", forecast.n), *shares])
-    return table(TITLES[curve.dimension], [headed(curve.axis), *RATE_HEADS], rows)
+def protections_section(audit: Audit) -> Section:
+    """Show every protection that was tried, the recommended one, and the alternatives.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> protections_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).heading
+    'Which protections were tried?'
+    """
+    found = audit.protections
+    remedies = terms(*((headed(remedy.kind), about_remedy(remedy, audit)) for remedy in audit.remedies))
+    blocks: list[Block] = [Text(about_protections(audit)), Text(on_whom(found))]
+    blocks += [Heading("What are the alternatives?"), remedies] if audit.remedies else []
+    blocks += best_table(found)
+    if found.advised is not None:
+        blocks += about_advised(found.advised, None if audit.data.events is None else audit.data.events.periods_command)
+    caption = f"Protections tested on {found.n_users_in_all:,} people, the smallest loss first"
+    blocks.append(trials_table(caption, found.trials, found.keep, found.chosen))
+    if found.screened:
+        caption = f"All protections, tested on {found.n_users:,} people only, the smallest loss first"
+        blocks.append(trials_table(caption, found.screened, found.keep, None, "Risk within the target"))
+    return Section("protections", "Which protections were tried?", (*blocks, *not_tried(found)))
+
+
+def protections_figure(found: Protections, target: float | None) -> Figure:
+    """Draw risk against utility: the unprotected table, the recommendation, all other protections and the target.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> protections_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections, 0.05).title
+    'Risk against utility'
+    """
+    scale, n = SCALES[found.keep], len(found.trials)
+    n_drawn = sum(trial.loss_for(found.keep) is not None for trial in found.trials)
+    missing = "" if n == n_drawn else f" {n - n_drawn} without a defined loss: not drawn."
+    ring = "" if found.advised is None else " Ring: recommended."
+    line = "" if target is None else " Dashed: target."
+    caption = f"Each dot is one protection.{ring}{line}{missing} {headed(scale.name)}: {scale.ends}."
+    picture = frontier_picture(
+        found, target, f"Measured risk against {scale.name} of {counted(n_drawn, 'protection')}."
+    )
+    return Figure("Risk against utility", caption, (Picture("answer-picture", picture),))
+
+
+def people_section(audit: Audit) -> Section:
+    """Show how certain matches are, and how many people that concerns; nobody is named.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False)
+    >>> int(people_section(found).blocks[1].items[0].value) == found.people.confidence.above[0].n_people
+    True
+    """
+    people, options, found = audit.people, audit.options, audit.people.confidence
+    advised = None if audit.protections.advised is None else audit.protections.advised.confidence
+    blocks: list[Block] = [
+        Text("A low average can hide certain victims: an attacker may name only people whose match is nearly certain.")
+    ]
+    if found is None:
+        blocks.append(Text("There are too few people to estimate the probability of each match."))
+    else:
+        blocks += [certainty_tiles(found), Text(about_calibration(found))]
+        blocks += [] if advised is None else [Text(f"With the recommended protection: {about_certainty(advised)}")]
+        blocks += [Text(about_each_person(audit))] if options.person_target is not None else []
+    surest = people.surest
+    blocks += [each for each in (reliability_figure(audit),) if each is not None]
+    blocks += [
+        Text("Claims can also be ordered by margin. These are the numbers of claims at each precision."),
+        claims_tiles(people),
+        Text(f"Of the {surest.n:,} most confident claims, this share is right: {surest.words}."),
+        *([Text(about_most_confident(audit))] if options.surest_target is not None else []),
+        *(each for each in (claims_figure(people, options.surest_target),) if each is not None),
+        margins_table(people),
+        anonymity_table(people),
+        Text(
+            "This report names nobody. users.parquet lists each person, the certainty of their match and the places "
+            "that identify them. It is for internal use only: keep it as safe as the data."
+        ),
+    ]
+    return Section("people", "Who is at risk?", tuple(blocks))
+
+
+def reliability_figure(audit: Audit) -> Figure | None:
+    """Draw whether calibrated probabilities are right; None where there are none.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> reliability_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)) is None
+    True
+    """
+    found = audit.people.confidence
+    if found is None:
+        return None
+    picture = reliability_picture(found.reliability, "Share of matches that are right against their probability.")
+    numbers = table(
+        "Matches by probability",
+        ["Probability", *RATE_HEADS],
+        [
+            [Cell(percent(each.probability), each.probability), *rate_cells(each.right)]
+            for each in found.reliability.bins
+        ],
+    )
+    caption = "Each dot is a tenth of the matches, with its 95% interval. On the dashed line, probabilities are right."
+    name = Picture("reliability-picture", picture)
+    return Figure("Are the probabilities right?", caption, (name,), (numbers,))
+
+
+def claims_figure(people: People, target: float | None) -> Figure | None:
+    """Draw the precision of the most confident claims; None where there are no claims.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> claims_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).people, None).title
+    'Precision of the most confident claims'
+    """
+    if not people.claims:
+        return None
+    line = "" if target is None else f" Dashed level: limit, {percent(target)}."
+    caption = (
+        "Solid line: claims in order of their margin, with the 95% interval. Dashed line: the best matching of that "
+        f"size. Dotted line: by chance.{line}"
+    )
+    tables = tuple(
+        table(
+            title,
+            ["Claims", *RATE_HEADS],
+            [
+                [Cell(f"{claims.n_claims:,}", claims.n_claims), *rate_cells(claims.precision)]
+                for claims in people.claims
+                if claims.order == order
+            ],
+        )
+        for order, title in ORDERS.items()
+    )
+    picture = claims_picture(people.claims, target, "Share of claims that are right against the number of claims.")
+    return Figure("Precision of the most confident claims", caption, (Picture("claims-picture", picture),), tables)
+
+
+def map_section(audit: Audit) -> list[Section]:
+    """Show where people are re-identified, if the positions of places are known; nobody and no place is named.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> map_section(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    []
+    """
+    if audit.place_map is None:
+        return []
+    how = (
+        "Each match rests on evidence from several places. A place counts by its share of the evidence, averaged over "
+        f"its visitors. {about_map(audit.place_map)}"
+    )
+    drawn = [each for each in (map_figure(audit),) if each is not None]
+    return [Section("map", "Which places identify people?", (Text(how), *drawn))]
+
+
+def map_figure(audit: Audit) -> Figure | None:
+    """Draw the places that identify people; None where their positions are not known.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> map_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)) is None
+    True
+    """
+    drawn = audit.place_map
+    if drawn is None or not drawn.places:
+        return None
+    rows = [
+        [
+            Cell(f"{place.lat:.4f}", place.lat),
+            Cell(f"{place.lon:.4f}", place.lon),
+            Cell(f"{place.n_people:,}", place.n_people),
+            Cell(percent(place.gives_away), place.gives_away),
+        ]
+        for place in drawn.places[:MOST_MAPPED]
+    ]
+    numbers = table("Places with the most evidence", ["Latitude", "Longitude", "People", "Share of evidence"], rows)
+    kind = "point" if drawn.side is None else f"square of {drawn.side:,g} m"
+    caption = (
+        f"Each {kind} is a place. A fuller colour means more evidence, up to {percent(drawn.places[0].gives_away)}. "
+        f"North is up; the bar is {map_bar(drawn):g} km long."
+    )
+    picture = map_picture(drawn, "A map of places by their share of the evidence.")
+    return Figure("Places by their share of the evidence", caption, (Picture("map-picture", picture),), (numbers,))
 
 
 def reading_section() -> Section:
-    """Say how to read the numbers, and what they do not say.
+    """Say how the risk is measured, and what the result does not cover.
 
     Examples
     --------
     >>> reading_section().heading
-    'How to read this report'
+    'How is the risk measured?'
     """
-    decision = (Heading("What the decision rests on"), Bullets(stanzas(DECISION)))
-    limits = (Heading("What it does not say"), Bullets(stanzas(LIMITS)))
-    return Section("reading", "How to read this report", (Text(METHOD), *decision, *limits))
-
-
-def glossary_section() -> Section:
-    """Return the words of the report and what they mean.
-
-    Examples
-    --------
-    >>> glossary_section().blocks[0].items[0].name
-    'Released table'
-    """
-    return Section("glossary", "Glossary", (Terms(GLOSSARY),))
+    decision = (Heading("What decides?"), Bullets(stanzas(DECISION)))
+    limits = (Heading("What does the result not cover?"), Bullets(stanzas(LIMITS)))
+    return Section("reading", "How is the risk measured?", (Text(METHOD), *decision, *limits))
 
 
 def settings_section(audit: Audit) -> Section:
-    """List every setting, the seed, and the version of everything that was used.
+    """List every option, the seed, and the version of everything that was used.
 
     Examples
     --------
@@ -399,25 +537,20 @@ def settings_section(audit: Audit) -> Section:
     named: list[tuple[object, str]] = [(audit.run, field.name) for field in fields(Run) if field.name != "events"]
     named += [(record, field.name) for record in records for field in msgspec.structs.fields(record)]
     settings = [(name.replace("_", " "), _shown(getattr(record, name))) for record, name in named]
+    here = [] if audit.on_all is not None else [OPTIONS_HERE]
+    of_events = [OPTIONS_OF_EVENTS] if audit.run.kind == "events" else []
     return Section(
         "settings",
-        "Settings and versions",
+        "How can this audit be repeated?",
         (
             Text(SAME_AGAIN),
             _typed([*settings, ("weight of the repeated attack", audit.weight)]),
-            Heading("For whoever runs it"),
-            Bullets(_options(audit)),
+            Heading("Which options change the result?"),
+            Bullets((*stanzas(OPTIONS), *here, *of_events)),
             Heading("Versions"),
             _typed([*audit.versions.items(), ("schema", SCHEMA)]),
         ),
     )
-
-
-def _options(audit: Audit) -> tuple[str, ...]:
-    """Return what else could be asked for of the same data; what would be refused is not offered."""
-    here = [] if audit.on_all is not None else [OPTIONS_HERE]
-    of_events = [OPTIONS_OF_EVENTS] if audit.run.kind == "events" else []
-    return (*stanzas(OPTIONS), *here, *of_events)
 
 
 def _typed(values: Sequence[tuple[str, str]]) -> Terms:
@@ -434,3 +567,36 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(_shown, value)) or "none"
     return str(value)
+
+
+# The pictures of an audit, each made by the function that also draws it in the report.
+FIGURES: Mapping[Pictured, Callable[[Audit], Figure | None]] = {
+    "answer": lambda audit: protections_figure(audit.protections, audit.verdict.target),
+    "attacks": attacks_figure,
+    "curves": curves_figure,
+    "pairs": pairs_figure,
+    "protections": lambda audit: protections_figure(audit.protections, audit.verdict.target),
+    "claims": lambda audit: claims_figure(audit.people, audit.options.surest_target),
+    "reliability": reliability_figure,
+    "map": map_figure,
+}
+
+
+def figure_of_audit(audit: Audit, name: Pictured) -> Figure:
+    """Return one picture of an audit, or raise `InputError` where the data has none of that name.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> figure_of_audit(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "attacks").pictures[0].name
+    'attacks-picture'
+    """
+    figure = FIGURES[name](audit)
+    if figure is None:
+        there = [each for each, draw in FIGURES.items() if draw(audit) is not None]
+        raise InputError(
+            f"this audit has no picture {name!r}",
+            why="a map needs positions, probabilities need enough people, and pairs need events",
+            fix=f"use one of {', '.join(there)}",
+        )
+    return figure

@@ -14,6 +14,7 @@ import polars as pl
 from habitprint.arrays import Booleans, Floats
 from habitprint.attacks import AttackResult, Scenario, run_attacks
 from habitprint.attacks.suite import by_each_method, run_crossed
+from habitprint.display import Shown
 from habitprint.errors import InputError, require_seed
 from habitprint.expectation import pair_chances
 from habitprint.histograms import Histograms, align
@@ -22,7 +23,6 @@ from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import rates_frame
-from habitprint.showing import Shown
 from habitprint.training.calibration import Calibration, LikelyPairs
 from habitprint.truth import SAME_ID
 from habitprint.weighing import WEIGHTS, Sides, Term, Weight, pair_terms
@@ -138,7 +138,7 @@ class Training(Shown):
         --------
         >>> import habitprint as hp
         >>> hp.train(*hp.datasets.town(80, 30)).to_frame()["attack"][0]
-        'all at once, jensen-shannon'
+        'joint matching, jensen-shannon'
         """
         names: dict[str, list[object]] = {
             "attack": [each.outcome.name for each in self.attacks],

@@ -1,4 +1,4 @@
-"""Audits side by side, in sentences."""
+"""Audits side by side."""
 
 from collections.abc import Sequence
 
@@ -6,16 +6,15 @@ from habitprint.auditing.compare import Against, Compared, Comparison, Unlike
 from habitprint.formatting import counted, percent
 from habitprint.rates import Rate
 from habitprint.wording.data import of_sample
-from habitprint.wording.verdict import SAMPLE_DOES
 
+SAMPLE_MEETS = "none selected: the sample meets the target, but all people may not"
 INDEPENDENT = (
-    "The interval of a difference is Newcombe’s hybrid score interval, made of the two intervals. It takes the "
-    "people of two audits for different people, because no report names anybody."
+    "The interval of a difference is Newcombe’s hybrid score interval. It treats the people of two audits as different "
+    "people, because no report names anybody."
 )
 IN_BOTH = (
-    "Where the same people are in both, as before and after a protection, those who are easily found in one are mostly "
-    "those who are easily found in the other. Then the interval is wider than need be: a clear difference is clear all "
-    "the same. If it were the other way round, which nothing here can rule out, it would be too narrow."
+    "If the same people are in both audits and are at risk in both, the interval is too wide: a clear difference stays "
+    "clear. If people at risk in one were safe in the other, it would be too narrow."
 )
 
 
@@ -51,14 +50,14 @@ def differences(found: Comparison) -> tuple[str, ...]:
     >>> strict = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> lenient = replace(strict, verdict=replace(strict.verdict, target=0.2))
     >>> differences(hp.compare([strict, lenient], ["a", "b"]))[0][:62]
-    '“b” against “a”: 100% of 12 people are identified instead of 1'
+    '“b” against “a”: 100% of 12 people are re-identified instead o'
     """
 
     def stands(other: Against) -> str:
-        clear = "" if other.difference.is_clear else "; that may be chance"
+        clear = "" if other.difference.is_clear else "; this may be chance"
         return (
-            f"“{other.compared.name}” against “{found.first.name}”: {_share(other.compared.rate)} are identified "
-            f"instead of {_share(found.first.rate)}, {other.difference.words}{clear}."
+            f"“{other.compared.name}” against “{found.first.name}”: {_share(other.compared.rate)} are "
+            f"re-identified instead of {_share(found.first.rate)}, {other.difference.words}{clear}."
         )
 
     return tuple(map(stands, found.others))
@@ -72,12 +71,12 @@ def about_unlike(unlike: Unlike) -> str:
     >>> about_unlike(Unlike("target", "5%", "10%"))
     'target: 10%, not 5%'
     """
-    told = f"{unlike.here}, not {unlike.first}" if unlike.is_told else "not told of both"
+    told = f"{unlike.here}, not {unlike.first}" if unlike.is_told else "not known of both"
     return f"{unlike.aspect}: {told}"
 
 
 def warnings(found: Comparison) -> tuple[str, ...]:
-    """Say what else differs, so that nobody takes one thing for another.
+    """Say what else differs, and whether results can differ because of it.
 
     Examples
     --------
@@ -92,8 +91,8 @@ def warnings(found: Comparison) -> tuple[str, ...]:
         f"“{other.compared.name}” and “{found.first.name}” differ in {'; '.join(told)}. {consequence}"
         for other in found.others
         for is_goal, consequence in (
-            (False, "What was found may differ for any of these reasons."),
-            (True, "What was found does not depend on that; whether it is enough, and what is advised, does."),
+            (False, "The risks may differ for any of these reasons."),
+            (True, "The risks do not depend on this. The verdict and the recommendation do."),
         )
         if (
             told := [
@@ -106,7 +105,7 @@ def warnings(found: Comparison) -> tuple[str, ...]:
 
 
 def how_to_read(found: Comparison) -> tuple[str, ...]:
-    """Say what cannot be compared, and what the intervals take for granted about people who are in two audits.
+    """Say what cannot be compared, and what the intervals assume about people who are in two audits.
 
     Examples
     --------
@@ -118,13 +117,13 @@ def how_to_read(found: Comparison) -> tuple[str, ...]:
     True
     """
     unknown = (
-        f"Whether “{other.compared.name}” and “{found.first.name}” are alike in {_listed(untold)} is not told."
+        f"“{other.compared.name}” and “{found.first.name}” may differ in {_listed(untold)}: this is not known."
         for other in found.others
         if (untold := [unlike.aspect for unlike in other.unlike if not unlike.is_told])
     )
     shared = (
         f"“{other.compared.name}” and “{found.first.name}” were made from the same "
-        f"{'file' if len(other.shared_inputs) == 1 else 'files'} {_listed(other.shared_inputs)}, so people are in both."
+        f"{'file' if len(other.shared_inputs) == 1 else 'files'} {_listed(other.shared_inputs)}: people are in both."
         for other in found.others
         if other.shared_inputs
     )
@@ -132,7 +131,7 @@ def how_to_read(found: Comparison) -> tuple[str, ...]:
 
 
 def people_of(audit: Compared) -> str:
-    """Say how many people were attacked in all ways.
+    """Say how many people were tested.
 
     Examples
     --------
@@ -166,30 +165,30 @@ def lost_by(audit: Compared) -> str:
     --------
     >>> import habitprint as hp
     >>> lost_by(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    'nothing: it is not protected'
+    'nothing: it is unprotected'
     """
     if not audit.is_protected:
-        return "nothing: it is not protected"
+        return "nothing: it is unprotected"
     if audit.losses is None:
-        return "not known: the owner’s file was not there"
+        return "not known: the owner’s file is missing"
     loss = audit.losses.information_loss
     return "not defined" if loss is None else f"{loss:.2f}"
 
 
 def advice_of(audit: Compared) -> str:
-    """Say which protection is advised, or why none is.
+    """Say which protection is recommended, or why none is.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> advice_of(Compared.of(hp.read_audit(hp.datasets.AUDIT_OF_TOWN), "town"))
-    'none that was tried is enough'
+    'none that was tried meets the target'
     """
     if audit.advised is not None:
         return audit.advised.label
     if audit.advice == "none is needed":
         return "none is needed"
-    return SAMPLE_DOES if audit.advice == "sample meets the target" else "none that was tried is enough"
+    return SAMPLE_MEETS if audit.advice == "sample meets the target" else "none that was tried meets the target"
 
 
 def _share(rate: Rate) -> str:

@@ -1,59 +1,56 @@
-"""What the data is, whom and which time an audit is about, and what a table has lost, in sentences."""
+"""The data of an audit: people, time, rows, and what a table has lost."""
 
 from datetime import date
 
-from habitprint.auditing.data import DataFacts, Scope
-from habitprint.formatting import counted, percent
-from habitprint.losses import cost_words
+from habitprint.auditing.data import DataFacts, EventsFacts, Scope
+from habitprint.formatting import counted, headed, in_column, moment, number, percent, sentence
+from habitprint.losses import SCALES
 from habitprint.mechanisms import Losses, TotalsExposure
 from habitprint.periods.dates import in_words as day_in_words
+from habitprint.wording.findings import written
+from habitprint.wording.page import Block, Bullets, Cell, Heading, Table, Term, Text, table, terms
+from habitprint.wording.protections import about_costs
 
 SAMPLED = (
-    "One attack was made on all people. Everything else was done with the sample, also where “the table” is said: the "
-    "other attacks, what the risk depends on, the protections, and who is at risk. Among fewer people each is easier "
-    "to find, so what is measured in the sample is, as a rule, above what it would be among all. What is guaranteed or "
-    "measured of a protection is about the sample under it: protect the whole table in the same way, and check or "
-    "audit what comes of it, before anything is published."
+    "One attack ran on all people. Everything else was done on the sample. Among fewer people each is easier to "
+    "re-identify, so risks in the sample are usually higher. Protect the whole table, and audit the result, before "
+    "release."
 )
 
 
 def about_scope(scope: Scope) -> str:
-    """Say whom and which time an audit is about.
+    """Say which people and which time an audit is about.
 
     Examples
     --------
     >>> from habitprint.periods import Span
     >>> week, next_week = Span("the first week"), Span("the second week")
-    >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:82]
-    '397 of the 7,115 people in the file are in the release and known to the adversary.'
+    >>> about_scope(Scope(7115, 412, 431, 397, week, next_week, 0.123))[:72]
+    '397 of 7,115 people in the file are in both tables: released and known. '
     >>> from habitprint.auditing.data import Whole
-    >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:75]
-    'This is a sample of 500 of the 9,000 people in the two tables, drawn at ran'
+    >>> about_scope(Scope(500, 450, 450, 400, week, next_week, None, Whole(9000, 8100, 8100, 7200)))[:66]
+    'A random sample of 500 of 9,000 people was audited. In both tables'
     """
     released, known = (scope.released.words or "the released table", scope.known.words or "the known table")
-    if (all_people := scope.whole) is not None:
-
-        def people(n: int, n_all: int) -> str:
-            return f"{counted(n, 'person', 'people')} in the sample, {n_all:,} in all"
-
+    if (everybody := scope.whole) is not None:
         return (
-            f"This is a sample of {scope.n_in_file:,} of the {all_people.n_in_file:,} people in the two tables, drawn "
-            f"at random. In the release and known to the adversary: {people(scope.n_attacked, all_people.n_attacked)}. "
-            f"Released: {released}, {people(scope.n_released, all_people.n_released)}. "
-            f"Known: {known}, {people(scope.n_known, all_people.n_known)}. {SAMPLED}"
+            f"A random sample of {scope.n_in_file:,} of {everybody.n_in_file:,} people was audited. In both tables: "
+            f"{scope.n_attacked:,} in the sample, {everybody.n_attacked:,} in all. Released: {released}, "
+            f"{scope.n_released:,} of {everybody.n_released:,} people. Known to the attacker: {known}, "
+            f"{scope.n_known:,} of {everybody.n_known:,} people. {SAMPLED}"
         )
     in_file = f"{scope.n_in_file:,} people in the {'two tables' if scope.share_of_rows is None else 'file'}"
-    who = f"All {in_file}" if scope.n_attacked == scope.n_in_file else f"{scope.n_attacked:,} of the {in_file}"
+    who = f"All {in_file}" if scope.n_attacked == scope.n_in_file else f"{scope.n_attacked:,} of {in_file}"
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (
-        f"{who} are in the release and known to the adversary. "
+        f"{who} are in both tables: released and known. "
         f"Released: {released}, {counted(scope.n_released, 'person', 'people')}. "
-        f"Known: {known}, {counted(scope.n_known, 'person', 'people')}.{rows}"
+        f"Known to the attacker: {known}, {counted(scope.n_known, 'person', 'people')}.{rows}"
     )
 
 
 def of_sample(scope: Scope) -> str:
-    """Return what a number of people is to be followed by: that they are a sample, if they are.
+    """Return the words that follow a number of people: that they are a sample, if they are.
 
     Examples
     --------
@@ -65,22 +62,20 @@ def of_sample(scope: Scope) -> str:
     return "" if scope.whole is None else " in the sample"
 
 
-def adversary_of_sample(scope: Scope) -> str:
-    """Say how little the adversary has wherever a sample is attacked, after a blank; nothing where everybody is.
+def attacker_of_sample(scope: Scope) -> str:
+    """Say which people the attacker knows where a sample is attacked, after a blank; nothing where everybody is.
 
     Examples
     --------
     >>> from habitprint.auditing.data import Whole
     >>> from habitprint.periods import Span
-    >>> adversary_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))[-35:]
-    'sample: 9 people released, 8 known.'
+    >>> attacker_of_sample(Scope(9, 9, 8, 9, Span("May"), Span("June"), None, Whole(90, 90, 90, 90)))
+    ' In all but one attack both tables hold the sample only: 9 people released, 8 known.'
     """
     if scope.whole is None:
         return ""
-    return (
-        " So it is in the attack on all people; in all others, both tables are those of the sample: "
-        f"{scope.n_released:,} people released, {scope.n_known:,} known."
-    )
+    held = f"{scope.n_released:,} people released, {scope.n_known:,} known"
+    return f" In all but one attack both tables hold the sample only: {held}."
 
 
 def how_chosen(data: DataFacts) -> str:
@@ -89,41 +84,58 @@ def how_chosen(data: DataFacts) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> how_chosen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)[:72]
-    'Two tables were given; which periods they cover is not known here. They '
+    >>> how_chosen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)
+    'Two tables were given; their periods are not known here. The periods must not overlap.'
     """
     match data.periods_how:
         case "given":
             return "The periods were given."
         case "not told":
-            return "Two tables were given; which periods they cover is not known here. They must not overlap."
+            return "Two tables were given; their periods are not known here. The periods must not overlap."
         case "counted remotely":
-            return "The events were counted in these two periods, where they are."
+            return "The events of these two periods were counted on the cluster."
         case "halves of rows":
+            day = day_in_words(data.scope.known.ranges[0][0] or date.min)
             return (
-                f"No periods were given, so the file was cut at the day that halves its rows, "
-                f"{day_in_words(data.scope.known.ranges[0][0] or date.min)}: the days before it are released, those "
-                "from it on are known. No other pair of periods is longer."
+                f"No periods were given. {day} halves the rows: earlier days are released, this day and later ones are "
+                "known."
             )
 
 
 def about_losses(losses: Losses | None) -> str:
-    """Say what a table that was protected has lost against its original, and what further losses are of.
+    """Say what a protected table has lost against its original.
 
     Examples
     --------
     >>> about_losses(None)
-    'What the table has lost against its original is not known here. Losses of protections are of what was left.'
-    >>> about_losses(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10)).partition(";")[0][-47:]
-    'error 3.1%, ranking error 0%, 2 people left out'
+    'The losses of this table against its original are not known. Further losses are measured against this table.'
     """
-    left = "Losses of protections are of what was left."
+    further = "Further losses are measured against this table."
     if losses is None:
-        return f"What the table has lost against its original is not known here. {left}"
-    return (
-        f"What the table has lost against its original: {cost_words(losses)}; {losses.n_places_kept:,} of "
-        f"{counted(losses.n_places, 'place')} are kept. {left}"
-    )
+        return f"The losses of this table against its original are not known. {further}"
+    kept = f"{losses.n_places_kept:,} of {counted(losses.n_places, 'place')} kept"
+    return f"Losses of this table against its original: {about_costs(losses)}, {kept}. {further}"
+
+
+def loss_terms(losses: Losses) -> list[Term]:
+    """Return every loss with its name.
+
+    Examples
+    --------
+    >>> [term.name for term in loss_terms(Losses(0.25, 0.031, None, 0.0, 0.0, 20, 100, 98, 40, 10))][:2]
+    ['Information loss', 'Loss of predictive value']
+    """
+    loss, prediction, counts = losses.information_loss, SCALES["prediction"], losses.count_totals_error
+    told = "not defined" if loss is None else f"{loss:.3f} (0: nothing is lost, 1: everybody looks the same)"
+    return [
+        Term("Information loss", told),
+        Term(headed(prediction.name), f"{prediction.in_words(prediction.of(losses))} ({losses.predicted_on})"),
+        Term("Totals per place are off by", percent(losses.totals_error)),
+        *([] if counts is None else [Term("Totals of counts are off by", percent(counts))]),
+        Term("Popular places in the wrong order", percent(losses.ranking_error)),
+        Term("Users kept", f"{losses.n_users_kept:,} of {losses.n_users:,}"),
+        Term("Places kept", f"{losses.n_places_kept:,} of {losses.n_places:,}"),
+    ]
 
 
 def about_totals(found: TotalsExposure) -> str:
@@ -132,7 +144,7 @@ def about_totals(found: TotalsExposure) -> str:
     Examples
     --------
     >>> about_totals(TotalsExposure(100, 1.5, 60, 6.2))
-    'totals are visible: alone they leave about 1.5 of 100 candidates, and single out 60 people'
+    'a person’s total alone leaves about 1.5 of 100 candidates and singles out 60 people'
     >>> about_totals(TotalsExposure(100, 100.0, 0, 0.0))
     'no total is visible'
     """
@@ -141,9 +153,88 @@ def about_totals(found: TotalsExposure) -> str:
     if found.bits == 0:
         return "no total is visible"
     people = counted(found.n_read_off, "person", "people")
-    seen = f"no total is stated, but the shares of {people} show it, or a divisor of it (1/7 is one of seven)"
+    seen = f"no total is stated, but the shares of {people} show it or a divisor of it (1/7 shows 7 or 14); "
     return (
-        f"{seen if found.n_read_off else 'totals are visible'}: alone they leave about "
-        f"{found.expected_candidates:,.1f} of {found.n_users:,} candidates, and single out "
-        f"{counted(found.n_unique, 'person', 'people')}"
+        f"{seen if found.n_read_off else ''}a person’s total alone leaves about {found.expected_candidates:,.1f} of "
+        f"{found.n_users:,} candidates and singles out {counted(found.n_unique, 'person', 'people')}"
     )
+
+
+def about_data(data: DataFacts) -> list[Block]:
+    """Return what the data is, the fate of its rows, and the findings that do not change the answer.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> [block.kind for block in about_data(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).data)]
+    ['text', 'terms', 'table', 'heading', 'bullets']
+    """
+    grave, notes = (
+        tuple(written(each) for each in data.findings if each.is_grave is is_grave) for is_grave in (True, False)
+    )
+    sampled, events = of_sample(data.scope), data.events
+    rows = counted(data.released.n_users, "released row")
+    unique = f"{data.n_unique:,} of {rows}{sampled} have shares that no other row has."
+    facts = terms(
+        ("Periods", sentence(data.periods or "two tables of histograms")),
+        ("Choice of periods", how_chosen(data)),
+        ("Time of the events", _span(events)),
+        ("People in both tables", f"{data.n_common:,}{sampled}"),
+        ("Places in both tables", f"{data.n_shared_places:,}{sampled}"),
+        ("Unique rows", unique),
+        ("Shared histories", _shared(events)),
+    )
+    return [
+        *([Heading("Which findings may change the answer?"), Bullets(grave)] if grave else []),
+        Text(about_scope(data.scope)),
+        facts,
+        _tables(data),
+        *([] if events is None else [_rows(events)]),
+        *([Heading("What else was found?"), Bullets(notes)] if notes else []),
+    ]
+
+
+def _span(events: EventsFacts | None) -> str:
+    return "" if events is None else f"{moment(events.first)} to {moment(events.last)} ({events.time_zone})"
+
+
+def _shared(events: EventsFacts | None) -> str:
+    if events is None:
+        return ""
+    part = events.moments_looked_at
+    how = "" if part >= 1 else f" {percent(part)} of the moments were checked."
+    n = events.n_users_shared
+    who = f"{counted(n, 'person', 'people')} {'shares' if n == 1 else 'share'}" if n else "Nobody shares"
+    return f"{who} most events with another id.{how}"
+
+
+def _tables(data: DataFacts) -> Table:
+    ours, theirs = data.released, data.known
+
+    def row(name: str, released: float, known: float) -> list[Cell | str]:
+        return [name, Cell(number(released), released), Cell(number(known), known)]
+
+    counts = row("Counts of a typical (median) person", ours.median_counts, theirs.median_counts)
+    rows = [
+        row("People", ours.n_users, theirs.n_users),
+        row("Places", ours.n_places, theirs.n_places),
+        [counts[0], "shares", counts[2]] if data.has_shares else counts,
+        row("Places of a typical (median) person", ours.median_places, theirs.median_places),
+    ]
+    return table(f"The two tables{of_sample(data.scope)}", ["", "Released", "Known"], rows)
+
+
+def _rows(events: EventsFacts) -> Table:
+    fates = [
+        ("Counted", events.n_used),
+        ("Outside both periods", events.n_outside),
+        ("Of people with too few events", events.n_of_others),
+        *((f"Invalid: {unused.reason}", unused.n_rows) for unused in events.unused),
+        ("All rows", events.n_rows),
+    ]
+    rows: list[list[Cell | str]] = [
+        [fate, Cell(f"{n:,}", n), Cell(in_column(n / events.n_rows) if events.n_rows else "–", n)] for fate, n in fates
+    ]
+    repeats = events.n_repeats
+    note = f"{counted(repeats, 'row')} repeat another row: same person, time and place." if repeats else ""
+    return table("Rows by use", ["", "Rows", "Share"], rows, note=note)

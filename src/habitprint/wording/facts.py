@@ -8,7 +8,9 @@ from habitprint.wording.attacks import about_training, among_more, on_all_people
 from habitprint.wording.curves import about_curve, about_linkage, about_remedy
 from habitprint.wording.data import about_scope, how_chosen
 from habitprint.wording.findings import words_of
-from habitprint.wording.verdict import about_protections, details, headline
+from habitprint.wording.page import sentences
+from habitprint.wording.protections import about_protections
+from habitprint.wording.verdict import details, first_screen, headline
 
 
 def report_json(audit: Audit) -> str:
@@ -19,11 +21,12 @@ def report_json(audit: Audit) -> str:
     >>> import habitprint as hp
     >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
     >>> told = msgspec.json.decode(report_json(audit))
-    >>> told["text"]["answer"] == headline(audit), hp.Audit.from_json(told).to_json() == audit.to_json()
+    >>> told["text"]["headline"] == headline(audit).text, hp.Audit.from_json(told).to_json() == audit.to_json()
     (True, True)
     """
     text = {
-        "answer": headline(audit),
+        "headline": headline(audit).text,
+        "first_screen": list(sentences(first_screen(audit))),
         "details": details(audit),
         "scope": about_scope(audit.data.scope),
         "periods": how_chosen(audit.data),

@@ -1,4 +1,4 @@
-"""What is to be expected among more people, in sentences."""
+"""The risk among more people."""
 
 import math
 
@@ -11,7 +11,7 @@ ALL, NOTHING = 0.9995, 0.0005  # shares that would be shown as all, and as nothi
 
 
 def about_forecast(found: Forecast) -> str:
-    """Say what is to be expected.
+    """Say what risk is forecast.
 
     Examples
     --------
@@ -19,15 +19,15 @@ def about_forecast(found: Forecast) -> str:
     >>> from habitprint.rates import Rate
     >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
     >>> about_forecast(forecast([halves, whole], 1_000))[:19]
-    'Among 1,000 people,'
+    'Forecast for 1,000 '
     """
     interval = f"{percent(found.level)} interval {forecast_interval(found)}; by chance {percent(found.by_chance)}"
     if found.n <= found.n_measured:
-        return f"Among {_people(found.n)} of these people, {percent(found.share)} would be identified ({interval})."
+        return f"Among {_people(found.n)} of these people, the risk would be {percent(found.share)} ({interval})."
     return (
-        f"Among {_people(found.n)} people, {percent(found.share)} would be identified ({interval}), if they are like "
-        f"the {_people(found.n_measured)} tested, of whom {percent(found.measured.value)} were: a forecast, and not "
-        f"measured.{' So far ahead, that says little: test more people.' if found.is_vague else ''}"
+        f"Forecast for {_people(found.n)} similar people: {percent(found.share)} ({interval}). Measured on "
+        f"{_people(found.n_measured)} people: {percent(found.measured.value)}."
+        f"{' The forecast is vague: test more people.' if found.is_vague else ''}"
     )
 
 
@@ -66,24 +66,24 @@ def about_needed(needed: PeopleNeeded) -> str:
     Examples
     --------
     >>> print(about_needed(PeopleNeeded(0.05, 120_000, 40_000, None, 5_000)))
-    For the share identified to be within 5% without protection, a release must have about 120,000 people (at least \
-40,000; it may be that no population is large enough).
+    For a risk within 5% without protection, a release needs about 120,000 people (at least 40,000; perhaps no \
+population is large enough).
     """
-    start = f"For the share identified to be within {percent(needed.target)} without protection"
+    start = f"For a risk within {percent(needed.target)} without protection"
     if needed.low is None:
-        return f"{start}, no plausible population is large enough: never."
+        return f"No realistic population brings the unprotected table below {percent(needed.target)}."
     if needed.n is None:
         return f"{start}, probably no population is large enough; at least {_people(needed.low)} are needed."
     if needed.high is not None and needed.high <= needed.n_measured:
-        return f"{start}, {_people(needed.high)} are enough."
-    sure = "it may be that no population is large enough"
+        return f"{start}, {_people(needed.high)} people are enough."
+    sure = "perhaps no population is large enough"
     if needed.high is not None:
-        sure = f"{_people(needed.high)} to be sure"
-    return f"{start}, a release must have about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
+        sure = f"at most {_people(needed.high)}"
+    return f"{start}, a release needs about {_people(needed.n)} people (at least {_people(needed.low)}; {sure})."
 
 
 def about_law(found: Forecast) -> str:
-    """Say which law fits best, and how far it is trusted.
+    """Say which curve fits best, and how far it is trusted.
 
     Examples
     --------
@@ -91,14 +91,12 @@ def about_law(found: Forecast) -> str:
     >>> from habitprint.rates import Rate
     >>> halves, whole = (Measured(n, Rate.of(right, 100, 1 / n)) for n, right in ((50, 80), (100, 60)))
     >>> about_law(forecast([halves, whole], 1_000))[:30]
-    'By the one law that fits best '
+    'The curve that fits best gives'
     """
     steeper = math.exp(float(ndtri(0.5 + found.level / 2)) * found.discrepancy)
     return (
-        f"By the one law that fits best it would be {percent(found.law.share(found.n))}: {_meaning(found.law)}. "
-        f"Others fit nearly as well, {percent(found.share)} is in their middle, and the interval holds them all; "
-        f"beyond what was measured, the fall is taken to be up to {steeper:.2g} times as steep, or as flat, as a "
-        "law says."
+        f"The curve that fits best gives {percent(found.law.share(found.n))}: {_meaning(found.law)}. The forecast is "
+        f"the median of all curves that fit. The interval allows a fall {steeper:.2g} times as steep or as flat."
     )
 
 
@@ -108,10 +106,10 @@ def _meaning(law: Law) -> str:
     if law.a > STEEP:
         falls = f"about every {max(round(math.log(2) * law.b / law.a), 1):,} more people halve the share"
     if law.always >= ALL:
-        return "all are found among any number of people"
+        return "all are re-identified among any number of people"
     if law.always < NOTHING:
-        return f"nobody is found among any number of people, and {falls}{'' if law.a > STEEP else ' of the share'}"
-    return f"{percent(law.always)} are found among any number of people, and of the others, {falls}"
+        return f"nobody is re-identified among very many people, and {falls}{'' if law.a > STEEP else ' of the share'}"
+    return f"{percent(law.always)} are re-identified among any number of people; of the others, {falls}"
 
 
 def _people(n: int) -> str:

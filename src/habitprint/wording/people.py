@@ -1,13 +1,19 @@
-"""Who is at risk, how surely, and why, in sentences."""
+"""People at risk: how certain matches are, and what gives one person away."""
 
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.explanation import Explanation, Shelter
+from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, People, SureClaims
 from habitprint.auditing.place_map import FEWEST_PEOPLE, PlaceMap
 from habitprint.formatting import at_most, counted, percent
+from habitprint.wording.attacks import rate_cells
+from habitprint.wording.page import Cell, Table, Tile, Tiles, table
+
+N_LEVELS = 3  # levels of precision that are shown
+NOTHING = 1e-6  # a margin that is only rounding
 
 
-def found_how_surely(found: Confidence) -> str:
-    """Say how many people are found how surely, as the end of a sentence.
+def about_certainty(found: Confidence) -> str:
+    """Say for how many people the attacker's match is nearly certain.
 
     Examples
     --------
@@ -16,13 +22,120 @@ def found_how_surely(found: Confidence) -> str:
     >>> from habitprint.training.calibration import Reliability
     >>> from habitprint.rates import Rate
     >>> scores = Reliability.of(np.full(50, 0.02), np.zeros(50), 0.01)
-    >>> found_how_surely(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))
-    'none of 50 who are named with a probability above 2%'
+    >>> about_certainty(Confidence(50, (Above(0.5, 0),), 0.02, Rate.of(0, 50, 0.01), scores))
+    'For 50 people, no match of the attacker is more than 2% certain.'
     """
-    if found.above[0].n_people == 0:
-        return f"none of {found.n_people:,} who are named with a probability above {at_most(found.highest)}"
-    first, *more = (f"{each.n_people:,} with more than {percent(each.level)}" for each in found.above)
-    return f"of {found.n_people:,} who are named, {', '.join([first, *more[:-1]])} and {more[-1]}"
+    certain = [each for each in found.above if each.n_people]
+    if not certain:
+        return f"For {found.n_people:,} people, no match of the attacker is more than {at_most(found.highest)} certain."
+    level, n = certain[-1].level, certain[-1].n_people
+    return f"For {n:,} of {found.n_people:,} people the attacker’s match is more than {percent(level)} certain."
+
+
+def certainty_tiles(found: Confidence) -> Tiles:
+    """Return for how many people the attacker's match is certain at each level.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False).people.confidence
+    >>> certainty_tiles(found).items[0].label
+    'More than 50% certain'
+    """
+    note = f"of {found.n_people:,} people"
+    levels = [(f"More than {percent(each.level)} certain", each.n_people) for each in found.above]
+    return Tiles(tuple(Tile(label, f"{n:,}" if n else "none", note) for label, n in levels))
+
+
+def about_calibration(found: Confidence) -> str:
+    """Say where the probabilities of matches come from, and how far they are right.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(60, 20), target=1.0, noise=False).people.confidence
+    >>> about_calibration(found)[:47]
+    'Each match of the joint attack has a calibrated'
+    """
+    scores = found.reliability
+    return (
+        "Each match of the joint attack has a calibrated probability of being right. It was trained on one half of the "
+        f"people and used on the other half. In ten groups it differs by {percent(scores.error)} from the share that "
+        f"is right. Brier score: {scores.brier:.3f}, and {scores.brier_of_base:.3f} with one probability for all. Log "
+        f"loss: {scores.log_loss:.3f}, and {scores.log_loss_of_base:.3f}."
+    )
+
+
+def claims_tiles(people: People) -> Tiles:
+    """Return how many claims an attacker can make at each level of precision.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> claims_tiles(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).people).items[0].note
+    'most confident claims'
+    """
+
+    def tile(claims: SureClaims) -> Tile:
+        n, label = claims.n_claims, f"At least {percent(claims.level)} right"
+        if 0 < n < FEWEST_CLAIMS:
+            return Tile(label, "–", "too few claims to say")
+        return Tile(label, f"{n:,}" if n else "none", "most confident claims")
+
+    return Tiles(tuple(map(tile, people.sure[:N_LEVELS])))
+
+
+def margins_table(people: People) -> Table:
+    """Return people by the margin of their match.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> margins_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).people).caption
+    'People by the margin of their match'
+    """
+
+    def name(group: MarginClass) -> str:
+        if group.high <= NOTHING:
+            return "none: another match is as good"
+        if group.low <= NOTHING:
+            return f"up to {percent(group.high)}"
+        return f"{percent(group.low)} to {percent(group.high)}"
+
+    rows: list[list[Cell | str]] = [
+        [
+            name(group),
+            Cell(f"{group.n_users:,}", group.n_users),
+            *([Cell("–")] * 3 if group.precision is None else rate_cells(group.precision)[2:5]),
+        ]
+        for group in people.margins
+    ]
+    note = (
+        "The margin of a match is what the best total loses if the match is forbidden, as a share of the largest gain."
+    )
+    heads = ["Margin", "People", "Right", "Lower end", "Upper end"]
+    return table("People by the margin of their match", heads, rows, note=note)
+
+
+def anonymity_table(people: People) -> Table:
+    """Return people by the size of their anonymity set.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> anonymity_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).people).rows[0].cells[0].text
+    'nobody else'
+    """
+
+    def name(group: Alike) -> str:
+        if group.high is None:
+            return f"{group.low:,} or more others"
+        if group.low == group.high:
+            return "nobody else" if group.low == 0 else counted(group.low, "other")
+        return f"{group.low:,} to {group.high:,} others"
+
+    rows: list[list[Cell | str]] = [[name(group), Cell(f"{group.n_users:,}", group.n_users)] for group in people.alike]
+    return table("People by the size of their anonymity set", ["Same shares as", "People"], rows)
 
 
 def about_map(drawn: PlaceMap) -> str:
@@ -31,15 +144,15 @@ def about_map(drawn: PlaceMap) -> str:
     Examples
     --------
     >>> about_map(PlaceMap((), None, n_few=7, n_nowhere=1, n_left_out=0))
-    '0 places drawn; not drawn: 7 places where fewer than 5 people were, 1 place without a position.'
+    '0 places are drawn. Not drawn: 7 places with fewer than 5 people, 1 place without a position.'
     """
     left_out = [
-        f"{counted(drawn.n_few, 'place')} where fewer than {FEWEST_PEOPLE} people were" if drawn.n_few else "",
+        f"{counted(drawn.n_few, 'place')} with fewer than {FEWEST_PEOPLE} people" if drawn.n_few else "",
         f"{counted(drawn.n_nowhere, 'place')} without a position" if drawn.n_nowhere else "",
-        f"{counted(drawn.n_left_out, 'place')} that give away less" if drawn.n_left_out else "",
+        f"{counted(drawn.n_left_out, 'place')} that identify people less" if drawn.n_left_out else "",
     ]
     told = ", ".join(filter(None, left_out))
-    return f"{counted(len(drawn.places), 'place')} drawn{f'; not drawn: {told}' if told else ''}."
+    return f"{counted(len(drawn.places), 'place')} are drawn.{f' Not drawn: {told}.' if told else ''}"
 
 
 def about_person(found: Explanation) -> str:
@@ -48,17 +161,18 @@ def about_person(found: Explanation) -> str:
     Examples
     --------
     >>> about_person(Explanation(7, 9, False, 0.0, 0.25, 1, "l1", 9, (), 0, 0.0, (), ()))
-    '7 is taken for 9 with a probability of 25%; 1 other with the same shares'
+    '7 is matched with 9; the attacker is 25% certain; 1 other has the same shares'
     """
     if found.named is None:
-        taken = "is given no name"
+        taken = "is not matched"
     elif found.is_right is None:
-        taken = f"is not known to the adversary, and taken for {found.named!r}"
+        taken = f"is not known to the attacker and is matched with {found.named!r}"
     else:
-        taken = "is found" if found.is_right else f"is taken for {found.named!r}"
-    sure = "" if found.probability is None else f" with a probability of {percent(found.probability)}"
-    alike = f"; {counted(found.n_others_alike, 'other')} with the same shares" if found.n_others_alike else ""
-    return f"{found.user!r} {taken}{sure}{alike}"
+        taken = "is re-identified" if found.is_right else f"is matched with {found.named!r}"
+    certain = "" if found.probability is None else f"; the attacker is {percent(found.probability)} certain"
+    n = found.n_others_alike
+    alike = f"; {counted(n, 'other')} {'has' if n == 1 else 'have'} the same shares" if n else ""
+    return f"{found.user!r} {taken}{certain}{alike}"
 
 
 def about_shelter(shelter: Shelter) -> str:
@@ -70,5 +184,5 @@ def about_shelter(shelter: Shelter) -> str:
     '20%; one of 5 identical rows'
     """
     if shelter.n_alike is None:
-        return "left out of the release"
+        return "removed from the release"
     return f"{percent(shelter.chance)}; one of {counted(shelter.n_alike, 'identical row')}"

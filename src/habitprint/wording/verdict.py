@@ -1,158 +1,217 @@
-"""The answer of an audit in sentences: does the table meet the target, and if not, what would help."""
+"""The answer of an audit: headline, tiles, recommendation, cautions, and what else to know."""
 
 from habitprint.auditing.audit import Audit
-from habitprint.auditing.goal import OPEN, PASS, judge
 from habitprint.auditing.trials import Trial
-from habitprint.formatting import at_most, counted, headed, percent, whole
-from habitprint.losses import SCALES, cost_words, leaves_little
-from habitprint.rates import wilson_interval
-from habitprint.wording.attacks import name_adversary
+from habitprint.formatting import at_most, counted, headed, percent
+from habitprint.losses import SCALES, leaves_little
+from habitprint.rates import Rate, wilson_interval
+from habitprint.wording.attacks import about_strongest, if_more_is_known
+from habitprint.wording.curves import about_alternatives
 from habitprint.wording.data import about_losses, of_sample
-from habitprint.wording.people import found_how_surely
-from habitprint.wording.risks import bound_in_short, rows_reconstructed, tell_risks
+from habitprint.wording.findings import what_of
+from habitprint.wording.forecast import forecast_interval
+from habitprint.wording.page import Block, Card, Caution, Headline, Sign, Text, Tile, Tiles, terms
+from habitprint.wording.people import about_certainty
+from habitprint.wording.protections import about_costs, about_protections, measured_on
+from habitprint.wording.risks import bound_in_short, rows_reconstructed
 
-SURE = 0.95  # claims of such a precision are called sure
-UNSEEN = "What the protection makes of the whole table was not seen: check or audit that."
-SAMPLE_DOES = "none was chosen: the sample meets the target as it is; of all people that is not shown"
-
-
-def headline(audit: Audit) -> str:
-    """Return the answer, and which adversary it is about where there are two.
-
-    Examples
-    --------
-    >>> import habitprint as hp
-    >>> headline(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[:74]
-    'The table misses the target of 5% as it is: 12 of 12 people are identified'
-    """
-    return f"{answer(audit)} {name_adversary(audit)}".strip()
+LIKELY = 0.95  # claims of such a precision are told
+WHOLE = 0.1  # from here on, a headline has whole percents
+UNSEEN = "The protection was tested on a sample. Check or audit the protected file before release."
 
 
-def answer(audit: Audit) -> str:
-    """Say whether the target is met, what would help, and what was measured on all people if the rest is a sample.
+def first_screen(audit: Audit) -> tuple[Block, ...]:
+    """Return the first screen of an audit: headline, tiles, recommendation and caution.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> answer(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[-39:]
-    'No protection that was tried is enough.'
+    >>> [block.kind for block in first_screen(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))]
+    ['headline', 'tiles', 'card', 'caution']
     """
-    return " ".join([_about_table(audit), *_about_all(audit)])
+    said = cautions(audit)
+    return headline(audit), tiles(audit), recommendation(audit), *([Caution(" ".join(said))] if said else [])
 
 
-def _subject(audit: Audit) -> str:
-    return "table" if audit.data.scope.whole is None else "sample"
+def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
+    """Return the result and the target, in at most twelve words.
 
-
-def _measured(audit: Audit) -> str:
-    rate = audit.strongest.rate
-    return (
-        f"{whole(rate.n_correct)} of {counted(rate.n, 'person', 'people')} are identified "
-        f"({percent(rate.value)}, up to {at_most(rate.high)})"
-    )
-
-
-def _about_chance(audit: Audit) -> str:
-    n, end = audit.strongest.rate.n, percent(audit.verdict.chance_end)
-    return f"with {n:,} people, even pairs drawn at random leave {end} possible"
-
-
-def _about_table(audit: Audit) -> str:  # noqa: C901  (one case for each reason)
-    """Say whether the table meets the target as it is, and what would help."""
-    verdict, target, subject = audit.verdict, percent(audit.verdict.target), _subject(audit)
-    table, protection, goal = audit.protections.trials[0], audit.protections.advised, audit.options.goal
-    unshown = f"It cannot be shown that the {subject} meets the target of {target}"
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> headline(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).text
+    '100% of people can be re-identified. Target: 5%.'
+    """
+    verdict, rate, table = audit.verdict, audit.strongest.rate, audit.protections.trials[0]
+    people = "people" if audit.data.scope.whole is None else "sampled people"
+    if verdict.reason in {"guaranteed", "measured"} and not verdict.passes and audit.on_all is not None:
+        return _share(audit, audit.on_all.rate, "of all people can be re-identified")
     match verdict.reason:
         case "guaranteed":
-            return f"The {subject} meets the target of {target}. {tell_risks(table.risks)}"
-        case "measured":
-            return (
-                f"As far as was measured, the {subject} meets the target of {target} as it is: {_measured(audit)}. "
-                "Nothing is guaranteed about attacks that were not made."
+            return _with_target(
+                audit, f"Guaranteed: at most {at_most(verdict.guaranteed.average)} of rows pointed at.", "met"
             )
-        case "person target":
-            misses = f"The {subject} misses its target for each person: {_each_person(audit)}"
-        case "surest target":
-            misses = f"The {subject} misses its target for the surest claims: {_surest(audit)}"
-        case "reconstruction not measured" | "rows reconstructed":
-            taken = f"{unshown}: whether own rows can be reconstructed was not measured (--original)"
-            if table.reconstruction is not None:
-                rate = table.reconstruction.rate
-                misses = f"The {subject} misses the target of {target}" if rate.value > verdict.target else unshown
-                taken = f"{misses}: {rows_reconstructed(rate)}"
-            misses = f"{taken}. {tell_risks(table.risks).rstrip('.')}"
+        case "measured" | "above target" | "interval too wide":
+            return _share(audit, rate, f"of {people} can be re-identified")
+        case "rows reconstructed" if table.reconstruction is not None:
+            return _share(audit, table.reconstruction.rate, "of rows can be reconstructed")
+        case "rows reconstructed" | "reconstruction not measured":
+            return _with_target(audit, "Reconstruction of rows was not measured.", "open")
         case "not guaranteed":
-            bound = bound_in_short(verdict.guaranteed)
-            misses = f"It is not guaranteed that the {subject} meets the target of {target}: {bound}"
-        case "above target":
-            misses = f"The {subject} misses the target of {target} as it is: {_measured(audit)}"
-        case "too few people":
-            n, least = audit.strongest.rate.n, percent(verdict.least_end)
-            misses = f"{unshown} as it is: with {n:,} people, even an attack that finds nobody leaves {least} possible"
-        case "chance above target":
-            misses = f"{unshown} as it is: {_about_chance(audit)}"
-        case "interval too wide":
-            misses = f"{unshown} as it is: {_measured(audit)}"
-    if protection is None:
-        return f"{misses}. No protection that was tried is enough."
-    left = f"; little is left of the {SCALES[goal.keep].kept}" if leaves_little(goal.keep, protection.losses) else ""
-    is_guaranteed = protection.guaranteed.is_within(goal.target)
-    how = "" if is_guaranteed else f", but only in our tests: measured up to {at_most(protection.risk.high)}"
-    person = goal.person_target
-    each = "" if person is None else f", and that of {percent(person)} for pointing at the row of each person"
-    helps = f"Protected by “{protection.label}” it meets the target{each}{how}"
-    return f"{misses}. {helps}. {tell_risks(protection.risks)} Cost: {cost_words(protection.losses)}{left}."
+            bound = (
+                f"at most {at_most(verdict.guaranteed.average)} of rows pointed at"
+                if verdict.guaranteed.average < 1
+                else "none"
+            )
+            return _with_target(audit, f"Guarantee: {bound}.", "open")
+        case "too few people" | "chance above target":
+            return Headline(f"{rate.n:,} people are too few to show a risk within {percent(verdict.target)}.", "open")
+        case "person target":
+            limit = percent(audit.options.person_target or 0.0)
+            return Headline(f"Some people exceed the limit per person of {limit}.", "missed")
+        case "surest target":
+            limit = percent(audit.options.surest_target or 0.0)
+            return Headline(f"The most confident claims are right too often. Limit: {limit}.", "missed")
 
 
-def _about_all(audit: Audit) -> list[str]:
-    """Say what holds for all people, where the rest is about a sample of them; nothing where it is about all."""
-    if audit.on_all is None:
-        return []
-    rate, target = audit.on_all.rate, audit.verdict.target
-    than = "is within" if rate.high <= target else "may be above" if rate.low <= target else "is above"
-    others = "" if rate.low > target else "; other attacks were not made there"
-    found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
-    attack = f"One attack was made on all {rate.n:,} people in both tables, {audit.on_all.name}"
-    unseen = [] if audit.protections.advised is None else [UNSEEN]
-    return [f"{attack}: it identifies {found}, which {than} the target{others}.", *unseen]
+def _with_target(audit: Audit, text: str, sign: Sign) -> Headline:
+    return Headline(f"{text} Target: {percent(audit.verdict.target)}.", sign)
 
 
-def _surest(audit: Audit) -> str:
-    surest, allowed = audit.people.surest, audit.options.surest_target or 0.0
-    least = wilson_interval(0, surest.n)[1]
-    if least > allowed:
-        return (
-            f"of {surest.n:,} surest claims, even none that is right leaves {percent(least)} possible, above "
-            f"{percent(allowed)}"
+def _share(audit: Audit, rate: Rate, what: str) -> Headline:
+    """Tell a measured share; where only the upper end of its interval is above the target, that end."""
+    target = audit.verdict.target
+    if rate.low <= target < rate.high:
+        return _with_target(audit, f"Up to {at_most(rate.high)} {what}.", "open")
+    is_whole = (
+        rate.value >= WHOLE and round(rate.value, 2) < 1 and (round(rate.value, 2) > target) == (rate.low > target)
+    )
+    share = f"{rate.value:.0%}" if is_whole else percent(rate.value)
+    return _with_target(audit, f"{share} {what}.", "missed" if rate.low > target else "met")
+
+
+def tiles(audit: Audit) -> Tiles:
+    """Return the four numbers that the answer rests on; where a sample was audited, those of all people too.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> [tile.label for tile in tiles(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).items]
+    ['Measured risk', 'Guarantee', 'Rows reconstructed', 'People tested']
+    """
+    rate, guaranteed, scope = audit.strongest.rate, audit.verdict.guaranteed, audit.data.scope
+    taken, sampled = audit.protections.trials[0].taken, of_sample(scope)
+    rows = Tile("Rows reconstructed", "–", "each row is published whole")
+    if taken.found is not None:
+        rows = Tile("Rows reconstructed", percent(taken.found.rate.value), _interval(taken.found.rate))
+    elif taken.is_grouped:
+        rows = Tile("Rows reconstructed", "not measured", "needs the original table")
+    where = "in both tables" if scope.share_of_rows is None else f"of {scope.n_in_file:,} in the file"
+    bound = ("none", "") if guaranteed.average >= 1 else (f"at most {at_most(guaranteed.average)}", "pointing at a row")
+    return Tiles(
+        (
+            Tile(f"Measured risk{sampled}", percent(rate.value), _interval(rate)),
+            *_on_all(audit),
+            Tile(f"Guarantee{sampled}", *bound),
+            rows,
+            Tile("People tested", f"{rate.n:,}", where if scope.whole is None else "drawn at random"),
         )
-    return (
-        f"of the {surest.n:,} surest claims {percent(surest.value)} are right (up to {at_most(surest.high)}), where "
-        f"{percent(allowed)} are allowed"
     )
 
 
-def _each_person(audit: Audit) -> str:
-    """Say how surely people may be found, and are."""
-    allowed, confidence = percent(audit.options.person_target or 0.0), audit.people.confidence
-    if audit.verdict.is_protected and audit.options.decide == "guaranteed":
-        largest = at_most(audit.verdict.guaranteed.highest)
-        return f"what is guaranteed is that nobody is found with a chance above {largest}, where {allowed} is allowed"
-    if confidence is None:
-        return f"{allowed} is allowed, and there are too few people to learn how surely each is found"
-    surest = confidence.surest
-    return (
-        f"of the {surest.n:,} people who are found most surely {percent(surest.value)} are (up to "
-        f"{at_most(surest.high)}), where {allowed} is allowed"
+def _interval(rate: Rate) -> str:
+    return f"{percent(rate.level)} interval {rate.interval_words}"
+
+
+def _on_all(audit: Audit) -> list[Tile]:
+    on_all, forecast = audit.on_all, audit.forecast
+    if on_all is None or audit.data.scope.whole is None:
+        return []
+    measured = Tile(f"One attack on all {on_all.rate.n:,} people", percent(on_all.rate.value), _interval(on_all.rate))
+    if forecast is None:
+        return [measured]
+    ahead = f"{percent(forecast.level)} interval {forecast_interval(forecast)}"
+    return [measured, Tile(f"Forecast for {forecast.n:,} people", percent(forecast.share), ahead)]
+
+
+def recommendation(audit: Audit) -> Card:
+    """Return the recommended protection with its guarantee and all of its costs, or why there is none.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> recommendation(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).title
+    'No protection meets the target'
+    """
+    found, goal = audit.protections, audit.options.goal
+    if audit.verdict.passes:
+        return Card("No further protection is needed", (Text("The table meets this target as it was given."),))
+    if found.chosen == 0:
+        return Card("No protection was selected", (Text("The sample meets the target, but all people may not."),))
+    advised = found.advised
+    if advised is None:
+        tried = f"None of {counted(found.n_tried, 'protection')} tried meets the target."
+        return Card("No protection meets the target", (Text(f"{tried} {about_alternatives(audit)}".strip()),))
+    little = f" Little is left of the {SCALES[goal.keep].kept}." if leaves_little(goal.keep, advised.losses) else ""
+    facts = terms(
+        ("Guarantee", _guarantee(advised)),
+        ("Measured", measured_on(advised)),
+        ("Cost", f"{headed(about_costs(advised.losses))}.{little}"),
     )
+    return Card(f"Recommended protection: {advised.label}", (facts,))
 
 
-def _only_pointed(table: Trial) -> str:
-    """Say what the target for each person does not cover, and what was measured of that."""
-    about = "That target is about pointing at a row, not about reconstructing one"
-    if table.reconstruction is not None:
-        rate = table.reconstruction.rate
-        return f"{about}: own rows of {percent(rate.value)} of people can be (up to {at_most(rate.high)})."
-    return f"{about}{', which was not measured' if table.taken.is_grouped else ''}."
+def _guarantee(trial: Trial) -> str:
+    guaranteed = trial.guaranteed
+    if guaranteed.average >= 1:
+        return "None."
+    mean, largest = at_most(guaranteed.average), at_most(guaranteed.highest)
+    most = "" if mean == largest else f" on average, and at most {largest} for any person"
+    return f"An attacker who points at a person’s row is right at most {mean} of the time{most}."
+
+
+def cautions(audit: Audit) -> tuple[str, ...]:
+    """Return the reasons to doubt the answer: what may be wrong with the data, then the gravest other one.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> cautions(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))
+    ('With fewer than 73 people, no risk within 5% can be shown.',)
+    """
+    found, verdict, target = audit.protections, audit.verdict, percent(audit.verdict.target)
+    advised, more = found.advised, audit.knows_more
+    accepted = {True: " You accepted this.", False: ""}
+    data = [what_of(each) + accepted[each.gravity == "stops"] for each in audit.data.findings if each.is_grave]
+    others = []
+    if more is not None:
+        others.append(
+            f"{if_more_is_known(audit)}{' That is not within the target.' if _exceeds(audit, more.rate) else ''}"
+        )
+    if audit.data.scope.whole is not None:
+        others.append(UNSEEN)
+    if advised is not None and not advised.guaranteed.is_within(verdict.target):
+        others.append(_only_in_tests(advised, target))
+    if not verdict.can_pass_at_all and verdict.reason != "guaranteed":
+        others.append(f"With fewer than {verdict.n_users_needed:,} people, no risk within {target} can be shown.")
+    if audit.options.overlap is not None:
+        others.append(f"The attacker is assumed to know {percent(audit.options.overlap)} of the people.")
+    if verdict.reason == "measured":
+        others.append("Nothing is guaranteed: attacks that were not run may re-identify more people.")
+    return *data, *others[:1]
+
+
+def _exceeds(audit: Audit, rate: Rate) -> bool:
+    return audit.verdict.passes and rate.high > audit.verdict.target
+
+
+def _only_in_tests(trial: Trial, target: str) -> str:
+    bound = (
+        "there is no guarantee"
+        if trial.guaranteed.average >= 1
+        else f"the guarantee is {at_most(trial.guaranteed.average)}"
+    )
+    return f"The protection is within {target} only in our tests; {bound}."
 
 
 def details(audit: Audit) -> list[str]:
@@ -161,121 +220,96 @@ def details(audit: Audit) -> list[str]:
     Examples
     --------
     >>> import habitprint as hp
-    >>> details(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[1]
-    'With fewer than 73 people no measured result can be within 5%: the interval is too wide. Groups need one, too: \
-even if no row is reconstructed, 24.2% is possible.'
+    >>> details(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[0]
+    'The strongest attack is joint matching, rarity-half. It re-identifies 12 of 12 people.'
     """
     verdict, options, people, found = audit.verdict, audit.options, audit.people, audit.protections
-    passes, target = found.trials[0].passes, percent(verdict.target)
-    on_sample = "" if audit.data.scope.whole is None else " on the sample"
-    said = [f"The strongest attack{on_sample} ({audit.strongest.name}) identifies {audit.strongest.rate.words}."]
-    if not verdict.can_pass_at_all:
+    said = [about_strongest(audit), *_about_reason(audit)]
+    if audit.other_time is not None:
+        said.append(if_more_is_known(audit))
+    if n_likely := people.n_sure(LIKELY):
         said.append(
-            f"With fewer than {verdict.n_users_needed:,} people no measured result can be within {target}: the "
-            "interval is too wide. Groups need one, too: even if no row is reconstructed, "
-            f"{percent(verdict.least_end)} is possible."
-        )
-    elif not passes and verdict.chance_end > verdict.target:
-        said.append(
-            f"There are few people: {_about_chance(audit)}. Only a result below chance is measured to be within "
-            f"{target}."
-        )
-    if n_sure := people.n_sure(SURE):
-        said.append(
-            f"Some claims are sure, and an adversary can tell which: of the {n_sure:,} surest, at least "
-            f"{percent(SURE)} are right."
+            f"An attacker can tell which matches are right: the {n_likely:,} most confident ones are at least "
+            f"{percent(LIKELY)} correct."
         )
     if people.confidence is not None:
-        safer = None if found.advised is None else found.advised.confidence
-        as_advised = "" if safer is None else f"; as advised, {found_how_surely(safer)}"
-        said.append(f"How surely people are found: {found_how_surely(people.confidence)}{as_advised}.")
+        said.append(about_certainty(people.confidence))
+    if found.advised is not None and found.advised.confidence is not None:
+        said.append(f"With the recommended protection: {about_certainty(found.advised.confidence)}")
     if options.surest_target is not None:
-        said.append(f"{headed(_surest(audit))}.")
+        said.append(about_most_confident(audit))
     if options.person_target is not None:
-        meets = f"The {_subject(audit)} {'meets' if verdict.person_passes else 'misses'} the target for each person"
-        said.append(f"{meets}: {_each_person(audit)}. {_only_pointed(found.trials[0])}")
-    if not passes:
+        said += [about_each_person(audit), _only_pointed(found.trials[0])]
+    if not found.trials[0].passes:
         said.append(about_protections(audit))
     if options.overlap is not None:
-        said.append(f"The adversary was taken to know {percent(options.overlap)} of the people; rates are among these.")
+        said.append(f"The attacker is assumed to know {percent(options.overlap)} of the people. Risks are among these.")
     return [*said, *([about_losses(audit.data.losses)] if verdict.is_protected else [])]
 
 
-def about_protections(audit: Audit) -> str:
-    """Say what came of the protections.
+def _about_reason(audit: Audit) -> list[str]:
+    """Say more about a result that the headline cannot explain in twelve words."""
+    verdict, rate, target = audit.verdict, audit.strongest.rate, percent(audit.verdict.target)
+    if not verdict.can_pass_at_all:
+        least = percent(verdict.least_end)
+        return [f"With {rate.n:,} people, an attack without any success still allows a risk of {least}."]
+    if not audit.protections.trials[0].passes and verdict.chance_end > verdict.target:
+        end = percent(verdict.chance_end)
+        at_random = f"With {rate.n:,} people, pairs drawn at random still allow a risk of {end}."
+        return [f"{at_random} Only a result below chance is within {target}."]
+    return []
+
+
+def about_most_confident(audit: Audit) -> str:
+    """Say how often the most confident claims are right, and how often they may be.
 
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_protections(hp.read_audit(hp.datasets.AUDIT_OF_TOWN))[:90]
-    'Of 22 protections that were tried, 0 are guaranteed to be within 5%, and 0 more are measur'
+    >>> about_most_confident(hp.audit(hp.datasets.town(60, 20), surest_target=0.5, noise=False))[:52]
+    'Of the 50 most confident claims, 92% are right (up t'
     """
-    found, target = audit.protections, audit.verdict.target
-    if found.trials[0].passes:
-        more = " The protections show what more would cost." if found.n_tried else ""
-        return f"The {_subject(audit)} meets the target of {percent(target)} as it is.{more}"
-    if not found.n_tried:
-        return "No protection could be tried."
-    with_most = f", {found.n_on_all} of them on {found.n_users_in_all:,} people" if found.screened else ""
-    tried = f"Of {counted(found.n_tried, 'protection')} that {'was' if found.n_tried == 1 else 'were'} tried{with_most}"
-    n_guaranteed, n_measured = len(found.within(target, "guaranteed")), len(found.within(target, "measured"))
-    # On protections that are dearer than the answer only screening attacks ran.
-    n_maybe = len(found.within(target, "measured", OPEN)) - n_measured
-    maybe = f", {n_maybe:,} more by screening attacks alone" if n_maybe else ""
-    only = f"{n_measured - n_guaranteed:,} more {'is' if n_measured - n_guaranteed == 1 else 'are'}"
-    are = f"{n_guaranteed:,} {'is' if n_guaranteed == 1 else 'are'}"
-    said = f"{tried}, {are} guaranteed to be within {percent(target)}, and {only} measured to be{maybe}."
-    return said + _about_advised(found.advised) + _about_only_measured(found.only_measured) + _why_none(audit)
-
-
-def _cost(trial: Trial) -> str:
-    return f"; cost: {cost_words(trial.losses)}"
-
-
-def _about_advised(advised: Trial | None) -> str:
-    if advised is None:
-        return ""
-    measured = f"{percent(advised.risk.value)} of people are identified, up to {at_most(advised.risk.high)}"
-    return f" The cheapest is “{advised.label}”. Measured on it: {measured}{_cost(advised)}."
-
-
-def _about_only_measured(only: Trial | None) -> str:
-    if only is None:
-        return ""
-    attacks = f"by the strongest of {only.n_attacks} attacks"
+    surest, allowed = audit.people.surest, audit.options.surest_target or 0.0
+    least = wilson_interval(0, surest.n)[1]
+    if least > allowed:
+        return (
+            f"{surest.n:,} claims are too few for a limit of {percent(allowed)}: even if none is right, "
+            f"{percent(least)} remains possible."
+        )
     return (
-        f" The cheapest that is only measured to be is “{only.label}”: up to {at_most(only.risk.high)} {attacks}"
-        f"{_cost(only)}; it was chosen with one half of the people and confirmed with the other, and attacks "
-        f"that were not made may reach up to {at_most(only.guaranteed.average)}."
+        f"Of the {surest.n:,} most confident claims, {percent(surest.value)} are right (up to {at_most(surest.high)}). "
+        f"The limit is {percent(allowed)}."
     )
 
 
-def _why_none(audit: Audit) -> str:
-    """Say how near the protections come if none is enough."""
-    found, goal = audit.protections, audit.options.goal
-    if found.advised is not None:
-        return ""
-    within = found.within(goal.target, goal.decide)
-    is_safe = [judge(goal, trial.evidence(), criteria=("person",)) is PASS for trial in within]
-    if within and goal.person_target is not None and not any(is_safe):
-        return f" In all of them somebody may be found with more than {percent(goal.person_target)}."
-    if within and goal.surest_target is not None:
-        ends = [trial.surest.high for trial in within if trial.surest is not None]
-        if not ends:
-            return " How often their surest claims are right was not measured."
-        return (
-            f" Their surest claims are right too often wherever that was measured: for {len(ends)} of them, at best up "
-            f"to {at_most(min(ends))}, where {percent(goal.surest_target)} is allowed."
-        )
-    # Beyond the worst, knowing nothing, or only the mean of all, would say more than what is released.
-    scale = SCALES[goal.keep]
-    losses = [(trial.loss_for(goal.keep), trial) for trial in found.trials[1:]]
-    useful = [(loss, trial) for loss, trial in losses if loss is not None and loss <= scale.worst]
-    if within or not useful:
-        return ""
-    _, least = min(useful, key=lambda one: (one[1].guaranteed.average, one[1].risk.high, one[0]))
-    bound = f" The lowest bound at {scale.one} of at most {scale.limit} is that of “{least.label}”"
-    return f"{bound}: {bound_in_short(least.guaranteed)}{_cost(least)}."
+def about_each_person(audit: Audit) -> str:
+    """Say whether the limit per person is met, and by which numbers.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> found = hp.audit(hp.datasets.town(60, 20), person_target=0.5, noise=False)
+    >>> about_each_person(found)[:51]
+    'The table misses the limit of 50% per person. Of th'
+    """
+    allowed, confidence, verdict = percent(audit.options.person_target or 0.0), audit.people.confidence, audit.verdict
+    meets = f"The table {'meets' if verdict.person_passes else 'misses'} the limit of {allowed} per person."
+    if verdict.is_protected and audit.options.decide == "guaranteed":
+        return f"{meets} The guaranteed highest risk of any person is {at_most(verdict.guaranteed.highest)}."
+    if confidence is None:
+        return f"{meets} There are too few people to estimate the risk of each."
+    surest = confidence.surest
+    return (
+        f"{meets} Of the {surest.n:,} people with the most certain matches, {percent(surest.value)} are re-identified "
+        f"(up to {at_most(surest.high)})."
+    )
+
+
+def _only_pointed(table: Trial) -> str:
+    about = "The limit per person is about pointing at a row, not about reconstructing one."
+    if table.reconstruction is not None:
+        return f"{about} {headed(rows_reconstructed(table.reconstruction.rate))}."
+    return f"{about}{' Reconstruction was not measured.' if table.taken.is_grouped else ''}"
 
 
 def about_gate(audit: Audit) -> str:
@@ -292,9 +326,9 @@ def about_gate(audit: Audit) -> str:
         return ""
     sampled, taken = of_sample(audit.data.scope), audit.protections.trials[0].taken
     of_both = ", in the sample or on all people" if sampled else ""
-    guaranteed = f", guaranteed{sampled} {bound_in_short(verdict.guaranteed)}" if verdict.guaranteed.average < 1 else ""
-    rows = ", rows reconstructed: not measured" if taken.is_grouped else ""
+    bound = f"; guaranteed{sampled}: {bound_in_short(verdict.guaranteed)}" if verdict.guaranteed.average < 1 else ""
+    rows = "; rows reconstructed: not measured" if taken.is_grouped else ""
     if taken.found is not None:
-        rows = f", rows reconstructed up to {at_most(taken.found.rate.high)}"
+        rows = f"; rows reconstructed: up to {at_most(taken.found.rate.high)}"
     word = "exceeds" if verdict.fails_gate else "does not exceed"
-    return f"the table {word} {percent(limit)}: measured up to {at_most(verdict.upper_end)}{of_both}{guaranteed}{rows}"
+    return f"The table {word} {percent(limit)}. Measured: up to {at_most(verdict.upper_end)}{of_both}{bound}{rows}."

@@ -1,8 +1,14 @@
-"""The display of values: in one short line, and in a notebook as a card, a frame or a picture."""
+"""The display of values: in one short line, and in a notebook as a card, a frame or a picture.
+
+A value knows nothing of pages. `html_of` and `chart_of` are generic functions; `habitprint/__init__.py`, which stands
+above all packages, registers the report's functions for them, and loads the report when one is called.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import singledispatch
+from html import escape
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 import polars as pl
@@ -16,7 +22,7 @@ FEW = 3  # items of a collection that are shown
 
 
 class Shown:
-    """Give a value an HTML form, which a notebook asks for. What makes it is loaded only then.
+    """A value with an HTML form, which a notebook asks for.
 
     Examples
     --------
@@ -26,13 +32,11 @@ class Shown:
     """
 
     def _repr_html_(self) -> str:
-        from habitprint.report.notebook import to_html  # noqa: PLC0415 - takes a second, and stands above all values
-
-        return to_html(self)
+        return html_of(self)
 
 
 class Drawn(Shown):
-    """Give a value a picture too.
+    """A value with an HTML form and a picture.
 
     Examples
     --------
@@ -43,24 +47,25 @@ class Drawn(Shown):
 
     def plot(self) -> "alt.TopLevelMixin":
         """Return its picture, an Altair chart: show it in a notebook, or write it with `habitprint.save_chart`."""
-        from habitprint.report.notebook import draw  # noqa: PLC0415 - the same
-
-        return draw(self)
+        return chart_of(self)
 
 
-def draw_picture(value: Any, picture: str) -> "alt.TopLevelMixin":
-    """Return one of the pictures of a value that has several, by its name.
+@singledispatch
+def html_of(value: object) -> str:
+    """Return a value as a piece of HTML, for a notebook.
 
     Examples
     --------
-    >>> import habitprint as hp
-    >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> draw_picture(found, "answer").to_dict()["width"]
-    520
+    >>> html_of("<b>")
+    '<pre>&#x27;&lt;b&gt;&#x27;</pre>'
     """
-    from habitprint.report.notebook import draw_named  # noqa: PLC0415 - the same
+    return f"<pre>{escape(repr(value))}</pre>"
 
-    return draw_named(value, picture)
+
+@singledispatch
+def chart_of(value: object, picture: str | None = None) -> "alt.TopLevelMixin":
+    """Return the picture of a value as a chart; of a value with several pictures, the one with this name."""
+    raise NotImplementedError(type(value).__name__, picture)
 
 
 class _Table(Protocol):
@@ -68,7 +73,7 @@ class _Table(Protocol):
 
 
 class Framed:
-    """Give a value that is a table a frame: the rows of the file that holds it.
+    """A value that is a table, with a frame: the rows of the file that holds it.
 
     Examples
     --------

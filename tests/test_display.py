@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.showing import Drawn, Shown, abbreviated, cut
+from habitprint.display import Drawn, Shown, abbreviated, cut
 
 MOST_LINES, MOST_LETTERS = 20, 1_500
 HOSTILE = (
@@ -187,7 +187,7 @@ def test_letters_that_no_page_may_hold_are_marked() -> None:
 
 def test_a_card_tells_what_matters() -> None:
     shown = pages()
-    assert "The table misses the target" in shown["audit"]
+    assert "can be re-identified. Target: 5%." in shown["audit"]
     assert "data:image/svg+xml" in shown["audit"]
     assert all(word in shown["matching"] for word in ("Total weight", "optimal", "person 0", "24"))
     assert all(word in shown["split"] for word in ("counted", "outside both periods", "all rows"))
