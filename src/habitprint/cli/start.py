@@ -222,7 +222,7 @@ def events_of(advice: Advice, files: Sequence[Path], release: str | None, table:
     Examples
     --------
     >>> import habitprint as hp
-    >>> advice = hp.audit(hp.datasets.town(12, 5), target=0.2, noise=False).advice
+    >>> advice = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False).advice
     >>> events_of(advice, [Path("week1.csv")], None, TableSpec()) is None
     True
     """
