@@ -19,7 +19,7 @@ import polars as pl
 import habitprint as hp
 from habitprint.expectation import pair_chances
 from habitprint.formatting import percent
-from habitprint.training.calibration import Reliability, surest_rates
+from habitprint.training.calibration import Reliability, confident_rates
 from habitprint.truth import common_users
 
 OVERLAP = 0.75
@@ -107,7 +107,7 @@ def rows(subject: Subject) -> Iterator[str]:
         ("as many common as are", training.for_tables(released, known, common.n)),
     ):
         said = teacher.probabilities(matching, released, known)
-        yield row(f"likeliest, as if {name}, {chosen.name}", surest_rates(said, chances, sizes, by_chance))
+        yield row(f"likeliest, as if {name}, {chosen.name}", confident_rates(said, chances, sizes, by_chance))
         sure = said > 0.9  # noqa: PLR2004
         right = f", {percent(float(chances[sure].mean()))} of them right" if sure.any() else ""
         error = Reliability.of(said, chances, by_chance).error

@@ -92,7 +92,7 @@ def attack_sample(tables: Scenario, *, every_way: bool) -> Iterator[tuple[str, R
     yield "one by one, as evaluate counts", count_seekers(forth)
     yield "one by one, from the known side", back.rate
     if every_way:
-        yield "most confident claims", look_closer(joint).surest
+        yield "most confident claims", look_closer(joint).most_confident
         yield "the strongest of all", strongest(tables)
 
 

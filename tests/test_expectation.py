@@ -36,10 +36,10 @@ def test_nobody_is_identified_more_often_than_those_who_look_the_same_allow(
     common = common_users("same-id", released.users, known.users)
     chances = people_chances(attack(released, known, way), released, known, common)
     classes = released.share_classes
-    n_alike = np.bincount(classes)[classes[common.released]]
+    n_identical = np.bincount(classes)[classes[common.released]]
     assert chances.shape == (common.n,)
     assert (chances >= 0).all()
-    assert (chances <= 1 / n_alike + 1e-12).all()
+    assert (chances <= 1 / n_identical + 1e-12).all()
 
 
 @given(habits, habits)

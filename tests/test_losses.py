@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.losses import ALIKE, SCALES, Cost, Purpose, find_cheapest, leaves_little, may_be_cheaper
+from habitprint.losses import ALIKE, SCALES, Cost, UtilityMetric, find_cheapest, leaves_little, may_be_cheaper
 from instances import shuffled, tables
 
 
@@ -74,14 +74,14 @@ def test_a_loss_may_exceed_one_and_is_undefined_where_there_was_nothing_to_lose(
 @given(histograms=tables(max_users=8), k=st.integers(1, 8))
 def test_exact_means_of_groups_keep_totals_ranking_and_people(histograms: hp.Histograms, k: int) -> None:
     losses = hp.measure_losses(histograms, hp.microaggregate(histograms, k=min(k, histograms.n_users), units=None))
-    kept: tuple[Purpose, ...] = ("totals", "ranking", "people")
+    kept: tuple[UtilityMetric, ...] = ("totals", "ranking", "people")
     assert [SCALES[keep].of(losses) for keep in kept] == [0.0, 0.0, 0.0]
 
 
 def test_every_purpose_has_its_loss_and_its_words() -> None:
     habits = hp.Histograms.from_table({"user": [1, 1, 2], "place": ["a", "b", "b"], "count": [6, 2, 2]})
     losses = hp.measure_losses(habits, hp.suppress_below(habits, 3))
-    assert tuple(SCALES) == get_args(Purpose)
+    assert tuple(SCALES) == get_args(UtilityMetric)
     # Shares at a and b were 0.75 and 1.25, now 1 and 0; counts 6 and 4, now 6 and 0; and one of two people is gone.
     assert {keep: scale.of(losses) for keep, scale in SCALES.items()} == {
         "totals": pytest.approx(0.75),
@@ -196,7 +196,7 @@ def losses_of(**changed: object) -> hp.Losses:
     ],
 )
 def test_little_is_left_of_patterns_if_little_is_predicted(
-    keep: Purpose, changed: dict[str, object], little: bool
+    keep: UtilityMetric, changed: dict[str, object], little: bool
 ) -> None:
     assert leaves_little(keep, losses_of(**changed)) == little
 

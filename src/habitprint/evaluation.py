@@ -179,7 +179,7 @@ def evaluation_of(
     """Return the evaluation from expected numbers; `squares` is the sum of the squared chances of common users."""
     n_pairs = matching.n_released * matching.n_known
     by_chance = matching.size * n_common / n_pairs
-    by_chance_alike = matching.size * expected.n_alike / n_pairs
+    by_chance_alike = matching.size * expected.n_identical / n_pairs
     return Evaluation(
         expected_correct=expected.correct,
         n_common=n_common,

@@ -30,7 +30,7 @@ class Expected:
 
     correct: float
     clustered: float
-    n_alike: int
+    n_identical: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +68,8 @@ class Between:
     def expected(self) -> Expected:
         """Return the expected numbers of the attack."""
         clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
-        n_alike = int((self.times * self.n_common * self.row_sizes).sum())
-        return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_alike)
+        n_identical = int((self.times * self.n_common * self.row_sizes).sum())
+        return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_identical)
 
     def sum_of_squares(self) -> float:
         """Return the sum of the squared chances of all common users."""

@@ -1,15 +1,15 @@
-"""How many people would be identified among more of them than were tested: a law for the fall of risk, and its doubts.
+"""The risk among more people than were tested: a law for its fall with the number of people, and its uncertainty.
 
-Somebody is found among n people if nobody of the other n − 1 is taken for him. If that happens with probability p for
-each of them, he is found with (1 − p)ⁿ⁻¹; and if p differs from person to person as a beta distribution, the share
-that is found is
+A person is re-identified among n people if none of the other n − 1 is taken for them. If each of the others is taken
+for them with probability p, they are re-identified with probability (1 − p)ⁿ⁻¹. If p differs from person to person as a
+beta distribution, the share re-identified is
 
     s(n) = B(a, b + n − 1) / B(a, b),    B the beta function,
 
 which is also the expected uniqueness of a Pitman–Yor process with discount 1 − a and strength a + b − 1 (Rocher,
 Hendrickx & de Montjoye, Nature Communications 16, 347, 2025, doi 10.1038/s41467-024-55296-6). Some people may be found
-among any number: with a share c of them, c + (1 − c) s(n). For people who are matched all at once that is a curve that
-fits, and no law. So its interval has two parts:
+among any number: with a share c of them, c + (1 − c) s(n). For joint matching that is a curve
+that fits, and no law. So its interval has two parts:
 
 - *other people*: all laws under which what was measured is likely, each with its weight. The sizes were measured on the
   same people, in nested groups: whoever is found among many is found among few of them. So people are counted by the
@@ -514,7 +514,7 @@ def _sorted(measured: Iterable[SizedRate | Evaluation]) -> list[tuple[int, Rate]
 
 
 def _independent(rate: Rate) -> float:
-    """Return how many people who are found or not, each for himself, would tell as much as a rate."""
+    """Return how many people who are found or not, each on their own, would tell as much as a rate."""
     # Of nobody, or everybody, found, the variance is that with half a person more.
     value = (rate.n_correct + 0.5) / (rate.n + 1)
     variance = rate.variance if 0 < rate.value < 1 else value * (1 - value)

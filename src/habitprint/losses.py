@@ -27,7 +27,7 @@ ROUNDING = 1e-9
 ALIKE = 0.05  # a difference of the deciding loss that is less than this does not decide
 HALVES_SEED = 0  # of the halves of everybody's events: it is printed
 
-Purpose = Literal["totals", "ranking", "patterns", "prediction", "people"]
+UtilityMetric = Literal["totals", "ranking", "patterns", "prediction", "people"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class Scale:
 
 
 # The purposes, in the order in which they are shown.
-SCALES: dict[Purpose, Scale] = {
+SCALES: dict[UtilityMetric, Scale] = {
     "totals": Scale(
         "totals of places",
         "totals error",
@@ -151,7 +151,7 @@ SCALES: dict[Purpose, Scale] = {
     ),
 }
 # The other losses, which count where the deciding losses are similar.
-OTHERS: tuple[Purpose, ...] = ("prediction", "totals", "people")
+OTHERS: tuple[UtilityMetric, ...] = ("prediction", "totals", "people")
 
 
 class Cost(NamedTuple):
@@ -179,7 +179,7 @@ class Cost(NamedTuple):
         return self.others, self.loss, self.patterns
 
 
-def cost_of(keep: Purpose, loss_for: Callable[[Purpose], float | None]) -> Cost | None:
+def cost_of(keep: UtilityMetric, loss_for: Callable[[UtilityMetric], float | None]) -> Cost | None:
     """Return the cost of a release from its losses; None where the loss that decides is not defined.
 
     If people's own rows predict nothing, no predictive value can be lost: this loss is 0, and the others decide.
@@ -236,7 +236,7 @@ def _is_alike(loss: float, least: float) -> bool:
     return loss - least < ALIKE - ROUNDING
 
 
-def leaves_little(keep: Purpose, losses: Losses) -> bool:
+def leaves_little(keep: UtilityMetric, losses: Losses) -> bool:
     """Return whether a release leaves little utility.
 
     Patterns of people are judged by their predictive value where that was measured. The information loss is nearly 1
@@ -250,7 +250,7 @@ def leaves_little(keep: Purpose, losses: Losses) -> bool:
     >>> [leaves_little("patterns", hp.measure_losses(april, release, later=later)) for later in (None, may)]
     [True, False]
     """
-    judged: Purpose = "prediction" if keep == "patterns" and losses.predictive_value is not None else keep
+    judged: UtilityMetric = "prediction" if keep == "patterns" and losses.predictive_value is not None else keep
     loss = SCALES[judged].of(losses)
     return loss is not None and loss >= ALMOST_ALL * SCALES[judged].worst
 

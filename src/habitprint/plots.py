@@ -32,7 +32,7 @@ MENU = {"actions": {"export": True, "source": False, "compiled": False, "editor"
 
 
 def plot_path(
-    path: MatchingPath, evaluations: Iterable[Evaluation] = (), surest: Iterable[Rate] = ()
+    path: MatchingPath, evaluations: Iterable[Evaluation] = (), most_confident: Iterable[Rate] = ()
 ) -> alt.VConcatChart:
     """Draw the gain of each further pair, and the total weight of the best matching, against the size.
 
@@ -42,9 +42,9 @@ def plot_path(
         The best matching of every size.
     evaluations
         Evaluations of the matchings of some sizes: their precision is drawn below, with its interval.
-    surest
+    most_confident
         The precision of some numbers of the most confident claims, drawn beside it
-        (`habitprint.training.calibration.surest_rates`).
+        (`habitprint.training.calibration.confident_rates`).
 
     Examples
     --------
@@ -61,9 +61,9 @@ def plot_path(
     results = list(evaluations)
     for result in results:
         _require(result, Evaluation, "evaluate(path.matching(size), released, known)")
-    rates = list(surest)
+    rates = list(most_confident)
     for rate in rates:
-        _require(rate, Rate, "calibration.surest_rates(probabilities, chances, sizes, by_chance)")
+        _require(rate, Rate, "calibration.confident_rates(probabilities, chances, sizes, by_chance)")
     panels: list[alt.Chart | alt.LayerChart] = [_prices(path), _totals(path)]
     if results or rates:
         panels.append(_precisions(sorted(results, key=lambda result: result.size), rates, len(path.sizes)))
@@ -168,9 +168,9 @@ def _totals(path: MatchingPath) -> alt.Chart:
     return chart
 
 
-def _precisions(evaluations: list[Evaluation], surest: list[Rate], largest: int) -> alt.LayerChart:
+def _precisions(evaluations: list[Evaluation], most_confident: list[Rate], largest: int) -> alt.LayerChart:
     by_gain = [(result.size, rate) for result in evaluations if (rate := result.precision_rate) is not None]
-    by_probability = [(rate.n, rate) for rate in surest]
+    by_probability = [(rate.n, rate) for rate in most_confident]
     rows = [
         (size, rate.value, rate.low, rate.high, rate.by_chance, order)
         for order, rates in ((BY_GAIN, by_gain), (BY_PROBABILITY, by_probability))
@@ -179,7 +179,7 @@ def _precisions(evaluations: list[Evaluation], surest: list[Rate], largest: int)
     names = ["size", "precision", "low", "high", "by_chance"]
     data = pl.DataFrame(rows, schema={**dict.fromkeys(names, pl.Float64), "order": pl.String}, orient="row")
     panel = _panel(data, largest)
-    if surest:
+    if most_confident:
         panel = panel.encode(
             color=alt.Color(
                 "order:N", title="claims", sort=[BY_GAIN, BY_PROBABILITY], legend=alt.Legend(orient="bottom")

@@ -14,7 +14,7 @@ from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, SuiteResult, run_suite
 from habitprint.auditing import people, runner
 from habitprint.auditing.candidates import (
-    AS_IT_IS,
+    UNPROTECTED,
     Candidate,
     list_candidates,
     micro_aggregation,
@@ -84,8 +84,8 @@ def test_what_is_only_measured_was_selected_on_one_half_and_holds_on_the_other()
 
 @pytest.mark.parametrize("decide", ["guaranteed", "measured"])
 def test_answer_first_row_and_choice_say_the_same(decide: Literal["guaranteed", "measured"]) -> None:
-    for target, surest in ((0.1, None), (1.0, 0.3), (1.0, 1.0)):
-        found = audit_of_town(12, 5, seed=4, target=target, surest_target=surest, decide=decide)
+    for target, most_confident in ((0.1, None), (1.0, 0.3), (1.0, 1.0)):
+        found = audit_of_town(12, 5, seed=4, target=target, confident_target=most_confident, decide=decide)
         passes = found.verdict.passes
         assert passes == found.protections.trials[0].passes
         assert passes == (found.protections.chosen == 0)
@@ -104,7 +104,7 @@ def test_where_nothing_is_needed_nothing_is_recommended() -> None:
 
 def test_the_first_trial_is_the_release_as_it_is(found: hp.Audit) -> None:
     first = found.protections.trials[0]
-    assert (first.label, first.loss, first.strength) == ("as it is", 0.0, None)
+    assert (first.label, first.loss, first.parameter) == ("as it is", 0.0, None)
     assert first.risk == found.strongest.rate
 
 
@@ -152,7 +152,7 @@ def test_no_attack_reaches_more_than_is_guaranteed(seed: int) -> None:
 
 
 def test_strengths_in_between_are_tried(found: hp.Audit) -> None:
-    groups = {trial.strength for trial in found.protections.trials if trial.name == "micro-aggregation"}
+    groups = {trial.parameter for trial in found.protections.trials if trial.name == "micro-aggregation"}
     assert groups >= {2, 3, 5, 10, 20, 50}
     n_listed = len(list_candidates(hp.datasets.town(150, 25, seed=4)[0], [], 0.1, n_users=150, noise=False))
     assert len(found.protections.trials) > n_listed
@@ -189,7 +189,7 @@ def test_json_is_plain_and_complete(found: hp.Audit) -> None:
     assert set(plain) == {
         "schema", "options", "run",
         "versions", "data", "weight", "attacks", "curves", "other_time", "training", "linkage",
-        "protections", "remedies", "people", "verdict", "forecast", "place_map", "on_all",
+        "protections", "alternatives", "people", "verdict", "forecast", "place_map", "on_all",
     }  # fmt: skip
     assert json.loads(found.to_text()) == plain
     assert hp.Audit.from_json(plain).to_json() == plain
@@ -235,7 +235,7 @@ def test_who_is_no_longer_released_is_not_counted_and_who_is_not_known_any_more_
 
 def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def candidates(*_: object, **__: object) -> list[Candidate]:
-        return [AS_IT_IS, suppression(10**6), micro_aggregation(3)]
+        return [UNPROTECTED, suppression(10**6), micro_aggregation(3)]
 
     monkeypatch.setattr(runner, "list_candidates", candidates)
     whole = attacked(*hp.datasets.town(20, 5))
@@ -301,22 +301,22 @@ def test_the_gate_is_about_the_unprotected_data(found: hp.Audit, fail_above: flo
     assert replace(verdict, fails_gate=None) == found.verdict
 
 
-def test_a_target_on_the_surest_claims_asks_for_more() -> None:
+def test_a_target_on_the_most_confident_claims_asks_for_more() -> None:
     sides = hp.datasets.town(150, 25, seed=4)
-    found = hp.audit(sides, target=0.5, surest_target=0.3, noise=False)
-    assert found.verdict.surest_passes is False
+    found = hp.audit(sides, target=0.5, confident_target=0.3, noise=False)
+    assert found.verdict.confident_passes is False
     assert not found.verdict.passes
-    assert found.people.surest.n == 50
+    assert found.people.most_confident.n == 50
     chosen = advised(found)
-    assert chosen.surest is not None
-    assert chosen.surest.high <= 0.3
+    assert chosen.most_confident is not None
+    assert chosen.most_confident.high <= 0.3
     assert found.verdict.protection == chosen.label
 
 
 def test_what_was_not_measured_is_called_not_measured() -> None:
-    found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, surest_target=0.01, noise=False)
+    found = hp.audit(hp.datasets.town(150, 25, seed=4), target=0.2, confident_target=0.01, noise=False)
     within = found.protections.within(0.2, "guaranteed")
-    n_measured = sum(trial.surest is not None for trial in within)
+    n_measured = sum(trial.most_confident is not None for trial in within)
     assert 0 < n_measured < len(within)
     assert found.protections.chosen is None
     assert f"of {n_measured} protections measured" in about_protections(found)
@@ -342,7 +342,7 @@ def test_what_costs_more_than_everything_is_no_option(found: hp.Audit) -> None:
 
 def test_few_claims_are_not_called_sure(found: hp.Audit) -> None:
     def said(n: int) -> bool:
-        sure = replace(found.people, sure=(people.SureClaims(0.95, n),))
+        sure = replace(found.people, sure=(people.ConfidentClaims(0.95, n),))
         return any(
             f"the {n} most confident ones are at least 95% correct" in each
             for each in details(answered(found, people=sure))

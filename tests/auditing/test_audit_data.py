@@ -128,7 +128,7 @@ def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
     assert about_scope(everybody).startswith("All 2 people in the two tables are in the release")
 
 
-def test_an_adversary_who_knows_fewer_is_in_the_scope() -> None:
+def test_an_attacker_who_knows_fewer_is_in_the_scope() -> None:
     scope = prepare_tables(Scenario(*TOWN, "same-id"), hp.AuditOptions(overlap=0.4)).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (25, 25, 10, 10)
 
@@ -235,7 +235,7 @@ def test_nobody_or_a_single_person_cannot_be_told_apart() -> None:
         hp.audit((habits, hp.Histograms.from_strings({"Jill": "ab", "Mary": "b"})))
 
 
-def test_an_adversary_who_knows_one_person_only_is_refused() -> None:
+def test_an_attacker_who_knows_one_person_only_is_refused() -> None:
     with pytest.raises(hp.InputError, match="only one user is on both sides") as error:
         hp.audit(hp.datasets.town(20, 5), overlap=0.05)
     assert "overlap above 0.05" in error.value.fix
@@ -286,7 +286,7 @@ def test_a_file_that_is_not_there_cannot_be_audited(source: object) -> None:
         hp.audit(source)
 
 
-@pytest.mark.parametrize("name", ["target", "fail_above", "surest_target", "person_target", "overlap"])
+@pytest.mark.parametrize("name", ["target", "fail_above", "confident_target", "person_target", "overlap"])
 @pytest.mark.parametrize("value", [0, -0.1, 5, float("nan")])
 def test_rates_are_shares(name: str, value: float) -> None:
     with pytest.raises(hp.InputError, match=name):
@@ -324,7 +324,7 @@ def test_groups_hold_everybody_once_and_keep_people_with_themselves(
 
 
 @given(st.floats(0.05, 1.0), st.integers(0, 5))
-def test_an_adversary_with_less_overlap_knows_fewer_of_the_same_release(overlap: float, seed: int) -> None:
+def test_an_attacker_with_less_overlap_knows_fewer_of_the_same_release(overlap: float, seed: int) -> None:
     tables = Scenario(*TOWN, truth="same-id")
     less = tables.with_overlap(overlap, seed)
     assert less.released.n_users == 25

@@ -75,7 +75,7 @@ def test_what_is_learned_on_the_truth_is_tried_on_people_it_was_not_learned_from
 
 
 @pytest.mark.slow
-def test_an_adversary_who_trains_is_one_more_attacker_and_the_audit_says_how() -> None:
+def test_an_attacker_who_trains_is_one_more_attacker_and_the_audit_says_how() -> None:
     released, known = hp.datasets.town(60, 12, seed=1)
     found = hp.audit((released, known), training=hp.datasets.town(60, 12, seed=2), noise=False)
     assert "trained" in {fact.weight for fact in found.attacks}
@@ -109,7 +109,7 @@ def test_totals_tell_where_places_do_not() -> None:
 
 
 def test_totals_tell_in_the_view_that_counts_the_same_places() -> None:
-    """What else the adversary knows of people drowns how often they were at the one place released, unless left out."""
+    """What else the attacker knows of people drowns how often they were at the one place released, unless left out."""
     users = list(range(40))
     here = pl.DataFrame({"user": users, "place": "here", "count": [3 * n + 1 for n in users]})
     elsewhere = pl.DataFrame({"user": users, "place": "elsewhere", "count": [500 * (17 * n % 40 + 1) for n in users]})
@@ -130,7 +130,7 @@ def test_shares_betray_small_totals() -> None:
     assert any(fact.uses_totals for fact in facts)
 
 
-def test_an_adversary_who_knows_half_of_the_people_is_counted_among_these() -> None:
+def test_an_attacker_who_knows_half_of_the_people_is_counted_among_these() -> None:
     rate = run_attack(Scenario(*hp.datasets.town(60, 12), truth="same-id").with_overlap(0.5, 1)).rate
     assert rate.n == 30
     assert rate.by_chance == pytest.approx(1 / 60)
@@ -262,7 +262,7 @@ def test_claims_in_order_of_margin_are_surer_than_as_many_with_the_most_gain(
     by_size = {claims.n_claims: claims.precision.value for claims in people.claims if claims.order == "size"}
     both = sorted(set(by_margin) & set(by_size))
     assert by_margin[both[0]] > by_size[both[0]]
-    assert people.surest == look_closer(whole).surest
+    assert people.most_confident == look_closer(whole).most_confident
 
 
 def test_the_number_of_sure_claims_is_the_largest_that_keeps_the_level(whole: AttackResult) -> None:

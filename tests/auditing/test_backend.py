@@ -20,7 +20,7 @@ from habitprint.progress import Progress
 from habitprint.rates import Rate
 from habitprint.report.markdown import to_markdown
 from habitprint.wording.attacks import among_more, on_all_people
-from habitprint.wording.curves import about_remedy
+from habitprint.wording.curves import about_alternative
 from habitprint.wording.data import about_scope
 from habitprint.wording.findings import words_of
 from habitprint.wording.page import sentences
@@ -139,9 +139,9 @@ def test_what_was_done_with_the_sample_is_not_said_of_all_people(monkeypatch: py
     text = text_of(found)
     assert f"{found.protections.n_on_all} of them were tested on 60 people" in text
     assert "tested on all" not in text
-    remedies = {remedy.kind: about_remedy(remedy, found) for remedy in found.remedies}
-    assert "needs groups of 100, and there are 160 people" in remedies["more people"]
-    assert "the sample does not show which" in remedies["aggregates only"]
+    alternatives = {alternative.kind: about_alternative(alternative, found) for alternative in found.alternatives}
+    assert "needs groups of 100, and there are 160 people" in alternatives["more people"]
+    assert "the sample does not show which" in alternatives["aggregates only"]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_reports_of_a_sample_show_all_people_and_are_read_back(sampled: hp.Audit
     assert UNSEEN in record.partition("**Recommendation.**")[2]
 
 
-def test_the_adversary_knows_all_people_and_those_of_the_sample_where_it_is_attacked(sampled: hp.Audit) -> None:
+def test_the_attacker_knows_all_people_and_those_of_the_sample_where_it_is_attacked(sampled: hp.Audit) -> None:
     in_sample = "In all but one attack both tables hold the sample only: 80 people"
     page, record = Outline(hp.render_report(sampled)).text, to_markdown(build_record(sampled))
     assert in_sample in record

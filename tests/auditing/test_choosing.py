@@ -13,31 +13,31 @@ import habitprint as hp
 from audits import audit_of_town, canonical
 from habitprint.attacks import Scenario, full_suite, run_suite
 from habitprint.auditing import runner
+from habitprint.auditing.alternatives import Alternative, find_alternatives
 from habitprint.auditing.candidates import group_needed, list_candidates, micro_aggregation
 from habitprint.auditing.curves import Curve, Dimension, Point
 from habitprint.auditing.goal import FAIL, PASS, Decide, Goal, judge
 from habitprint.auditing.people import look_closer
 from habitprint.auditing.planner import Deepen, Step, Tried, next_step, size_between
-from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.runner import find_protection, run_trial
 from habitprint.auditing.trials import BELOW_LINE, Protections
 from habitprint.auditing.verdict import users_needed
 from habitprint.formatting import percent
-from habitprint.losses import ALIKE, SCALES, Purpose, find_cheapest
+from habitprint.losses import ALIKE, SCALES, UtilityMetric, find_cheapest
 from habitprint.report.sections import protections_section
-from habitprint.wording.curves import about_remedy
+from habitprint.wording.curves import about_alternative
 from habitprint.wording.page import sentences
 from habitprint.wording.protections import about_costs
 from habitprint.wording.record import build_record
 from habitprint.wording.verdict import first_screen
 
-PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+UTILITY_METRICS: tuple[UtilityMetric, ...] = get_args(UtilityMetric)
 DECIDE: tuple[Decide, ...] = get_args(Decide)
 TABLES = Scenario(*hp.datasets.town(150, 12, seed=4), truth="same-id")
 
 
 @cache
-def tried(keep: Purpose, decide: Decide, most_users: int = 150) -> tuple[Goal, Protections]:
+def tried(keep: UtilityMetric, decide: Decide, most_users: int = 150) -> tuple[Goal, Protections]:
     goal = Goal(0.1, decide, keep=keep)
     whole = run_suite(TABLES)
     some = TABLES.sample(most_users, goal.seed)
@@ -57,9 +57,9 @@ def curve_of(shares: Sequence[float], n: int = 1000) -> Curve:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("decide", DECIDE)
-@pytest.mark.parametrize("keep", PURPOSES)
+@pytest.mark.parametrize("keep", UTILITY_METRICS)
 def test_what_is_chosen_loses_the_least_for_its_purpose_among_all_within_the_target(
-    keep: Purpose, decide: Decide
+    keep: UtilityMetric, decide: Decide
 ) -> None:
     goal, found = tried(keep, decide)
     assert found.keep == keep
@@ -173,8 +173,8 @@ def test_the_best_for_each_purpose_is_the_best_of_what_was_tried() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", PURPOSES)
-def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Purpose) -> None:
+@pytest.mark.parametrize("keep", UTILITY_METRICS)
+def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: UtilityMetric) -> None:
     (_, narrowed), (_, whole) = tried(keep, "guaranteed", 60), tried(keep, "guaranteed")
     assert narrowed.screened
     assert narrowed.advised is not None
@@ -184,8 +184,8 @@ def test_from_a_screening_the_same_purpose_decides_and_costs_no_more(keep: Purpo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", PURPOSES)
-def test_the_frontier_is_that_of_the_loss_that_decides(keep: Purpose) -> None:
+@pytest.mark.parametrize("keep", UTILITY_METRICS)
+def test_the_frontier_is_that_of_the_loss_that_decides(keep: UtilityMetric) -> None:
     _, found = tried(keep, "guaranteed")
     points = [(trial.loss_for(keep) or 0.0, trial.risk.high) for trial in found.trials]
     for at in found.frontier:
@@ -229,7 +229,7 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
     assert found.advice is not None
     losses = found.advice.losses
     cost = about_costs(losses)[1:]
-    for keep in PURPOSES[:-1]:
+    for keep in UTILITY_METRICS[:-1]:
         loss = SCALES[keep].of(losses)
         assert loss is not None
         assert percent(round(loss, 2 if keep == "patterns" else 3)) in about_costs(losses) or round(loss, 3) == 0
@@ -238,8 +238,8 @@ def test_every_loss_of_the_advice_is_stated_in_answer_record_and_report() -> Non
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("keep", PURPOSES)
-def test_the_purpose_is_in_all_that_an_audit_says(keep: Purpose) -> None:
+@pytest.mark.parametrize("keep", UTILITY_METRICS)
+def test_the_purpose_is_in_all_that_an_audit_says(keep: UtilityMetric) -> None:
     found = audit_of_town(12, 5, target=0.2, keep=keep)
     assert found.options.keep == found.protections.keep == keep
     assert found.advice is not None
@@ -258,30 +258,32 @@ def test_a_purpose_that_nobody_knows_is_refused() -> None:
 def test_with_as_many_people_as_it_asks_for_a_protection_is_enough_and_with_one_fewer_none_is() -> None:
     few = audit_of_town(24, 6, target=0.04)
     assert few.protections.advised is None
-    assert {remedy.kind for remedy in few.remedies} == {
+    assert {alternative.kind for alternative in few.alternatives} == {
         "fewer places",
         "shorter span",
         "more people",
         "aggregates only",
     }
-    more = next(remedy for remedy in few.remedies if remedy.kind == "more people")
+    more = next(alternative for alternative in few.alternatives if alternative.kind == "more people")
     assert more.number == 25
-    assert "at least 25 people in the table, 1 more than now" in about_remedy(more, few)
+    assert "at least 25 people in the table, 1 more than now" in about_alternative(more, few)
     enough = hp.audit(hp.datasets.town(25, 6), target=0.04, noise=False)
     assert enough.protections.advised is not None
-    assert enough.remedies == ()
+    assert enough.alternatives == ()
     facts = few.to_json()
     assert hp.Audit.from_json(facts).to_json() == facts
-    assert hp.Audit.from_json(facts).remedies == few.remedies
+    assert hp.Audit.from_json(facts).alternatives == few.alternatives
 
 
-def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Remedy]:
+def unprotected(curves: Sequence[Curve], goal: Goal, needed: hp.PeopleNeeded | None = None) -> dict[str, Alternative]:
     """Return what would be enough for the table as it is, if no protection had been tried."""
     whole = run_suite(TABLES)
-    as_it_is = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
-    as_it_is = replace(as_it_is, surest=look_closer(whole.strongest_joint).surest)
-    none = Protections(goal.keep, (as_it_is,), (), None, None, (), (), 0, 150, 150)
-    return {remedy.kind: remedy for remedy in find_remedies(goal, TABLES, curves, none, needed=needed)}
+    unprotected = replace(run_trial(whole, list_candidates(TABLES.released, [], 0.1, n_users=9)[0], goal), passes=False)
+    unprotected = replace(unprotected, most_confident=look_closer(whole.strongest_joint).most_confident)
+    none = Protections(goal.keep, (unprotected,), (), None, None, (), (), 0, 150, 150)
+    return {
+        alternative.kind: alternative for alternative in find_alternatives(goal, TABLES, curves, none, needed=needed)
+    }
 
 
 def test_what_the_curves_measured_is_told_with_its_number() -> None:
@@ -300,17 +302,17 @@ def test_what_the_curves_measured_is_told_with_its_number() -> None:
     assert found["aggregates only"].number == (visitors >= group_needed(0.05)).sum()
 
 
-def test_the_surest_claims_need_so_many_people_or_such_groups() -> None:
+def test_the_most_confident_claims_need_so_many_people_or_such_groups() -> None:
     dimensions: tuple[Dimension, ...] = ("resolution", "duration", "users")
     nothing = [Curve(dimension, "people", "too few people", ()) for dimension in dimensions]
-    found = unprotected(nothing, Goal(0.2, surest_target=0.05))
+    found = unprotected(nothing, Goal(0.2, confident_target=0.05))
     assert found["larger groups"].number == 20  # none is right with a chance above one in twenty, however few claims
     assert found["more people"].number == 1460 == users_needed(0.05) / 0.05
-    groups = unprotected(nothing, Goal(0.2, surest_target=0.15))["larger groups"]
+    groups = unprotected(nothing, Goal(0.2, confident_target=0.15))["larger groups"]
     k = int(groups.number or 0)
     assert 1 / (k - 1) > 0.15 >= 1 / k
     grouped = TABLES.protected_by(micro_aggregation(k).mechanism)[1]
-    assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint).surest.high <= 0.15
+    assert look_closer(run_suite(grouped, full_suite(exact=False)).strongest_joint).most_confident.high <= 0.15
     assert found["fewer places"].point is None
 
 

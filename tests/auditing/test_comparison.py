@@ -160,7 +160,7 @@ def test_the_json_is_plain_and_names_nobody(found: hp.Audit) -> None:
     assert "internal" not in compared.to_text()
 
 
-def test_an_adversary_who_knows_all_other_time_stands_beside_where_they_re_identify_more(found: hp.Audit) -> None:
+def test_an_attacker_who_knows_all_other_time_stands_beside_where_they_re_identify_more(found: hp.Audit) -> None:
     stronger = Outcome("joint", "l1", hp.Rate.of(90, 100, 0.01), 0.0, 0)
     told = [replace(with_share(found, right), other_time=stronger) for right in (40, 99)]
     assert [audit.other_time for audit in hp.compare(told).audits] == [stronger, None]

@@ -9,7 +9,7 @@ import pytest
 import habitprint as hp
 from audits import audit_of_town
 from habitprint.attacks import Scenario, run_attack
-from habitprint.auditing.confidence import FEWEST_SUREST, find_confidence
+from habitprint.auditing.confidence import FEWEST_CONFIDENT, find_confidence
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Evidence, Goal, judge
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.training.calibration import Reliability
@@ -70,16 +70,16 @@ def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
     assert "too few people to learn" in hp.render_report(found)
 
 
-def test_the_surest_claims_are_a_tenth_but_fifty_at_least() -> None:
-    for n, n_surest in ((60, 50), (30, 30)):
+def test_the_most_confident_claims_are_a_tenth_but_fifty_at_least() -> None:
+    for n, n_confident in ((60, 50), (30, 30)):
         made = find_confidence(run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")))
         assert made is not None
-        order = np.argsort(-made.probabilities, kind="stable")[:n_surest]
+        order = np.argsort(-made.probabilities, kind="stable")[:n_confident]
         own = run_attack(Scenario(*hp.datasets.town(n, 20), truth="same-id")).matching
         right = (own.released == own.known).to_numpy()[order]
-        assert made.confidence.surest.n == n_surest
-        assert made.confidence.surest.n_correct == pytest.approx(right.sum())
-        assert not made.confidence.is_within(1.0) or n_surest >= FEWEST_SUREST
+        assert made.confidence.most_confident.n == n_confident
+        assert made.confidence.most_confident.n_correct == pytest.approx(right.sum())
+        assert not made.confidence.is_within(1.0) or n_confident >= FEWEST_CONFIDENT
 
 
 @pytest.mark.parametrize("decide", ["guaranteed", "measured"])
@@ -87,7 +87,7 @@ def test_a_person_target_is_met_by_proof_or_where_it_decides_by_what_is_measured
     goal = Goal(0.5, decide, person_target=0.2)  # type: ignore[arg-type]
     made = find_confidence(run_attack(Scenario(hp.microaggregate(TOWN[0], k=40).histograms, TOWN[1], "same-id")))
     assert made is not None
-    assert made.confidence.surest.high <= 0.2
+    assert made.confidence.most_confident.high <= 0.2
     cases = (0.2, None), (0.21, None), (0.21, made.confidence)
     evidence = [Evidence(GuaranteedRisk(0.1, largest), 0.1, confidence=confidence) for largest, confidence in cases]
     judged = [judge(goal, each, criteria=("person",)) for each in evidence]
@@ -117,11 +117,11 @@ def test_a_table_that_only_its_surest_people_give_away_misses_the_target_for_eac
     assert found.verdict.passes is False
     assert found.verdict.reason == "person target"
     assert found.people.confidence is not None
-    assert found.people.confidence.surest.n == 50
+    assert found.people.confidence.most_confident.n == 50
     advised = found.protections.advised
     assert advised is not None
     assert advised.confidence is not None
-    assert advised.guaranteed.highest <= 0.2 or advised.confidence.surest.high <= 0.2
+    assert advised.guaranteed.highest <= 0.2 or advised.confidence.most_confident.high <= 0.2
 
 
 @pytest.mark.parametrize("is_measured", [True, False])

@@ -6,7 +6,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import Scenario, run_suite
-from habitprint.auditing.candidates import AS_IT_IS, TRIAL_SEED, micro_aggregation, rounding, shared_places
+from habitprint.auditing.candidates import TRIAL_SEED, UNPROTECTED, micro_aggregation, rounding, shared_places
 from habitprint.auditing.goal import FAIL, PASS, Goal, judge
 from habitprint.auditing.runner import run_trial
 from habitprint.auditing.trials import Trial
@@ -30,7 +30,7 @@ def test_only_what_draws_is_drawn_again() -> None:
     assert micro_aggregation(5).is_drawn
     assert shared_places(5).is_drawn
     assert not rounding(5).is_drawn
-    assert not AS_IT_IS.is_drawn
+    assert not UNPROTECTED.is_drawn
 
 
 def test_a_draw_is_close_to_a_target_that_a_few_more_rows_would_miss() -> None:

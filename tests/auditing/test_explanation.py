@@ -11,7 +11,7 @@ import habitprint as hp
 @cache
 def tables() -> tuple[hp.Histograms, hp.Histograms]:
     released, known = hp.datasets.town(24, 8)
-    # Somebody is released whom the adversary does not know.
+    # Somebody is released whom the attacker does not know.
     return released, known.select(users=known.users.to_list()[:-1])
 
 
@@ -69,7 +69,7 @@ def test_the_place_that_tells_most_is_the_one_that_gives_away() -> None:
 def test_no_protection_leaves_a_chance_above_what_is_guaranteed() -> None:
     for why in explained():
         for each in why.protections:
-            assert each.n_alike is None or each.chance <= 1 / each.n_alike + 1e-9
+            assert each.n_identical is None or each.chance <= 1 / each.n_identical + 1e-9
 
 
 def test_what_is_advised_is_among_the_protections() -> None:
@@ -79,7 +79,7 @@ def test_what_is_advised_is_among_the_protections() -> None:
         assert [each.label for each in why.protections if each.is_advised] == [advised.label]
 
 
-def test_somebody_whom_the_adversary_does_not_know_is_explained_by_whom_they_are_taken_for() -> None:
+def test_somebody_whom_the_attacker_does_not_know_is_explained_by_whom_they_are_taken_for() -> None:
     released, known = tables()
     (unknown,) = set(released.users.to_list()) - set(known.users.to_list())
     matched = found().users["user"].to_list()

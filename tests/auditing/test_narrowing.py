@@ -59,13 +59,13 @@ def test_a_release_that_only_its_surest_claims_give_away_gets_a_protection() -> 
     whole = run_suite(TABLES)
     part = run_suite(TABLES.sample(100, 0))
     sure = Rate.of(50, 50, 1 / 150)
-    goal = Goal(0.99, "measured", surest_target=0.5)
+    goal = Goal(0.99, "measured", confident_target=0.5)
     found = find_protection(whole, part, [], goal, look=lambda _: CloserLook(sure, None), noise=False).protections
     assert found.trials[0].passes is False
-    assert found.trials[0].surest == sure
+    assert found.trials[0].most_confident == sure
     assert found.advised is not None
-    assert found.advised.surest is not None
-    assert found.advised.surest.high <= 0.5
+    assert found.advised.most_confident is not None
+    assert found.advised.most_confident.high <= 0.5
 
 
 def test_after_one_that_does_not_hold_the_next_in_cost_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,7 +97,7 @@ def test_the_weakest_that_is_enough_is_found_by_halving_and_dearer_kinds_are_lef
     trials: dict[Candidate, Trial] = {}
     while following := screening.next_few(trials, [each for each in trials if trials[each].passes], most=1):
         trials[following[0]] = run_trial(whole, following[0], goal)
-    groups = {int(each.strength or 0): trial.passes for each, trial in trials.items() if each.is_cheaper_among_more}
+    groups = {int(each.parameter or 0): trial.passes for each, trial in trials.items() if each.is_cheaper_among_more}
     assert len(groups) <= np.ceil(np.log2(7))
     on_all = {k: run_trial(whole, micro_aggregation(k), goal).passes for k in (2, 3, 5, 10, 20, 50)}
     assert min(k for k, passes in groups.items() if passes) == min(k for k, passes in on_all.items() if passes)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from habitprint.attacks import Outcome
-from habitprint.auditing.candidates import AS_IT_IS, Candidate, micro_aggregation, top_places
+from habitprint.auditing.candidates import UNPROTECTED, Candidate, micro_aggregation, top_places
 from habitprint.auditing.goal import FAIL, OPEN, PASS, Decide, Evidence, Goal, judge
 from habitprint.auditing.planner import Deepen, Done, Screening, Step, Tried, Try, next_step
 from habitprint.auditing.trials import NotTried, Trial
@@ -39,7 +39,7 @@ def made_up(
     judged = judge(goal, Evidence(bound, rate.high, is_full_suite=is_full_suite, is_looked_at=False))
     return Trial(
         name=candidate.name,
-        strength=candidate.strength,
+        parameter=candidate.parameter,
         label=candidate.label,
         recipe=(),
         guarantees=(),
@@ -51,7 +51,7 @@ def made_up(
         selection_rate=rate,
         hold_out_rate=rate if hold_out is None else Rate.of(hold_out * N, N, 1 / N),
         losses=losses(loss),
-        surest=None,
+        most_confident=None,
         confidence=None,
         passes=judged.passes,
     )
@@ -62,8 +62,8 @@ def groups_of(k: int, goal: Goal, *, is_full_suite: bool = False) -> Trial:
     return made_up(micro_aggregation(k), 0.8 / k, 1 - 1 / k, guaranteed=1 / k, is_full_suite=is_full_suite, goal=goal)
 
 
-def as_it_is(goal: Goal, share: float = 0.9) -> Trial:
-    return made_up(AS_IT_IS, share, 0.0, is_full_suite=True, goal=replace(goal, decide="measured"))
+def unprotected(goal: Goal, share: float = 0.9) -> Trial:
+    return made_up(UNPROTECTED, share, 0.0, is_full_suite=True, goal=replace(goal, decide="measured"))
 
 
 def run(tried: Tried, further: Mapping[Candidate, Trial] | None = None) -> tuple[Tried, list[Step]]:
@@ -77,9 +77,9 @@ def run(tried: Tried, further: Mapping[Candidate, Trial] | None = None) -> tuple
             for each in step.candidates:
                 assert each not in trials
                 assert each not in tried.refused
-                assert each == AS_IT_IS or each.strength is not None
+                assert each == UNPROTECTED or each.parameter is not None
                 trials[each] = (
-                    as_it_is(tried.goal) if each == AS_IT_IS else groups_of(int(each.strength or 0), tried.goal)
+                    unprotected(tried.goal) if each == UNPROTECTED else groups_of(int(each.parameter or 0), tried.goal)
                 )
         elif step.further == "full suite":
             assert not trials[step.candidate].is_full_suite
@@ -94,7 +94,7 @@ def run(tried: Tried, further: Mapping[Candidate, Trial] | None = None) -> tuple
 
 
 def listed(*sizes: int) -> tuple[Candidate, ...]:
-    return AS_IT_IS, *map(micro_aggregation, sizes)
+    return UNPROTECTED, *map(micro_aggregation, sizes)
 
 
 def answer(steps: list[Step]) -> Done:
@@ -115,15 +115,17 @@ def test_the_weakest_groups_that_are_guaranteed_are_found_between_those_that_are
 
 def test_a_table_that_reaches_the_goal_needs_no_protection_but_a_look() -> None:
     goal = Goal(0.5)
-    table = as_it_is(goal, 0.1)
-    assert next_step(Tried(goal, trials={AS_IT_IS: table})) == Deepen(AS_IT_IS, "closer look")
-    assert next_step(Tried(goal, trials={AS_IT_IS: table}, looked_at=frozenset({AS_IT_IS}))) == Done(AS_IT_IS, None)
+    table = unprotected(goal, 0.1)
+    assert next_step(Tried(goal, trials={UNPROTECTED: table})) == Deepen(UNPROTECTED, "closer look")
+    assert next_step(Tried(goal, trials={UNPROTECTED: table}, looked_at=frozenset({UNPROTECTED}))) == Done(
+        UNPROTECTED, None
+    )
 
 
 def test_a_table_that_fails_is_looked_at_last() -> None:
     _, steps = run(Tried(Goal(0.1), listed(*SIZES)))
     assert steps[0] == Try(listed(*SIZES))
-    assert steps[-2] == Deepen(AS_IT_IS, "closer look")
+    assert steps[-2] == Deepen(UNPROTECTED, "closer look")
 
 
 def test_what_the_full_suite_refutes_is_not_advised() -> None:
@@ -141,7 +143,7 @@ def test_what_only_the_selection_half_passes_is_rejected_and_the_next_in_cost_co
     goal = Goal(0.1, "measured")
     lucky, next_one = top_places(20), top_places(5)
     trials = {
-        AS_IT_IS: as_it_is(goal),
+        UNPROTECTED: unprotected(goal),
         lucky: made_up(lucky, 0.01, 0.2, hold_out=0.5, goal=goal),
         next_one: made_up(next_one, 0.01, 0.5, goal=goal),
         top_places(10): made_up(top_places(10), 0.01, 0.4, hold_out=0.5, goal=goal),
@@ -174,9 +176,9 @@ def test_nothing_is_refined_that_could_not_be_tried() -> None:
 def test_a_judgement_is_open_only_where_more_could_be_measured(by: Decide, is_looked_at: bool) -> None:
     unsafe, safe = GuaranteedRisk(0.5, 0.5), GuaranteedRisk(0.01, 0.01)
     unknown = FAIL if is_looked_at else OPEN
-    for goal in (Goal(0.1, by), Goal(0.1, by, surest_target=0.1), Goal(0.1, by, person_target=0.1)):
+    for goal in (Goal(0.1, by), Goal(0.1, by, confident_target=0.1), Goal(0.1, by, person_target=0.1)):
         guaranteed = judge(goal, Evidence(safe, 1.0, is_full_suite=False, is_looked_at=is_looked_at))
-        assert guaranteed is (PASS if goal.surest_target is None else unknown)
+        assert guaranteed is (PASS if goal.confident_target is None else unknown)
         first = judge(goal, Evidence(unsafe, 0.05, is_full_suite=False, is_looked_at=False))
         assert first is (OPEN if by == "measured" else FAIL)
         assert judge(goal, Evidence(unsafe, 0.2, is_looked_at=is_looked_at)) is FAIL

@@ -200,7 +200,7 @@ def test_positions_become_squares_and_larger_squares_are_tried(
         (["--target", "5"], "--target '5' is not a rate"),
         (["--fail-above", "-1%"], "is not a rate"),
         (["--overlap", "0%"], "--overlap '0%' is not a rate"),
-        (["--surest-target", "half"], "is not a rate"),
+        (["--confident-target", "half"], "is not a rate"),
         (["--person-target", "0"], "is not a rate"),
         (["--weeks", "2012-04-09"], "--weeks does not go with two tables of histograms"),
         (["--side", "100", "--halves"], "leave out --halves and --side"),

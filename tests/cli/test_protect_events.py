@@ -113,7 +113,7 @@ def test_what_is_known_in_the_audit_attacks_the_release_as_the_known_table_does(
 
 
 @pytest.mark.parametrize("release", ["2012-04-09..2012-04-16", "2012-04-20..2012-04-21", "2012-04-01..2012-04-30"])
-def test_days_that_the_adversary_knows_are_released_only_where_a_proof_decides(
+def test_days_that_the_attacker_knows_are_released_only_where_a_proof_decides(
     release: str,
     twin: pl.DataFrame,
     advise: Advise,
@@ -124,7 +124,7 @@ def test_days_that_the_adversary_knows_are_released_only_where_a_proof_decides(
     twin.write_parquet(events := tmp_path / "calls.parquet")
     words = ("--release", release, "--keep-ids", "--out", tmp_path / "safer.parquet")
     assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec(), decide="measured"), *words) == 2
-    assert "overlaps what the adversary knows" in capsys.readouterr().err
+    assert "overlaps what the attacker knows" in capsys.readouterr().err
     assert not (tmp_path / "safer.parquet").exists()
     assert run(monkeypatch, "protect", events, "--advice", advise(hp.EventSpec()), *words) == 0
     first, last = (date.fromisoformat(day) for day in release.split(".."))
@@ -132,7 +132,7 @@ def test_days_that_the_adversary_knows_are_released_only_where_a_proof_decides(
     assert set(pl.read_parquet(tmp_path / "safer.parquet")["user"]) == set(inside["user"])
 
 
-def test_other_days_are_released_if_the_adversary_does_not_know_them(
+def test_other_days_are_released_if_the_attacker_does_not_know_them(
     twin: pl.DataFrame, advise: Advise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     twin.write_parquet(events := tmp_path / "calls.parquet")

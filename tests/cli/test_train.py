@@ -141,9 +141,13 @@ def test_with_training_a_path_counts_the_likeliest_pairs_beside_the_best_of_each
     assert "most confident pairs" in told.replace("\n", " ")
     assert "the likeliest pairs" in plot.read_text()
     found = json.loads(shell(*words, "--json").stdout)
-    assert [rate["n"] for rate in found["surest"]] == [result["size"] for result in found["evaluations"]]
-    assert found["surest"][-1]["value"] == pytest.approx(found["evaluations"][-1]["precision"])  # all, in any order
-    assert json.loads(shell("path", weeks[2], weeks[3], "--truth", "same-id", "--json").stdout)["surest"] is None
+    assert [rate["n"] for rate in found["most_confident"]] == [result["size"] for result in found["evaluations"]]
+    assert found["most_confident"][-1]["value"] == pytest.approx(
+        found["evaluations"][-1]["precision"]
+    )  # all, in any order
+    assert (
+        json.loads(shell("path", weeks[2], weeks[3], "--truth", "same-id", "--json").stdout)["most_confident"] is None
+    )
 
 
 @pytest.mark.parametrize(

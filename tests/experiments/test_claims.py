@@ -304,8 +304,8 @@ def test_far_lower_means_by_a_factor() -> None:
     assert Drops("far", "districts", "antennas", 2.0).judge([run(0.4)]).verdict == "not tested"
 
 
-def protected(k: float, accuracy: float, cluster: float, loss: float, n_groups: int, n_alike: int = 0) -> Run:
-    done = ProtectionEffect(loss, n_groups, n_alike)
+def protected(k: float, accuracy: float, cluster: float, loss: float, n_groups: int, n_identical: int = 0) -> Run:
+    done = ProtectionEffect(loss, n_groups, n_identical)
     return run(accuracy, value=k, cluster=cluster, n_common=100, protected=done)
 
 
@@ -320,8 +320,8 @@ def test_steep_and_flat_are_both_needed() -> None:
 def test_extremes_allow_for_users_who_are_alike_from_the_start() -> None:
     last = protected(100, 0.01, 1.0, 1.0, 1)
 
-    def judge(n_alike: int) -> str:
-        return Extremes().judge([protected(1, 0.78, 0.8, 0.0, 100, n_alike), last]).verdict
+    def judge(n_identical: int) -> str:
+        return Extremes().judge([protected(1, 0.78, 0.8, 0.0, 100, n_identical), last]).verdict
 
     assert [judge(3), judge(0)] == ["holds", "does not hold"]
     assert Extremes().judge([protected(2, 0.8, 0.8, 0.1, 50)]).verdict == "not tested"

@@ -882,7 +882,7 @@ def _options(rng: Random) -> Case:
                 [
                     "--target",
                     "--fail-above",
-                    "--surest-target",
+                    "--confident-target",
                     "--person-target",
                     "--overlap",
                     "--decide",

@@ -74,8 +74,8 @@ def test_surer_pairs_are_more_often_right() -> None:
     matching = hp.match(released, known)
     is_right = (matching.released == matching.known).to_numpy()
     order = np.argsort(-hp.pair_margins(matching, released, known))
-    surest, least_sure = np.array_split(is_right[order], 2)
-    assert surest.mean() > least_sure.mean() + 0.1
+    most_confident, least_sure = np.array_split(is_right[order], 2)
+    assert most_confident.mean() > least_sure.mean() + 0.1
 
 
 @pytest.mark.parametrize("method", ["one-by-one", "approximate"])

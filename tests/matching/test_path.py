@@ -81,7 +81,7 @@ def test_what_a_path_says_cannot_be_changed_by_accident() -> None:
             array[0] = 7
 
 
-def test_the_most_alike_need_not_be_the_surest() -> None:
+def test_the_most_alike_need_not_be_the_most_confident() -> None:
     released, known = hp.datasets.town(300, 60)
     path = hp.matching_path(released, known)
     few, all_pairs = (hp.evaluate(path.matching(size), released, known) for size in (30, 300))

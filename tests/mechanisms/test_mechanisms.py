@@ -238,7 +238,7 @@ def test_merging_rare_places_is_a_mapping_of_all_but_the_most_popular_to_one(his
 
 
 @given(released=tables(), known=tables(), n=st.integers(1, 6))
-def test_places_that_only_the_adversary_has_become_the_same_rest(
+def test_places_that_only_the_attacker_has_become_the_same_rest(
     released: hp.Histograms, known: hp.Histograms, n: int
 ) -> None:
     renamed = hp.Histograms(known.counts, known.users, known.places + 3)  # some of them are not released at all

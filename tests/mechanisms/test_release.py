@@ -1,4 +1,4 @@
-"""A release: what an adversary copies of it and what it promises."""
+"""A release: what an attacker copies of it and what it promises."""
 
 from typing import get_args
 
@@ -23,7 +23,7 @@ NOISE = {
 }
 
 
-def test_an_attack_on_coarse_places_puts_the_adversary_s_places_together_too() -> None:
+def test_an_attack_on_coarse_places_puts_the_attacker_s_places_together_too() -> None:
     released, known = hp.datasets.town(100, 40, seed=2)
     districts = {place: f"district {int(place[-2:]) // 4}" for place in released.places}
     release = hp.coarsen(released, districts)
@@ -35,14 +35,14 @@ def test_an_attack_on_coarse_places_puts_the_adversary_s_places_together_too() -
     assert result.accuracy > 0.2
 
 
-def test_the_adversary_keeps_the_places_that_the_release_shows_and_not_his_own_favourites() -> None:
+def test_the_attacker_keeps_the_places_that_the_release_shows_and_not_his_own_favourites() -> None:
     released = hp.Histograms.from_strings({1: "aab", 2: "abb", 3: "aac"})
     known = hp.Histograms.from_strings({1: "cccccb", 2: "ccb", 3: "cc"})
     release = hp.keep_top_places(released, 2)
     assert release.public(known).to_table().rows() == [(1, "b", 1), (2, "b", 1)]
 
 
-def test_what_cannot_be_copied_leaves_the_adversary_alone() -> None:
+def test_what_cannot_be_copied_leaves_the_attacker_alone() -> None:
     released, known = hp.datasets.town(40, 12)
     protect = hp.chain(hp.LimitContribution(total=20), hp.SuppressBelow(2), hp.RoundTo(2), hp.Microaggregate(3))
     assert protect(released).public(known) is known

@@ -269,7 +269,7 @@ def test_a_record_with_all_that_may_stand_in_it_is_one_page(
 ) -> None:
     if not is_advised:
         found = audit_of_town(12, 5, target=0.02)
-        assert found.remedies
+        assert found.alternatives
     inputs = tuple(InputFile(f"calls of the year 2012, part {part}.parquet", "a1" * 32, 10**9) for part in range(40))
     grave = (Finding("repeated-rows", "changes-answer", 1_000_000, 2_000_000),) * 2
     full = replace(

@@ -22,7 +22,7 @@ from habitprint.report.compare import build_comparison
 from habitprint.report.html import render_page
 from habitprint.report.markdown import to_markdown
 from habitprint.report.sections import build_page, protections_section
-from habitprint.wording.curves import about_remedy
+from habitprint.wording.curves import about_alternative
 from habitprint.wording.page import Block, Caution, Figure, Heading, Headline, Table, Tiles, sentences
 from habitprint.wording.record import build_record
 from habitprint.wording.releases import about_guarantee
@@ -34,7 +34,7 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 def with_protections(found: hp.Audit, protections: Protections) -> hp.Audit:
     """Return the audit as it would be with these protections."""
-    goal = Goal(found.verdict.target, found.options.decide, found.options.surest_target, found.options.seed)
+    goal = Goal(found.verdict.target, found.options.decide, found.options.confident_target, found.options.seed)
     verdict = reach_verdict(goal, found.strongest, protections, found.people)
     return replace(found, protections=protections, verdict=verdict)
 
@@ -255,10 +255,10 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
 def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     none = audit_of_town(12, 5, target=0.02)
     page, record = text_of(none), Outline(render_page(build_record(none))).text
-    assert len(none.remedies) == 4
-    for remedy in none.remedies:
-        assert about_remedy(remedy, none) in page
-        assert about_remedy(remedy, none) in record
+    assert len(none.alternatives) == 4
+    for alternative in none.alternatives:
+        assert about_alternative(alternative, none) in page
+        assert about_alternative(alternative, none) in record
     assert "Best protection for each purpose" not in page
 
 
@@ -364,7 +364,7 @@ def test_every_heading_is_a_question_or_names_a_protection(found: hp.Audit) -> N
 
 @pytest.mark.parametrize("reason", get_args(Reason))
 def test_a_headline_has_at_most_twelve_words_for_every_reason(found: hp.Audit, reason: Reason) -> None:
-    options = msgspec.structs.replace(found.options, person_target=0.125, surest_target=0.125)
+    options = msgspec.structs.replace(found.options, person_target=0.125, confident_target=0.125)
     said = headline(replace(found, verdict=replace(found.verdict, reason=reason), options=options))
     assert 0 < len(said.text.split()) <= 12
     assert said.sign is not None

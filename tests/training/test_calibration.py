@@ -11,7 +11,7 @@ from habitprint.arrays import Floats
 from habitprint.expectation import pair_chances
 from habitprint.matching.probability import PairScores, pair_scores
 from habitprint.rates import IntervalMethod
-from habitprint.training.calibration import Calibration, Reliability, cross_fit, surest_rates, surprise_of
+from habitprint.training.calibration import Calibration, Reliability, confident_rates, cross_fit, surprise_of
 from habitprint.truth import CommonUsers, common_users
 from instances import random_histograms, shuffled
 
@@ -115,7 +115,7 @@ def test_the_slope_is_that_of_the_surprise() -> None:
         assert np.allclose(slope, near, atol=1e-5)
 
 
-def test_nobody_is_surer_than_the_share_of_those_who_look_the_surest() -> None:
+def test_nobody_is_surer_than_the_share_of_those_who_look_the_most_confident() -> None:
     """Where a fifth of the people have changed their habits, no likeness makes a claim surer than four fifths."""
     scores, _, right = drawn_scores(5_000, seed=5)
     assert Calibration.fit(scores, right).probabilities(scores).max() < 0.84
@@ -165,10 +165,10 @@ def test_probabilities_of_a_town_are_calibrated_and_order_claims() -> None:
     assert found.log_loss < 0.8 * found.log_loss_of_base
 
 
-def test_the_surest_claims_are_counted_in_expectation_over_equal_probabilities() -> None:
+def test_the_most_confident_claims_are_counted_in_expectation_over_equal_probabilities() -> None:
     random = np.random.default_rng(0)
     said, true = random.integers(0, 4, 60) / 4, random.integers(0, 2, 60).astype(float)
-    for size, rate in zip((7, 31, 60), surest_rates(said, true, (7, 31, 60), 0.1), strict=True):
+    for size, rate in zip((7, 31, 60), confident_rates(said, true, (7, 31, 60), 0.1), strict=True):
         drawn = []
         for _ in range(2000):
             order = np.lexsort((random.random(60), -said))
@@ -180,8 +180,8 @@ def test_the_surest_claims_are_counted_in_expectation_over_equal_probabilities()
 def test_claims_of_one_probability_have_no_narrower_interval_than_those_in_order() -> None:
     """Who is in no order is no surer for that: the interval is of yes and no, as in a joint matching."""
     true = np.repeat([1.0, 0.0], 50)
-    one = surest_rates(np.full(100, 0.5), true, [100], 0.01)[0]
-    other = surest_rates(np.linspace(1, 0, 100), true, [100], 0.01)[0]
+    one = confident_rates(np.full(100, 0.5), true, [100], 0.01)[0]
+    other = confident_rates(np.linspace(1, 0, 100), true, [100], 0.01)[0]
     assert one.interval == pytest.approx(other.interval)
     assert one.interval == hp.Rate.of(50, 100, 0.01, method=IntervalMethod.JOINT).interval
     assert [each.right.method for each in Reliability.of(true, true, 0.01).bins] == [IntervalMethod.JOINT] * 10

@@ -1,4 +1,4 @@
-"""What an adversary can learn without any secret."""
+"""What an attacker can learn without any secret."""
 
 import json
 from pathlib import Path

@@ -13,7 +13,9 @@ PLACE_GAINS: dict[str, Callable[[float, float, float, float], float]] = {
     "minimum": lambda p, q, _pi, _doubt: 2 * min(p, q),
     "product": lambda p, q, _pi, _doubt: p * q,
     "fourth-root": lambda p, q, _pi, _doubt: (p * q) ** 0.25,
-    "likelihood": lambda p, q, pi, doubt: q * (math.log(doubt + (1 - doubt) * p / pi) - math.log(doubt)),
+    "likelihood": lambda p, q, pi, smoothing: (
+        q * (math.log(smoothing + (1 - smoothing) * p / pi) - math.log(smoothing))
+    ),
 }
 # Of each weight: kind, θ, a, λ; the cosine takes shares of unit length.
 TERMS: dict[str, list[tuple[str, float, float, float]]] = {
@@ -39,7 +41,7 @@ def gains(terms: list[tuple[str, float, float, float]], released: Floats, known:
             for place in range(n_places):
                 if p[place] > 0 and q[place] > 0:
                     rarity = math.log((n_known + 1) / visitors[place]) / math.log(n_known + 1)
-                    for kind, theta, power, doubt in terms:
-                        g = PLACE_GAINS[kind](p[place], q[place], popularity[place], doubt)
+                    for kind, theta, power, smoothing in terms:
+                        g = PLACE_GAINS[kind](p[place], q[place], popularity[place], smoothing)
                         result[i, j] += theta * rarity**power * g / lengths
     return result

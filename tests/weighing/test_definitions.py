@@ -79,8 +79,8 @@ def test_an_unknown_weight_is_refused_with_the_names_of_all() -> None:
         Term("product", factor=1e308),
         Term("product", rarity=-0.5),
         Term("product", rarity=40.0),
-        Term("likelihood", doubt=0.0),
-        Term("likelihood", doubt=1.0),
+        Term("likelihood", smoothing=0.0),
+        Term("likelihood", smoothing=1.0),
     ],
 )
 def test_a_term_that_is_no_evidence_is_refused(term: Term) -> None:

@@ -16,11 +16,11 @@ from habitprint.weighing.definitions import DEFINITIONS, KINDS, LOGARITHM, KindN
 from instances import CASES, Case, random_histograms, shuffled, tables
 
 EVERYTHING = Weight(
-    "everything", tuple(Term(kind, factor=0.5 + n, rarity=n / 3, doubt=0.3) for n, kind in enumerate(KINDS))
+    "everything", tuple(Term(kind, factor=0.5 + n, rarity=n / 3, smoothing=0.3) for n, kind in enumerate(KINDS))
 )
 ALL = [*WEIGHTS.values(), EVERYTHING]
 TERMS = reference_gains.TERMS | {
-    "everything": [(term.kind, term.factor, term.rarity, term.doubt) for term in EVERYTHING.terms]
+    "everything": [(term.kind, term.factor, term.rarity, term.smoothing) for term in EVERYTHING.terms]
 }
 
 

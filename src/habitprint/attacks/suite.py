@@ -1,7 +1,7 @@
 """A suite of attacks, and one runner: the strongest attack counts.
 
 The attacker knows how a release was made, and may repeat on their own table what anyone can, or not; compare users by
-any weight, also one that they trained; match all at once, or one by one from either side; and use totals where counts
+any weight, also one that they trained; match jointly, or one by one from either side; and use totals where counts
 are released. The auditor, who has the truth, goes further: they train a weight on one half of the people and attack the
 other half with it. The maximum counts.
 """
@@ -25,7 +25,7 @@ from habitprint.weighing.learned import fit_on_other_half
 
 DIRECTIONS: tuple[Direction, ...] = ("released-to-known", "known-to-released")
 ALL_WEIGHTS: tuple[Weight, ...] = tuple(WEIGHTS.values())
-N_JOINT = 2  # weights with which protected tables are matched all at once: those that are strongest on the original
+N_JOINT = 2  # weights for joint matching of protected tables: those that are strongest on the original
 STAGE = "attacks"
 FEWEST_TO_TRAIN = 20  # people on both sides
 ON_TRUTH = "trained on the truth"
@@ -43,7 +43,7 @@ def one_by_one(weights: Iterable[Weight], *, uses_totals: bool = False) -> tuple
 
 
 def by_each_method(weight: Weight) -> tuple[Attack, ...]:
-    """Return the attacks by one weight: all at once, with nearly the best gain, and one by one from both sides.
+    """Return the attacks by one weight: joint, approximate, and one by one from both sides.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def by_each_method(weight: Weight) -> tuple[Attack, ...]:
 def full_suite(
     weights: Sequence[Weight] = ALL_WEIGHTS, joint: Sequence[Weight] | None = None, *, exact: bool = True
 ) -> tuple[Attack, ...]:
-    """Return the full attack suite: one by one from both sides, and all at once, by every weight.
+    """Return the full attack suite: one by one from both sides, and joint, by every weight.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class SuiteResult:
 
     @property
     def joint_weights(self) -> tuple[Weight, ...]:
-        """Return the weights that are strongest all at once: protected tables are matched with these."""
+        """Return the weights that are strongest in joint matching: protected tables are matched with these."""
         return tuple(each.attack.weight for each in self._joint[:N_JOINT])
 
     @property
@@ -126,7 +126,7 @@ class SuiteResult:
     def screening(self) -> tuple[Attack, ...]:
         """Return the screening attacks for protected forms of this table: those that are strongest here.
 
-        One by one from the known side, where nobody points at more than one row; and all at once.
+        One by one from the known side, where nobody points at more than one row; and joint matching.
         """
         alone = [each for each in self._plain if each.outcome.direction == "known-to-released"]
         weight = max(alone, key=_high).attack.weight
@@ -218,7 +218,7 @@ def run_suite(
     Parameters
     ----------
     scenario
-        What is attacked. One by one, every attack runs once for each of the attacker's transformations; all at once,
+        What is attacked. One by one, every attack runs once for each of the attacker's transformations; jointly,
         with the transformation that is strongest one by one. With totals every transformation is tried again: totals
         tell most where both sides count the same places.
     suite
@@ -260,7 +260,7 @@ def run_suite(
         return max((each for each in results if each.attack.weight == weight), key=_high).scenario
 
     def run_joint(progress: Progress) -> list[AttackResult]:
-        inner = nested(progress, STAGE, 1, n_steps, "all at once")
+        inner = nested(progress, STAGE, 1, n_steps, "joint matching")
         found = run([(best_by(attack.weight), attack) for attack in joint], inner)
         found += [each for each in made if each not in results and each not in found]  # with other transformations
         strongest = SuiteResult(scenario, tuple(found)).strongest_joint
@@ -284,9 +284,9 @@ def _run_with_totals(
 ) -> list[AttackResult]:
     """Attack with totals, too, unless they are the same for all or not shown.
 
-    By each of the attacker's transformations, for the one by which habits tell most need not be the one by which totals
-    add most; by the weights that are strongest all at once and one by one. All at once with the transformation that was
-    strongest so, and with the one that was with totals.
+    One-by-one attacks run with each of the attacker's transformations, since totals may add most under another one than
+    the strongest without them. They use the weights that are strongest in joint and in one-by-one matching. Joint
+    matching uses the strongest transformation without totals, and the strongest with them.
     """
     if not scenario.shows_totals:
         return []
@@ -323,7 +323,7 @@ def run_crossed(
     seed: int = 0,
     progress: Progress = silent,
 ) -> list[AttackResult]:
-    """Attack each half of the people with its own weight: all at once, and one by one from both sides.
+    """Attack each half of the people with its own weight: joint, and one by one from both sides.
 
     Parameters
     ----------

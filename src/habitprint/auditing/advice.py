@@ -12,7 +12,7 @@ from habitprint.display import Shown, abbreviated
 from habitprint.errors import InputError
 from habitprint.events import EventSpec
 from habitprint.io.inputs import read_text
-from habitprint.losses import Purpose
+from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import GuaranteedRisk, Losses, Mechanism, Recipe, chain, with_seed
 from habitprint.mechanisms.recipe import from_text, to_text
 from habitprint.rates import Rate
@@ -60,7 +60,7 @@ class Advice(Shown):
     decide: Decide
     guaranteed: GuaranteedRisk
     measured: Rate
-    keep: Purpose
+    keep: UtilityMetric
     losses: Losses
     scope: Scope
     events: EventSpec | None = None

@@ -92,8 +92,8 @@ def _sample(scene: Scene, people: Indices) -> Indices:
     drawn = np.random.default_rng(SAMPLE_SEED).permutation(people)[:MOST_PEOPLE]
     shares = scene.known.shares
     n_visitors = np.bincount(shares.indices, minlength=shares.shape[1])
-    n_alike = _rare(shares[scene.of_person[drawn]], n_visitors).astype(bool) @ n_visitors
-    work = np.cumsum(n_alike * (shares.nnz / shares.shape[0]))
+    n_identical = _rare(shares[scene.of_person[drawn]], n_visitors).astype(bool) @ n_visitors
+    work = np.cumsum(n_identical * (shares.nnz / shares.shape[0]))
     return np.sort(drawn[: max(int(np.searchsorted(work, MOST_WORK)), FEWEST_PEOPLE)])
 
 

@@ -23,6 +23,7 @@ from habitprint.attacks import (
     strongest_of,
 )
 from habitprint.auditing.advice import FILE, Advice
+from habitprint.auditing.alternatives import Alternative, find_alternatives
 from habitprint.auditing.backend import Backend, attack_all
 from habitprint.auditing.candidates import coarser_places
 from habitprint.auditing.curves import Curve, forecast_people, resolution_curve, users_curve
@@ -40,7 +41,6 @@ from habitprint.auditing.goal import Decide
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.auditing.people import CloserLook, People, assess_people
 from habitprint.auditing.place_map import PlaceMap, draw_map, read_positions
-from habitprint.auditing.remedies import Remedy, find_remedies
 from habitprint.auditing.runner import find_protection
 from habitprint.auditing.times import Linkage, Times, duration_curve, measure_times
 from habitprint.auditing.trials import Protections
@@ -55,7 +55,7 @@ from habitprint.formatting import printable_json
 from habitprint.grids import Grid
 from habitprint.histograms import Histograms
 from habitprint.io.inputs import read_text
-from habitprint.losses import Purpose
+from habitprint.losses import UtilityMetric
 from habitprint.mappings import PlaceMapping
 from habitprint.mechanisms import InputFile, Release
 from habitprint.mechanisms.exposure import is_grouped
@@ -93,7 +93,7 @@ Pictured = Literal["answer", "attacks", "curves", "pairs", "protections", "claim
 class Run:
     """What was audited, when, by which command and from which files.
 
-    What only whoever prepared the data knows is None or empty where nobody told (`Preparation`).
+    Facts that only the preparer of the data knows are None or empty if they were not passed on (`Preparation`).
 
     Parameters
     ----------
@@ -182,13 +182,13 @@ class Audit(Shown):
     data, attacks, curves, protections, people, verdict
         One for each stage.
     other_time
-        The attack of an adversary who knows all other time in the file; None where the release is half of the file or
+        The attack by someone who knows all other time in the file; None where the release is half of the file or
         more, all other time is known already, or there are no events.
     training
         How the attacker trained.
     linkage
         Whether people could be followed through releases that are repeated.
-    remedies
+    alternatives
         What would be enough where no protection is; empty where one is, or none is needed.
     weight
         Of the strongest joint attack, which the later stages repeat.
@@ -222,7 +222,7 @@ class Audit(Shown):
     training: AttackerTraining
     linkage: Linkage
     protections: Protections
-    remedies: tuple[Remedy, ...]
+    alternatives: tuple[Alternative, ...]
     people: People
     verdict: Verdict
     forecast: Forecast | None = None
@@ -240,7 +240,7 @@ class Audit(Shown):
         ----------
         rows
             ``"attacks"`` on the table as it is; points of all ``"curves"``; ``"protections"`` that were tried;
-            ``"claims"``, how often the surest are right; or ``"people"`` by id, for internal use only.
+            ``"claims"``, how often the most confident are right; or ``"people"`` by id, for internal use only.
 
         Examples
         --------
@@ -276,8 +276,8 @@ class Audit(Shown):
         ----------
         picture
             The ``"answer"``; ``"attacks"``; ``"curves"`` of what the risk depends on; ``"pairs"`` of periods;
-            ``"protections"`` by loss and risk; ``"claims"``, how often the surest are right; ``"reliability"`` of
-            probabilities; or the ``"map"`` of places. Which of them there are depends on the data.
+            ``"protections"`` by loss and risk; the precision of the most confident ``"claims"``; the ``"reliability"``
+            of probabilities; or the ``"map"`` of places. Which of them there are depends on the data.
 
         Examples
         --------
@@ -296,7 +296,7 @@ class Audit(Shown):
 
     @property
     def knows_more(self) -> Outcome | None:
-        """Return the attack of an adversary who knows all other time in the file, where he is the stronger one."""
+        """Return the attack by someone who knows all other time in the file, where that attack is stronger."""
         other = self.other_time
         return other if other is not None and other.rate.high > self.strongest.rate.high else None
 
@@ -415,9 +415,9 @@ class AuditKeywords(TypedDict, total=False):
 
     target: float | None
     decide: Decide
-    keep: Purpose
+    keep: UtilityMetric
     fail_above: float | None
-    surest_target: float | None
+    confident_target: float | None
     person_target: float | None
     overlap: float | None
     noise: bool
@@ -475,7 +475,7 @@ def audit(
     ----------
     source
         Events; or two sets of histograms, released and known. The first may be a `Release`, for an audit of what was
-        protected already: the adversary knows how. Each may also be the name of a file, or any frame; then columns
+        protected already: the attacker knows how. Each may also be the name of a file, or any frame; then columns
         that are not called ``user``, ``time``, ``place`` and ``count`` are guessed, and a warning says so.
     options
         A record of the keywords that are options; single keywords go before it.
@@ -493,13 +493,14 @@ def audit(
         one in patterns decides.
     fail_above
         A gate for scripts: `verdict.fails_gate` says whether the unprotected data exceeds it.
-    surest_target
-        The precision that the surest claims may have: 5% of all claims, at least 50.
+    confident_target
+        The precision that the most confident claims may have: 5% of all claims, at least 50.
     person_target
-        The probability with which anybody may be re-identified: guaranteed, one over the size of the smallest
-        anonymity set; where what is measured decides, the upper end for the surest tenth of the people, at least 50.
+        The highest probability allowed of pointing at the row of any one person. The guarantee is one over the size of
+        the smallest anonymity set. With ``decide="measured"`` it is the upper end of the precision of the top 10% most
+        confident claims, at least 50.
     overlap
-        The share of the people whom the adversary knows; None for all.
+        The share of the people whom the attacker knows; None for all.
     grid
         The grid whose squares the places are, or that turns positions into places; larger squares are tried.
     positions
@@ -517,7 +518,7 @@ def audit(
         For two sets of histograms: further releases of the same people that the attacker has, too. Groups of several
         releases can be intersected.
     training
-        Two earlier tables of the people whom the adversary knows, to learn from; None to cut the known part of events
+        Two earlier tables of the people whom the attacker knows, to learn from; None to cut the known part of events
         in two. From two tables alone nobody can learn.
     active, count
         For events: as for `habitprint.split`.
@@ -632,7 +633,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
 
     def look(progress: Progress) -> CloserLook:
         people, _ = assess(progress)
-        return CloserLook(people.surest, people.confidence)
+        return CloserLook(people.most_confident, people.confidence)
 
     def see_what_matters(progress: Progress) -> tuple[Times, tuple[Curve, ...]]:
         times = measure_times(
@@ -683,7 +684,7 @@ def _audit(prepared: Prepared, subject: Subject, options: AuditOptions, run: Run
         training=training,
         linkage=times.linkage,
         protections=found.protections,
-        remedies=find_remedies(
+        alternatives=find_alternatives(
             goal,
             prepared.tables,
             curves,
@@ -751,7 +752,7 @@ def _opened(source: object) -> Events | Split | tuple[Histograms | Release, Hist
     if len(tables) != 2 or not all(is_known) or isinstance(tables[1], Release):  # noqa: PLR2004
         raise InputError(f"this {type(source).__name__} cannot be audited", why=STARTS_FROM, fix=READ_THEM)
     released, known = tables
-    # A file that was protected tells how beside it, which an adversary may copy.
+    # A file that was protected tells how beside it, which an attacker may copy.
     if isinstance(released, (str, os.PathLike)) and is_release(released):
         released = open_release(released).release
     table = released if isinstance(released, Release) else as_histograms(released, "released")

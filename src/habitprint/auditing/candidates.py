@@ -1,4 +1,4 @@
-"""Which protections are tried: alone at several strengths, and the pairs that make sense."""
+"""Which protections are tried: alone at several parameters, and the pairs that make sense."""
 
 import importlib.util
 import math
@@ -91,14 +91,14 @@ class Candidate:
     ----------
     kind
         What it does.
-    strength
+    parameter
         Its number, if it has one.
     label
         Both in a few words.
     recipe
         What is done.
     between
-        Makes the same protection at another whole strength; None where there is none between.
+        Makes the same protection at another whole parameter; None where there is none between.
     number
         Which of several mappings to coarser places is a part of it.
     base
@@ -106,7 +106,7 @@ class Candidate:
     """
 
     kind: Kind
-    strength: float | None
+    parameter: float | None
     label: str = field(compare=False)
     recipe: Recipe = field(compare=False)
     between: "Callable[[int], Candidate] | None" = field(default=None, compare=False)
@@ -138,7 +138,7 @@ class Candidate:
 
     @property
     def family(self) -> tuple[Kind, "Candidate | None"]:
-        """Return what those have in common that differ in strength only."""
+        """Return what those have in common that differ in parameter only."""
         return self.kind, self.base
 
     @property
@@ -162,7 +162,7 @@ class Candidate:
         return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
 
-AS_IT_IS = Candidate("none", None, "as it is", ())
+UNPROTECTED = Candidate("none", None, "as it is", ())
 
 
 def list_candidates(
@@ -222,11 +222,11 @@ def list_candidates(
     even = [micro_aggregation(k) for k in groups]
     shared = [shared_places(k) for k in groups if k in {*GROUPS_IN_PAIRS, enough}]
     uneven = [] if person_target is None else _uneven(mean, group_needed(person_target), largest)
-    in_pairs = [*(each for each in even if each.strength in {*GROUPS_IN_PAIRS, enough}), *uneven[:1]]
+    in_pairs = [*(each for each in even if each.parameter in {*GROUPS_IN_PAIRS, enough}), *uneven[:1]]
     starts = [*weak, *(top_places(n) for n in _two_of(sizes))]
     pairs = [_then_groups(first, each) for first in starts for each in in_pairs]
     shown = alone if counts else [_as_shares(candidate) for candidate in alone]
-    return [AS_IT_IS, *even, *shared, *uneven, *shown, *pairs]
+    return [UNPROTECTED, *even, *shared, *uneven, *shown, *pairs]
 
 
 def group_needed(target: float) -> int:
@@ -240,9 +240,9 @@ def group_needed(target: float) -> int:
     return math.ceil(1 / target - ROUNDING)
 
 
-def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], strength: int) -> Candidate:
-    """Return a protection of one mechanism at a strength, from which others lie a whole number apart."""
-    return Candidate(kind, strength, label.format(strength), (make(strength),), partial(_of, kind, label, make))
+def _of(kind: Kind, label: str, make: Callable[[int], AnyMechanism], parameter: int) -> Candidate:
+    """Return a protection of one mechanism at a parameter, from which others lie a whole number apart."""
+    return Candidate(kind, parameter, label.format(parameter), (make(parameter),), partial(_of, kind, label, make))
 
 
 micro_aggregation = partial(_of, "micro-aggregation", "groups of {}", Microaggregate)

@@ -87,8 +87,8 @@ class Compared:
     scope
         Whom and which time it is about.
     strongest, other_time
-        The strongest attack on the released table; and that of an adversary who knows all other time in the file, where
-        he finds more, else None.
+        The strongest attack on the released table; and that of an attacker who knows all other time in the file, where
+        that attack is stronger, else None.
     guaranteed
         What is guaranteed about pointing at rows.
     target, decide, is_protected, passes

@@ -1,4 +1,4 @@
-"""How sure an adversary can be of each person, and whether that is true: probabilities learned from the truth."""
+"""How sure an attacker can be of each person, and whether that is true: probabilities learned from the truth."""
 
 import math
 from dataclasses import dataclass
@@ -11,10 +11,10 @@ from habitprint.display import abbreviated
 from habitprint.expectation import pair_chances
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
-from habitprint.training.calibration import FEWEST_PEOPLE, N_BINS, Reliability, cross_fit, surest_rates
+from habitprint.training.calibration import FEWEST_PEOPLE, N_BINS, Reliability, confident_rates, cross_fit
 
 LEVELS = (0.5, 0.9, 0.99)
-FEWEST_SUREST = 50  # people in the surest bin: fewer settle nothing
+FEWEST_CONFIDENT = 50  # people in the most confident bin: fewer settle nothing
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Confidence:
         How many of them are found with more than some probabilities.
     highest
         The highest probability of all.
-    surest
-        How often the surest claims are right: a tenth of all, at least fifty, from the highest probability on.
+    most_confident
+        How often the most confident claims are right: a tenth of all, at least fifty, from the highest probability on.
     reliability
         Whether the probabilities are right.
 
@@ -47,21 +47,21 @@ class Confidence:
     >>> import habitprint as hp
     >>> from habitprint.attacks import Scenario, run_attack
     >>> found = find_confidence(run_attack(Scenario(*hp.datasets.town(60, 20), truth="same-id")))
-    >>> found.confidence.n_people, found.confidence.surest.n
+    >>> found.confidence.n_people, found.confidence.most_confident.n
     (60, 50)
     """
 
     n_people: int
     above: tuple[Above, ...]
     highest: float
-    surest: Rate
+    most_confident: Rate
     reliability: Reliability
 
     def __repr__(self) -> str:
         return abbreviated(self)
 
     def is_within(self, target: float) -> bool:
-        """Return whether the surest people were measured to be found with no more than a target.
+        """Return whether the most confident people were measured to be found with no more than a target.
 
         Examples
         --------
@@ -69,7 +69,7 @@ class Confidence:
         >>> [Confidence(n, (), 0.02, Rate.of(0, n, 0.01), reliability).is_within(0.1) for n in (50, 49)]
         [True, False]
         """
-        return self.surest.n >= FEWEST_SUREST and self.surest.high <= target
+        return self.most_confident.n >= FEWEST_CONFIDENT and self.most_confident.high <= target
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +108,15 @@ def find_confidence(joint: AttackResult, margins: Floats | None = None) -> PairC
         n_people=matching.size,
         above=tuple(Above(level, int(np.count_nonzero(said > level))) for level in LEVELS),
         highest=float(said.max()),
-        surest=_surest(said, chances, by_chance).capped(GuaranteedRisk.of(joint.scenario.anonymity_sets).highest),
+        most_confident=_most_confident(said, chances, by_chance).capped(
+            GuaranteedRisk.of(joint.scenario.anonymity_sets).highest
+        ),
         reliability=Reliability.of(said, chances, by_chance),
     )
     return PairConfidence(confidence, said)
 
 
-def _surest(said: Floats, chances: Floats, by_chance: float) -> Rate:
-    """Return how often the surest claims are right; those of equal probability are in no order."""
-    n = min(len(said), max(FEWEST_SUREST, math.ceil(len(said) / N_BINS)))
-    return surest_rates(said, chances, [n], by_chance)[0]
+def _most_confident(said: Floats, chances: Floats, by_chance: float) -> Rate:
+    """Return how often the most confident claims are right; those of equal probability are in no order."""
+    n = min(len(said), max(FEWEST_CONFIDENT, math.ceil(len(said) / N_BINS)))
+    return confident_rates(said, chances, [n], by_chance)[0]

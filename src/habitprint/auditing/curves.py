@@ -313,12 +313,12 @@ def resolution_curve(
     points += run_parallel(
         [partial(measure, done, step) for done, step in enumerate(steps)], progress, n_threads=BESIDE_SEARCH
     )
-    as_it_is = points[0]  # with as many places as a step leaves, it is still the finest
+    unprotected = points[0]  # with as many places as a step leaves, it is still the finest
     return Curve(
         "resolution",
         "places" if side is None else "side of the squares in metres",
         steps[0].kind if steps else "too few places",
-        tuple(sorted(points, key=lambda point: (point.x, point is as_it_is))),
+        tuple(sorted(points, key=lambda point: (point.x, point is unprotected))),
         n_sampled=None if n_in_all is None else n,
         n_in_all=n_in_all,
     )

@@ -50,7 +50,7 @@ class Preparation:
     Parameters
     ----------
     events
-        How events were read and cut, for the report and whoever reads them again.
+        How events were read and cut, for the report and for reading them again.
     source
         What the data is called, unless the audit is given a name for it.
     coarsen
@@ -156,7 +156,7 @@ class Scope:
     n_in_file
         People in the file; of two tables, in either.
     n_released, n_known, n_attacked
-        People in the release; known to the adversary; in both, who can be identified.
+        People in the release; known to the attacker; in both, who can be identified.
     released, known
         Which time the two cover.
     share_of_rows
@@ -182,7 +182,7 @@ class Scope:
 
     @property
     def n_known_in_all(self) -> int:
-        """Return how many people the adversary knows, also of those who are not in the sample."""
+        """Return how many people the attacker knows, also of those who are not in the sample."""
         return self.n_known if self.whole is None else self.whole.n_known
 
     @property
@@ -322,8 +322,8 @@ def prepare_tables(
     same_ids = isinstance(both.truth, str) and both.truth == SAME_ID
     in_tables = check_tables(released, known, same_ids=same_ids, is_protected=bool(steps))
     refuse([*background.found, *in_tables], options.accept, "the two tables")
-    tables = _known_to_adversary(replace(both, released=released.in_order(), known=known.in_order()), options)
-    # Of a protected table, with what an adversary copies: only then places have the same names.
+    tables = _known_to_attacker(replace(both, released=released.in_order(), known=known.in_order()), options)
+    # Of a protected table, with what an attacker copies: only then places have the same names.
     copied = Scenario(released, known, both.truth, steps).fully_transformed.transformed_known
     traces = () if steps else looks_protected(tables.released)
     sides = check_sides(released, copied)
@@ -374,7 +374,7 @@ def prepare_events(
     parts = split(days, settled, users="all", active=active, progress=progress)
     of_days = check_days(calendar, (parts.released_span, parts.known_span))
     refuse(of_days, options.accept, events.source)
-    tables = _known_to_adversary(Scenario(parts.released, parts.known, SAME_ID), options)
+    tables = _known_to_attacker(Scenario(parts.released, parts.known, SAME_ID), options)
     facts = _events_facts(found, parts, command)
     scope = _scope(tables, found.n_users, (parts.released_span, parts.known_span), parts.n_used / parts.n_rows)
     told = [
@@ -390,7 +390,7 @@ def prepare_events(
     )
 
 
-def _known_to_adversary(tables: Scenario, options: AuditOptions) -> Scenario:
+def _known_to_attacker(tables: Scenario, options: AuditOptions) -> Scenario:
     tables.require_people()
     some = tables.with_overlap(options.overlap, options.seed)
     some.require_people(options.overlap)

@@ -10,7 +10,7 @@ import polars as pl
 
 from habitprint.arrays import Floats, Indices
 from habitprint.attacks import Attack, AttackResult, Scenario, run_attack
-from habitprint.auditing.candidates import AS_IT_IS, Candidate
+from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.display import Drawn, abbreviated
 from habitprint.errors import InputError, require_option
@@ -78,7 +78,7 @@ class Shelter:
 
     label: str
     chance: float
-    n_alike: int | None
+    n_identical: int | None
     is_advised: bool
 
 
@@ -95,12 +95,12 @@ class Explanation(Drawn):
     named
         Whom the attack takes them for; None where it gives them no name.
     is_right
-        Whether that is who they are; None for somebody whom the adversary does not know.
+        Whether that is who they are; None for somebody whom the attacker does not know.
     chance
         How likely the attack is right, in expectation over people who cannot be told apart.
     probability
-        How surely the adversary can say so, calibrated; None where too few people teach that.
-    n_others_alike
+        How surely the attacker can say so, calibrated; None where too few people teach that.
+    n_others_identical
         How many others have the same shares in the released table.
     weight
         By which people are compared.
@@ -130,7 +130,7 @@ class Explanation(Drawn):
     is_right: bool | None
     chance: float
     probability: float | None
-    n_others_alike: int
+    n_others_identical: int
     weight: str
     compared_with: str | int | None
     places: tuple[TellingPlace, ...]
@@ -159,7 +159,7 @@ class Explanation(Drawn):
         """
         require_option("rows", rows, get_args(Part))
         if rows == "protections":
-            columns = [(each.label, each.chance, each.n_alike, each.is_advised) for each in self.protections]
+            columns = [(each.label, each.chance, each.n_identical, each.is_advised) for each in self.protections]
             kinds = {
                 "protection": pl.String(),
                 "chance": pl.Float64(),
@@ -177,7 +177,7 @@ class _Sheltered:
     trial: Trial
     tables: Scenario
     chances: Floats
-    n_alike: Indices
+    n_identical: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,7 +248,7 @@ class Case:
             is_right=None if own is None or named is None else named == own,
             chance=chance,
             probability=None if facts is None else facts["probability"],
-            n_others_alike=0 if facts is None else int(facts["n_others_alike"]),
+            n_others_identical=0 if facts is None else int(facts["n_others_identical"]),
             weight=matching.weight_name,
             compared_with=None if other is None else known.users[other],
             places=tuple(places[:N_PLACES]),
@@ -274,14 +274,14 @@ class Case:
 
     def _shelters(self, user: object, chance: float, row: int) -> list[Shelter]:
         alike = int(self.joint.scenario.released.identical_rows[row])
-        found = [Shelter(AS_IT_IS.label, chance, alike, is_advised=False)]
+        found = [Shelter(UNPROTECTED.label, chance, alike, is_advised=False)]
         for each in self._sheltered:
             at = int(positions(to_ids([user], "user"), each.tables.released.users)[0])
             is_advised = each.trial is self.protections.advised
             if at < 0:
                 found.append(Shelter(each.trial.label, 0.0, None, is_advised))
             else:
-                found.append(Shelter(each.trial.label, float(each.chances[at]), int(each.n_alike[at]), is_advised))
+                found.append(Shelter(each.trial.label, float(each.chances[at]), int(each.n_identical[at]), is_advised))
         return found
 
 

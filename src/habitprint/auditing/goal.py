@@ -6,12 +6,12 @@ from typing import Literal, get_args
 
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.unmixing import WHOLE, TakenApart
-from habitprint.losses import Purpose
+from habitprint.losses import UtilityMetric
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 
 Decide = Literal["guaranteed", "measured"]
-Criterion = Literal["pointing", "reconstruction", "person", "surest"]
+Criterion = Literal["pointing", "reconstruction", "person", "most_confident"]
 CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 ROWS: tuple[Criterion, ...] = ("pointing", "reconstruction")  # what the target itself is about
 
@@ -43,21 +43,21 @@ class Goal:
     decide
         ``"guaranteed"``: the guaranteed average risk must not be above it. ``"measured"``: it is enough that the upper
         end of the interval of the strongest attack is not.
-    surest_target
-        How often the surest claims may be right; None if that does not matter.
+    confident_target
+        How often the most confident claims may be right; None if that does not matter.
     keep
         What the release is for: the protection that loses the least of it is the cheapest.
     person_target
-        With which probability anybody's row may be pointed at: by proof the largest 1/m; where what is measured
-        decides, the upper end of how often the surest claims are right. None if only the mean matters. Rows that are
-        reconstructed count for `target` alone.
+        The highest probability allowed of pointing at the row of any one person: guaranteed, the largest 1/m; measured,
+        the upper end of the precision of the most confident claims. None if only the mean matters. Reconstructed rows
+        count for `target` alone.
     """
 
     target: float
     decide: Decide = "guaranteed"
-    surest_target: float | None = None
+    confident_target: float | None = None
     seed: int = 0
-    keep: Purpose = "patterns"
+    keep: UtilityMetric = "patterns"
     person_target: float | None = None
 
     def of_original(self, *, is_protected: bool) -> "Goal":
@@ -79,8 +79,8 @@ class Evidence:
         Whether own rows can be reconstructed from groups.
     is_full_suite
         Whether the full suite was run; else more attacks could only raise `high`.
-    surest, confidence
-        How often the surest claims are right, and how surely people are found; None where that is not known.
+    most_confident, confidence
+        How often the most confident claims are right, and how surely people are found; None where that is not known.
     is_looked_at
         Whether somebody tried to find out how sure claims are; else what is not known of that is open.
     """
@@ -89,7 +89,7 @@ class Evidence:
     high: float
     taken: TakenApart = WHOLE
     is_full_suite: bool = True
-    surest: Rate | None = None
+    most_confident: Rate | None = None
     confidence: Confidence | None = None
     is_looked_at: bool = True
 
@@ -115,7 +115,12 @@ def judge(
     >>> [judge(Goal(0.05), some, by).name for by in get_args(Decide)], judge(Goal(0.03, "measured"), some).name
     (['FAIL', 'OPEN'], 'FAIL')
     """
-    rules = {"pointing": _pointing, "reconstruction": _reconstruction, "person": _person, "surest": _surest}
+    rules = {
+        "pointing": _pointing,
+        "reconstruction": _reconstruction,
+        "person": _person,
+        "most_confident": _most_confident,
+    }
     return min(rules[each](goal, evidence, by or goal.decide) for each in criteria)
 
 
@@ -139,7 +144,9 @@ def _person(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:
     return FAIL if by == "guaranteed" or evidence.is_looked_at else OPEN
 
 
-def _surest(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
-    if goal.surest_target is None or (evidence.surest is not None and evidence.surest.high <= goal.surest_target):
+def _most_confident(goal: Goal, evidence: Evidence, by: Decide) -> Judgement:  # noqa: ARG001  (only ever measured)
+    if goal.confident_target is None or (
+        evidence.most_confident is not None and evidence.most_confident.high <= goal.confident_target
+    ):
         return PASS
-    return FAIL if evidence.surest is not None or evidence.is_looked_at else OPEN
+    return FAIL if evidence.most_confident is not None or evidence.is_looked_at else OPEN

@@ -8,7 +8,7 @@ from habitprint.checks import Code
 from habitprint.errors import InputError, require_option, require_seed, require_whole
 from habitprint.flags import ATTACKER, MAIN, OUTPUT, PROTECTIONS, Record, flag
 from habitprint.forecasting import MOST_PEOPLE
-from habitprint.losses import Purpose
+from habitprint.losses import UtilityMetric
 from habitprint.wording.findings import to_codes
 
 DEFAULT_TARGET = 0.05  # ours, and nobody's law
@@ -85,14 +85,14 @@ class AuditOptions(Record, frozen=True, kw_only=True):
         ),
     ] = "guaranteed"
     keep: Annotated[
-        Purpose,
+        UtilityMetric,
         flag(
             "Utility metric by which protections are compared: totals of places, ranking of places, patterns of each "
             "person, predictive value, or number of people kept.",
             MAIN,
         ),
     ] = "patterns"
-    surest_target: Annotated[
+    confident_target: Annotated[
         float | None,
         flag(
             "Highest precision allowed for the attacker's most confident claims (the top 5%, at least 50 claims).",
@@ -144,14 +144,14 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         require_seed(self.seed)
         require_option("decide", self.decide, get_args(Decide))
-        require_option("keep", self.keep, get_args(Purpose))
+        require_option("keep", self.keep, get_args(UtilityMetric))
         to_codes(self.accept)
         if self.population is not None:
             why, fix = "the population is a number of people", f"use a whole number from 1 to {MOST_PEOPLE:,}"
             require_whole("population", self.population, 1, why=why, fix=fix)
             if self.population > MOST_PEOPLE:
                 raise InputError(f"population = {self.population:,}", why="no population is that large", fix=fix)
-        for name in ("target", "fail_above", "surest_target", "person_target", "overlap"):
+        for name in ("target", "fail_above", "confident_target", "person_target", "overlap"):
             value = getattr(self, name)
             if value is not None and not (isinstance(value, (int, float)) and 0 < value <= 1):
                 raise InputError(
@@ -164,7 +164,7 @@ class AuditOptions(Record, frozen=True, kw_only=True):
     def goal(self) -> Goal:
         """Return what a protection must reach."""
         target = DEFAULT_TARGET if self.target is None else self.target
-        return Goal(target, self.decide, self.surest_target, self.seed, self.keep, self.person_target)
+        return Goal(target, self.decide, self.confident_target, self.seed, self.keep, self.person_target)
 
 
 DEFAULTS = AuditOptions()

@@ -24,7 +24,7 @@ from habitprint.runtime.parallel import PLACES
 from habitprint.weighing import Sides, Weight, place_gains
 
 STAGE = "who is at risk"
-SUREST_SHARE, FEWEST_SUREST = 0.05, 50  # the surest claims are so many of all, but at least so many
+CONFIDENT_SHARE, FEWEST_CONFIDENT = 0.05, 50  # the most confident claims are so many of all, but at least so many
 LEVELS = (0.99, 0.95, 0.9, 0.75, 0.5)
 SHARES_OF_CLAIMS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 SIZES = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -47,7 +47,7 @@ class Claims:
 
 
 @dataclass(frozen=True)
-class SureClaims:
+class ConfidentClaims:
     """The number of claims, from the largest margin on, with a precision of at least `level`; zero for none."""
 
     level: float
@@ -65,7 +65,7 @@ class MarginClass:
 
 
 @dataclass(frozen=True)
-class Alike:
+class AnonymitySetSize:
     """The number of users who share their histogram with `low` to `high` others (None: or more)."""
 
     low: int
@@ -81,17 +81,17 @@ class People(Drawn):
     """
 
     claims: tuple[Claims, ...]
-    sure: tuple[SureClaims, ...]
+    sure: tuple[ConfidentClaims, ...]
     margins: tuple[MarginClass, ...]
-    alike: tuple[Alike, ...]
-    surest: Rate
+    alike: tuple[AnonymitySetSize, ...]
+    most_confident: Rate
     confidence: Confidence | None
 
     def __repr__(self) -> str:
         return abbreviated(self)
 
     def to_frame(self) -> pl.DataFrame:
-        """Return the precision of the surest claims as a frame, one row for each order and number of claims.
+        """Return the precision of the most confident claims as a frame, one row for each order and number of claims.
 
         Examples
         --------
@@ -126,10 +126,10 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
     sure = find_confidence(joint, ranked.margins)
     people = People(
         claims=(*ranked.claims(), *_by_size(joint, nested(progress, STAGE, 1, 2, "sizes"))),
-        sure=tuple(ranked.sure_claims(level) for level in LEVELS),
+        sure=tuple(ranked.confident_claims(level) for level in LEVELS),
         margins=ranked.margin_classes(),
         alike=_alike(joint.scenario),
-        surest=ranked.surest,
+        most_confident=ranked.most_confident,
         confidence=None if sure is None else sure.confidence,
     )
     return people, _users(ranked, None if sure is None else sure.probabilities)
@@ -139,7 +139,7 @@ def assess_people(joint: AttackResult, progress: Progress = silent) -> tuple[Peo
 class CloserLook:
     """The confidence of claims about a protected table: by margin, and one by one where enough people train it."""
 
-    surest: Rate
+    most_confident: Rate
     confidence: Confidence | None
 
 
@@ -150,12 +150,12 @@ def look_closer(joint: AttackResult, progress: Progress = silent) -> CloserLook:
     --------
     >>> import habitprint as hp
     >>> from habitprint.attacks import run_attack
-    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).surest.n
+    >>> look_closer(run_attack(Scenario(*hp.datasets.town(100, 20), truth="same-id"))).most_confident.n
     50
     """
     ranked = _Ranked.of(joint, progress)
     sure = find_confidence(joint, ranked.margins)
-    return CloserLook(ranked.surest, None if sure is None else sure.confidence)
+    return CloserLook(ranked.most_confident, None if sure is None else sure.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,10 +187,10 @@ class _Ranked:
         return _by_chance(self.tables)
 
     @property
-    def surest(self) -> Rate:
-        """Return the precision of the surest claims."""
+    def most_confident(self) -> Rate:
+        """Return the precision of the most confident claims."""
         n = len(self.in_order)
-        return self._precision(min(n, max(FEWEST_SUREST, math.ceil(SUREST_SHARE * n))))
+        return self._precision(min(n, max(FEWEST_CONFIDENT, math.ceil(CONFIDENT_SHARE * n))))
 
     def _precision(self, n: int) -> Rate:
         n_correct, squares = min(float(self.in_order[n - 1]), n), float(self.squares_in_order[n - 1])
@@ -201,12 +201,12 @@ class _Ranked:
         """Return the precision of the first claims, for some numbers of them."""
         return [Claims("margin", n, self._precision(n)) for n in _some_numbers(SHARES_OF_CLAIMS, len(self.in_order))]
 
-    def sure_claims(self, level: float) -> SureClaims:
+    def confident_claims(self, level: float) -> ConfidentClaims:
         """Return how many of the first claims are as precise as a level."""
         numbers = np.arange(1, len(self.in_order) + 1)
         is_enough = numbers >= min(FEWEST_CLAIMS, len(numbers))
         reached = numbers[(self.in_order >= level * numbers) & is_enough]
-        return SureClaims(level, int(reached[-1]) if len(reached) else 0)
+        return ConfidentClaims(level, int(reached[-1]) if len(reached) else 0)
 
     def margin_classes(self) -> tuple[MarginClass, ...]:
         """Return the users by their margin, as a share of the highest there can be, or of the largest gain present."""
@@ -262,10 +262,12 @@ def _n_others(tables: Scenario) -> Indices:
     return np.asarray(np.bincount(classes)[classes] - 1)
 
 
-def _alike(tables: Scenario) -> tuple[Alike, ...]:
+def _alike(tables: Scenario) -> tuple[AnonymitySetSize, ...]:
     n_others = _n_others(tables)
     return tuple(
-        Alike(low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high)))))
+        AnonymitySetSize(
+            low, high, int(np.count_nonzero((n_others >= low) & (n_others <= (math.inf if high is None else high))))
+        )
         for low, high in ALIKE
     )
 
@@ -288,10 +290,10 @@ def _users(ranked: _Ranked, probabilities: Floats | None) -> pl.DataFrame:
             "probability": pl.Series(
                 [None] * matching.size if probabilities is None else probabilities, dtype=pl.Float64
             ),
-            "n_others_alike": _n_others(tables)[rows],
+            "n_others_identical": _n_others(tables)[rows],
         }
     )
-    # Who is on both sides is given away by his own habits; anybody else by those of whom he is taken for.
+    # A person in both tables is given away by their own habits; others by those of the person they are taken for.
     columns = np.where(is_common, own[rows], columns)
     places = find_give_aways(tables, rows, columns, matching.weight)
     return pl.concat([table, places], how="horizontal")

@@ -112,7 +112,7 @@ def read_positions(source: Any) -> pl.DataFrame:
 def draw_map(joint: AttackResult, positions: pl.DataFrame | None, grid: Grid | None) -> PlaceMap | None:
     """Return the map of the places of an attack; None where nobody told where any of them is.
 
-    Of each person whom the adversary knows, the places of both tables are weighed as in `find_give_aways`: by what they
+    Of each person whom the attacker knows, the places of both tables are weighed as in `find_give_aways`: by what they
     add to the gain of the true pair, times the share of known people who were never there. A place counts by its mean
     share of that, over the people who were there.
 

@@ -5,10 +5,10 @@ from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from habitprint.auditing.candidates import AS_IT_IS, Candidate
+from habitprint.auditing.candidates import UNPROTECTED, Candidate
 from habitprint.auditing.goal import FAIL, OPEN, Decide, Goal, judge
 from habitprint.auditing.trials import NotTried, Trial
-from habitprint.losses import SCALES, Cost, Purpose, find_cheapest, may_be_cheaper
+from habitprint.losses import SCALES, Cost, UtilityMetric, find_cheapest, may_be_cheaper
 
 MOST_CONFIRMED = 12
 ROUNDING = 1e-9  # of a size of groups
@@ -45,7 +45,7 @@ class Done:
 
     guaranteed: Candidate | None
     measured: Candidate | None
-    best: Mapping[Purpose, tuple[Candidate | None, Candidate | None]] = field(default_factory=dict)
+    best: Mapping[UtilityMetric, tuple[Candidate | None, Candidate | None]] = field(default_factory=dict)
 
 
 Step = Try | Deepen | Done
@@ -63,7 +63,7 @@ class Screening:
     keep
         What the release is for.
     families
-        The protections that differ in strength only, from weak to strong; those that were enough at a low cost first.
+        The protections that differ in parameter only, from weak to strong; those that were enough at a low cost first.
     floors
         The least that each of them can cost among all users.
     unguaranteed
@@ -71,7 +71,7 @@ class Screening:
         follows from their sizes.
     """
 
-    keep: Purpose
+    keep: UtilityMetric
     families: tuple[tuple[Candidate, ...], ...]
     floors: Mapping[Candidate, Cost]
     unguaranteed: frozenset[Candidate]
@@ -109,7 +109,7 @@ class Screening:
             enough = [costs[each] for each in members if judge(goal, screened[each].evidence()) is not FAIL]
             cost = min(enough, default=Cost(math.inf, math.inf, math.inf))
             # The release as it is comes first: what every protection is compared with.
-            families.append(((members[0] != AS_IT_IS, cost, members[0].name), tuple(members)))
+            families.append(((members[0] != UNPROTECTED, cost, members[0].name), tuple(members)))
         families.sort(key=lambda family: family[0])
         unguaranteed = frozenset(
             each
@@ -207,7 +207,7 @@ class Tried:
     """
 
     goal: Goal
-    listed: tuple[Candidate, ...] = (AS_IT_IS,)
+    listed: tuple[Candidate, ...] = (UNPROTECTED,)
     screening: Screening | None = None
     trials: Mapping[Candidate, Trial] = field(default_factory=dict)
     refused: Mapping[Candidate, NotTried] = field(default_factory=dict)
@@ -218,9 +218,9 @@ class Tried:
         trial = self.trials[candidate]
         high = trial.selection_rate.high if trial.is_full_suite else max(trial.selection_rate.high, trial.risk.high)
         evidence = trial.evidence(high, is_looked_at=candidate in self.looked_at)
-        return candidate != AS_IT_IS and judge(self.goal, evidence, by) is not FAIL
+        return candidate != UNPROTECTED and judge(self.goal, evidence, by) is not FAIL
 
-    def costs(self, candidates: Collection[Candidate], keep: Purpose) -> dict[Candidate, Cost]:
+    def costs(self, candidates: Collection[Candidate], keep: UtilityMetric) -> dict[Candidate, Cost]:
         """Return what some protections cost, where that is defined, in the order in which equal ones are preferred."""
         safest = sorted(
             (each for each in self.trials if each in candidates), key=lambda each: self.trials[each].risk.high
@@ -246,15 +246,15 @@ def _steps(tried: Tried) -> Generator[Step]:
     """Yield what is to be done, of which only the first counts: whatever it finds may change the rest."""
     if not tried.trials:
         yield Try(tried.listed)
-    passes, is_looked_at = tried.trials[AS_IT_IS].passes, AS_IT_IS in tried.looked_at
+    passes, is_looked_at = tried.trials[UNPROTECTED].passes, UNPROTECTED in tried.looked_at
     if passes is not False and not is_looked_at:
-        yield Deepen(AS_IT_IS, "closer look")
+        yield Deepen(UNPROTECTED, "closer look")
     if passes:
-        yield Done(AS_IT_IS, None)
+        yield Done(UNPROTECTED, None)
     guaranteed = yield from _choose(tried, "guaranteed")
     measured = yield from _choose(tried, "measured")
     if not is_looked_at:  # the answer does not depend on it, but it is shown
-        yield Deepen(AS_IT_IS, "closer look")
+        yield Deepen(UNPROTECTED, "closer look")
     best = {}
     for keep in SCALES:
         best[keep] = (yield from _best(tried, "guaranteed", keep)), (yield from _best(tried, "measured", keep))
@@ -268,7 +268,7 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
     those that are not are tried too, where they may be cheaper; and from a screening, whatever else may be.
     """
     passing = [each for each in tried.trials if tried.looks_enough(each, by)]
-    n_rejected = len(tried.looked_at - {AS_IT_IS, *passing})
+    n_rejected = len(tried.looked_at - {UNPROTECTED, *passing})
     for _ in range(MOST_CONFIRMED - n_rejected):
         if tried.screening and (few := tried.screening.next_few(tried.trials, passing, tried.refused, by=by)):
             yield Try(tuple(few))
@@ -291,10 +291,10 @@ def _choose(tried: Tried, by: Decide) -> Generator[Step, None, Candidate | None]
     return (yield from _best(tried, by, tried.goal.keep))
 
 
-def _best(tried: Tried, by: Decide, keep: Purpose) -> Generator[Step, None, Candidate | None]:
+def _best(tried: Tried, by: Decide, keep: UtilityMetric) -> Generator[Step, None, Candidate | None]:
     """Return the cheapest for a purpose, by the full suite, among all that were tried."""
     met = [each for each in tried.trials if judge(tried.goal, tried.trials[each].evidence(), by) is not FAIL]
-    costs = tried.costs(set(met) - {AS_IT_IS}, keep)
+    costs = tried.costs(set(met) - {UNPROTECTED}, keep)
     for each in _deciding(costs):
         yield from _attack_further(tried, each, is_answer=each == _cheapest(costs))
     return _cheapest(costs)
@@ -326,22 +326,22 @@ def _deciding(costs: Mapping[Candidate, Cost]) -> list[Candidate]:
 
 
 def _between(tried: Tried, passing: Collection[Candidate], enough: Sequence[Cost], by: Decide) -> tuple[Candidate, ...]:
-    """Return strengths, of a few families, between one that is enough and the next weaker, which would be better."""
+    """Return parameters, of a few families, between one that is enough and the next weaker, which would be better."""
     found: dict[object, Candidate] = {}
     for best in passing:
-        if best.between is None or best.strength is None or best.family in found or len(found) == TRIED_AT_ONCE:
+        if best.between is None or best.parameter is None or best.family in found or len(found) == TRIED_AT_ONCE:
             continue
         sign = -1 if best.is_falling else 1  # of a number of places, the larger protects less
         weaker = {
-            sign * each.strength: each
+            sign * each.parameter: each
             for each in tried.trials
-            if each.family == best.family and each.strength and sign * each.strength < sign * best.strength
+            if each.family == best.family and each.parameter and sign * each.parameter < sign * best.parameter
         }
         if not weaker or (nearest := weaker[max(weaker)]) in passing:
             continue
         weak, strong = tried.trials[nearest], tried.trials[best]
         less = weak.cost(tried.goal.keep)
-        sizes = int(nearest.strength or 0), int(best.strength)
+        sizes = int(nearest.parameter or 0), int(best.parameter)
         if less is None or abs(sizes[1] - sizes[0]) <= 1 or not may_be_cheaper(less, enough):
             continue
         is_group = best.is_cheaper_among_more

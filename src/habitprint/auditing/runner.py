@@ -18,8 +18,8 @@ from habitprint.attacks import (
 )
 from habitprint.auditing.attribution import attribute
 from habitprint.auditing.candidates import (
-    AS_IT_IS,
     TRIAL_SEED,
+    UNPROTECTED,
     Candidate,
     Coarser,
     group_needed,
@@ -83,7 +83,7 @@ def find_protection(
     whole
         The full suite on the unprotected tables.
     part
-        The same; or, with many users, a random part of them, against an adversary who knows the same part. There they
+        The same; or, with many users, a random part of them, against an attacker who knows the same part. There they
         are easier to tell apart, and groups cost more, than among all: all protections are screened with them, and
         those that may be the cheapest are tried again with all users.
     coarser
@@ -123,7 +123,7 @@ def find_protection(
         tried = Tried(goal, screening=Screening.of(screened, goal))
     while not isinstance(step := next_step(tried), Done):
         tried = runner.take(step, tried)
-    chosen = step.measured if goal.decide == "measured" and step.guaranteed != AS_IT_IS else step.guaranteed
+    chosen = step.measured if goal.decide == "measured" and step.guaranteed != UNPROTECTED else step.guaranteed
     why = why_no_noise(released) if noise else "it was not asked for"
     numbers: dict[Candidate | None, int] = {candidate: number for number, candidate in enumerate(tried.trials)}
     protections = Protections(
@@ -157,7 +157,7 @@ def run_trial(base: SuiteResult, candidate: Candidate, goal: Goal, progress: Pro
     """
     release, tables = base.scenario.protected_by(candidate.mechanism, progress)
     attacked = base
-    if candidate != AS_IT_IS:
+    if candidate != UNPROTECTED:
         attacked = run_suite(tables, base.suite_for_protected, seed=goal.seed, progress=progress)
     return make_trial(base.scenario, candidate, release, attacked, goal)
 
@@ -175,12 +175,14 @@ def make_trial(
     # Of a table that was protected before, what was lost then is not known here: losses are of what was left.
     added = Release(release.histograms, release.steps[len(original.steps) :], release.guarantees)
     guaranteed, half = GuaranteedRisk.of(attacked.scenario.anonymity_sets), attacked.scenario.selection_half
-    rule = goal.of_original(is_protected=bool(original.steps)) if candidate == AS_IT_IS else goal
+    rule = goal.of_original(is_protected=bool(original.steps)) if candidate == UNPROTECTED else goal
     scene = _scene(original, release, attacked)
     risk = strongest_of(attacked.outcomes).rate
     taken = TakenApart(is_grouped(release))
     # A protection whose rows are pointed at too often fails, however few rows are reconstructed: time is saved.
-    if scene is not None and (candidate == AS_IT_IS or guaranteed.is_within(goal.target) or risk.high <= goal.target):
+    if scene is not None and (
+        candidate == UNPROTECTED or guaranteed.is_within(goal.target) or risk.high <= goal.target
+    ):
         seconds = [second_look(scene, other, attacked.scenario) for other in original.others]
         # Also in the groups where `habitprint protect` looks for people, which has no other attack.
         also = [point(attacked.scenario)] if attacked.is_full_suite or is_drawn_again else []
@@ -189,7 +191,7 @@ def make_trial(
     evidence = Evidence(guaranteed, risk.high, taken, attacked.is_full_suite, is_looked_at=False)
     return Trial(
         name=candidate.name,
-        strength=None if candidate.strength is None else float(candidate.strength),
+        parameter=None if candidate.parameter is None else float(candidate.parameter),
         label=candidate.label,
         recipe=tuple(each.published for each in candidate.recipe),  # type: ignore[misc]
         guarantees=tuple(each for each in release.guarantees if not isinstance(each, OnlyPlaces)),  # type: ignore[misc]
@@ -201,7 +203,7 @@ def make_trial(
         selection_rate=attacked.highest_among(half),
         hold_out_rate=attacked.highest_among(~half),
         losses=measure_losses(original.released, added, later=original.held_out),
-        surest=None,
+        most_confident=None,
         confidence=None,
         passes=judge(rule, evidence).passes,
         taken=taken,
@@ -244,8 +246,8 @@ Ungrouped = Once[tuple[Release, Neighbours]]
 class _Runner:
     """Do what the planner says. Jobs that run at the same time only return what they find.
 
-    The surest claims, which take long to find, are those about a part of the users: among fewer people claims are
-    rather surer.
+    The most confident claims take long to find, so they are those about a sample of the users. Among fewer people
+    claims are rather more confident.
     """
 
     whole: SuiteResult
@@ -265,7 +267,7 @@ class _Runner:
         chains: dict[object, list[Candidate]] = {}
         for each in candidates:
             chains.setdefault(each.family if each.is_cheaper_among_more else each, []).append(each)
-        strong_first = [sorted(chain, key=lambda each: -(each.strength or 0)) for chain in chains.values()]
+        strong_first = [sorted(chain, key=lambda each: -(each.parameter or 0)) for chain in chains.values()]
         found = self._try(self.part, strong_first)
         screened = {each: one.trial for each in candidates if isinstance(one := found.get(each), _Screened)}
         return screened, [each for each in found.values() if isinstance(each, NotTried)]
@@ -285,7 +287,7 @@ class _Runner:
             trial = self._attack_further(candidate, inner)
             return replace(tried, trials={**tried.trials, candidate: trial})
         rule, look = self.goal, self._look_closer(candidate, inner)
-        if candidate == AS_IT_IS:
+        if candidate == UNPROTECTED:
             rule = rule.of_original(is_protected=bool(self.whole.scenario.steps))
         trial = tried.trials[candidate].looked_at(look, rule)
         return replace(tried, trials={**tried.trials, candidate: trial}, looked_at=tried.looked_at | {candidate})
@@ -323,7 +325,7 @@ class _Runner:
         """Protect, and run the screening attacks; unprotected, all attacks were made before."""
         goal, tables = self.goal, base.scenario
         release = self._protect(tables, candidate, progress)
-        if candidate == AS_IT_IS:
+        if candidate == UNPROTECTED:
             return _Screened(make_trial(tables, candidate, release, base, goal), release)
         # With many users time matters: what is above the target is out, however far.
         limit = None if self.part is self.whole else goal.target
@@ -380,7 +382,7 @@ class _Runner:
 
     def _look_closer(self, candidate: Candidate, progress: Progress) -> CloserLook | None:
         """Return how sure claims are; None if that would take too long."""
-        if candidate == AS_IT_IS:
+        if candidate == UNPROTECTED:
             return None if self.look is None else self.look(progress)
         tables = self.part.scenario
         if candidate.is_merging_rare and tables.released.n_users > MOST_MERGED:

@@ -72,7 +72,7 @@ def duration_curve(
 
     Users of whom nothing is left on one side count as not identified. Where the file goes on before and after, longer
     periods are tried too: others may be in them, but the same users count. With an `overlap`, there are no longer ones,
-    in which the adversary would know people whom he does not know.
+    in which the attacker would know people whom they do not know.
 
     Examples
     --------
@@ -227,7 +227,7 @@ class Times:
     pairs, distance
         The risk in several pairs of periods, and against the days between the two.
     other_time
-        The attack of an adversary who knows all other time in the file; None where the release is half of the file or
+        The attack by someone who knows all other time in the file; None where the release is half of the file or
         more, or all other time is known already.
     linkage
         Whether repeated releases can be linked.
@@ -262,7 +262,7 @@ def measure_times(
     weights
         By which an attacker who knows all other time compares people; empty for that of the attack.
     overlap
-        The share of the people whom the adversary knows; None for all.
+        The share of the people whom the attacker knows; None for all.
 
     Examples
     --------
@@ -408,7 +408,7 @@ def _know_all_other_time(
         return None
     tables = _counted(source, AllOtherTime(released=release)).with_overlap(overlap, whole.matching.seed)
     inner = nested(progress, STAGE, 0, 1, "all other time in the file is known")
-    # As strong as the adversary beside whom he stands: a headline compares the two.
+    # As strong as the attacker with one period: a headline compares the two.
     joint, seed = [whole.matching.weight], whole.matching.seed
     made = run_suite(tables, full_suite(weights or joint, joint), seed=seed, progress=inner)
     return strongest_of(made.outcomes)

@@ -13,7 +13,7 @@ from habitprint.auditing.people import CloserLook
 from habitprint.auditing.risks import Risks
 from habitprint.auditing.unmixing import WHOLE, Reconstruction, TakenApart
 from habitprint.display import Drawn
-from habitprint.losses import SCALES, Cost, Purpose, cost_of
+from habitprint.losses import SCALES, Cost, UtilityMetric, cost_of
 from habitprint.mechanisms import GuaranteedRisk, Losses, Recipe
 from habitprint.mechanisms.guarantees import AnyGuarantee
 from habitprint.rates import Rate, rates_frame
@@ -27,7 +27,7 @@ class Trial:
 
     Parameters
     ----------
-    name, strength, label
+    name, parameter, label
         The protection (``"micro-aggregation"``), its number (k), and both in a few words (``"groups of 10"``).
     recipe, guarantees
         The mechanisms that make it, without mappings, and what they guarantee besides the list of their places.
@@ -45,22 +45,21 @@ class Trial:
         among the hold-out half, on whom the selection is confirmed.
     losses
         What is lost against the table as it is.
-    surest
-        Precision of the surest claims by margin; None if it was not measured.
+    most_confident
+        Precision of the most confident claims by margin; None if it was not measured.
     confidence
         How surely people are found, one by one; None if it was not measured, or too few people teach it.
     taken, attribution
         Whether rows are published for groups, and how many people's own rows can be pieced together from them; and how
         often places are attributed to people, None where it was not asked.
     passes
-        Whether it reaches the goal; None where that depends on surest claims that were not measured, or on attacks that
-        were not made.
+        Whether it reaches the goal; None where that depends on claims or attacks that were not measured.
     n_draws
         How many draws of a random protection were measured: every measured share is that of the worst.
     """
 
     name: str
-    strength: float | None
+    parameter: float | None
     label: str
     recipe: Recipe
     guarantees: tuple[AnyGuarantee, ...]
@@ -72,7 +71,7 @@ class Trial:
     selection_rate: Rate
     hold_out_rate: Rate
     losses: Losses
-    surest: Rate | None
+    most_confident: Rate | None
     confidence: Confidence | None
     passes: bool | None
     taken: TakenApart = WHOLE
@@ -103,22 +102,22 @@ class Trial:
         """Return how many people the protection leaves out."""
         return self.losses.n_users - self.losses.n_users_kept
 
-    def loss_for(self, keep: Purpose) -> float | None:
+    def loss_for(self, keep: UtilityMetric) -> float | None:
         """Return what is lost for a purpose; None where that is not defined."""
         return SCALES[keep].of(self.losses)
 
-    def cost(self, keep: Purpose) -> Cost | None:
+    def cost(self, keep: UtilityMetric) -> Cost | None:
         """Return what it costs for a purpose: what decides is what is shown, at the precision at which it is shown."""
         return cost_of(keep, self.loss_for)
 
-    def least_cost(self, keep: Purpose, other: "Trial", part: float) -> Cost | None:
+    def least_cost(self, keep: UtilityMetric, other: "Trial", part: float) -> Cost | None:
         """Return what it costs at least to go this part of the way from here to another size of groups.
 
         The larger groups are, the less is lost by one more in each: between two sizes, patterns lose more than the line
         says. That was measured, and is no law; totals and people are kept by groups of any size.
         """
 
-        def on_line(each: Purpose) -> float | None:
+        def on_line(each: UtilityMetric) -> float | None:
             one, two = self.loss_for(each), other.loss_for(each)
             return None if one is None or two is None else (1.0 - BELOW_LINE) * (one + part * (two - one))
 
@@ -141,14 +140,14 @@ class Trial:
             high,
             self.taken,
             self.is_full_suite,
-            self.surest,
+            self.most_confident,
             self.confidence,
             is_looked_at=is_looked_at,
         )
 
     def looked_at(self, look: CloserLook | None, rule: Goal) -> "Trial":
         """Return the trial with how sure claims are, by the rule for its table; None where that took too long."""
-        looked = self if look is None else replace(self, surest=look.surest, confidence=look.confidence)
+        looked = self if look is None else replace(self, most_confident=look.most_confident, confidence=look.confidence)
         return replace(looked, passes=judge(rule, looked.evidence(self.risk.high)).passes)
 
     def or_worse(self, other: "Trial") -> "Trial":
@@ -208,7 +207,7 @@ class NotTried:
 class Best:
     """The best protections for one purpose: their numbers among the trials, None where none is enough."""
 
-    keep: Purpose
+    keep: UtilityMetric
     guaranteed: int | None
     measured: int | None
 
@@ -239,7 +238,7 @@ class Protections(Drawn):
         How many protections that are, each counted once.
     """
 
-    keep: Purpose
+    keep: UtilityMetric
     trials: tuple[Trial, ...]
     screened: tuple[Trial, ...]
     chosen: int | None
@@ -267,7 +266,7 @@ class Protections(Drawn):
         names: dict[str, list[object]] = {
             "protection": [trial.label for trial in trials],
             "name": [trial.name for trial in trials],
-            "strength": [trial.strength for trial in trials],
+            "parameter": [trial.parameter for trial in trials],
             "passes": [trial.passes for trial in trials],
             "is_advised": [trial is self.advised for trial in trials],
             "guaranteed": [trial.guaranteed.average for trial in trials],

@@ -215,7 +215,7 @@ class TakenApart:
         return self.found.is_within(target) if self.found is not None else not self.is_grouped
 
 
-WHOLE = TakenApart(is_grouped=False)  # rows are people's own: whoever points at the right one has it
+WHOLE = TakenApart(is_grouped=False)  # rows are people's own: pointing at the right row reveals it
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ Reason = Literal[
     "guaranteed",
     "measured",
     "person target",
-    "surest target",
+    "most confident target",
     "rows reconstructed",
     "reconstruction not measured",
     "not guaranteed",
@@ -51,8 +51,8 @@ class Verdict:
         is only ever measured.
     can_pass_at_all, n_users_needed
         Whether a measured result could pass at all with so few users, and how many it takes.
-    surest_passes
-        Whether the surest claims are within their target; None without one.
+    confident_passes
+        Whether the most confident claims are within their target; None without one.
     person_passes
         Whether nobody's row is pointed at with more than the probability that is allowed for one person; None without
         one. It says nothing about rows that are reconstructed.
@@ -72,7 +72,7 @@ class Verdict:
     is_protected: bool
     can_pass_at_all: bool
     n_users_needed: int
-    surest_passes: bool | None
+    confident_passes: bool | None
     person_passes: bool | None
     fails_gate: bool | None
     protection: str | None
@@ -118,7 +118,9 @@ def reach_verdict(
     rule = goal.of_original(is_protected=is_protected)
     table, rate = protections.trials[0], strongest.rate
     guaranteed, passes = table.guaranteed, bool(table.passes)
-    evidence = Evidence(guaranteed, rate.high, table.taken, surest=people.surest, confidence=people.confidence)
+    evidence = Evidence(
+        guaranteed, rate.high, table.taken, most_confident=people.most_confident, confidence=people.confidence
+    )
 
     def reaches(goal: Goal, criteria: tuple[Criterion, ...] = ROWS) -> bool:
         return judge(goal, evidence, criteria=criteria) is PASS
@@ -132,7 +134,7 @@ def reach_verdict(
         "guaranteed": passes and guaranteed.is_within(min(goal.target, SOMETHING)),
         "measured": passes,
         "person target": reaches(rule) and not is_safe,
-        "surest target": reaches(rule),
+        "most confident target": reaches(rule),
         "rows reconstructed": not is_apart and table.reconstruction is not None,
         "reconstruction not measured": not is_apart,
         "not guaranteed": rule.decide == "guaranteed" and rate.high <= goal.target,
@@ -153,7 +155,7 @@ def reach_verdict(
         is_protected=is_protected,
         can_pass_at_all=least <= goal.target,
         n_users_needed=users_needed(goal.target),
-        surest_passes=None if goal.surest_target is None else reaches(goal, ("surest",)),
+        confident_passes=None if goal.confident_target is None else reaches(goal, ("most_confident",)),
         person_passes=None if goal.person_target is None else is_safe,
         fails_gate=None if gate is None else not reaches(gate) or among_all > gate.target,
         protection=None if passes or protections.advised is None else protections.advised.label,

@@ -46,6 +46,7 @@ app.add_typer(datasets, name="datasets", rich_help_panel="Preparation")
 REMOVED = {
     "--second-phase": ("was removed", "leave it out: the default method dissolves groups where that lowers the loss"),
     "--engine": ("is now --backend", "write --backend spark"),
+    "--surest-target": ("is now --confident-target", "write --confident-target RATE"),
     "--rehearse": ("is now --train", "write --train A B"),
     "rehearse": ("is now train", "write habitprint train A B"),
     "--decide proven": ("is now --decide guaranteed", "write --decide guaranteed"),

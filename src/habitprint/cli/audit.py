@@ -59,7 +59,7 @@ from habitprint.periods import HalvesOfRows
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID
 from habitprint.wording.attacks import about_training, among_more, on_all_people
-from habitprint.wording.curves import about_remedy
+from habitprint.wording.curves import about_alternative
 from habitprint.wording.data import about_scope
 from habitprint.wording.facts import report_json
 from habitprint.wording.findings import not_accepted, told
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 WHOLE = ["RELEASED", "KNOWN"]  # in place of tables on a cluster, as files that are not here yet
 NEXT = ("Next, protect", "Then, count", "Then, audit again")  # the aims of the commands
 BLANK = Text("")
-OF_GOAL = {"--target", "--person-target", "--surest-target", "--decide", "--keep", "--accept"}
+OF_GOAL = {"--target", "--person-target", "--confident-target", "--decide", "--keep", "--accept"}
 # Options about events that say the same of tables of histograms.
 OF_BOTH = {f"--{name}" for name in (*Format.__struct_fields__, "user", "place")}
 N_ATTACKS = 8  # on the screen: the strongest of each method and weight
@@ -489,8 +489,10 @@ def _shown(found: Audit, written: list[Path], commands: list[str], *, is_verbose
     ]
 
 
-def _remedies(found: Audit) -> list[Block]:
-    said = tuple(f"{headed(remedy.kind)}: {about_remedy(remedy, found)}" for remedy in found.remedies)
+def _alternatives(found: Audit) -> list[Block]:
+    said = tuple(
+        f"{headed(alternative.kind)}: {about_alternative(alternative, found)}" for alternative in found.alternatives
+    )
     return [Heading("What are the alternatives?"), Bullets(said)]
 
 
@@ -498,7 +500,7 @@ def _details(found: Audit) -> list[Block]:
     notes = [told(each) for each in found.data.findings]
     more = [about_scope(found.data.scope), *details(found), about_training(found.training)]
     said = Bullets(tuple(filter(None, [*more, on_all_people(found), among_more(found), *notes])))
-    return [said, BLANK, *([*_remedies(found), BLANK] if found.remedies else [])]
+    return [said, BLANK, *([*_alternatives(found), BLANK] if found.alternatives else [])]
 
 
 def _attacks(found: Audit) -> Table:

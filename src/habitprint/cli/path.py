@@ -25,7 +25,7 @@ from habitprint.matching import MatchingPath, matching_path
 from habitprint.matching.options import SolverOptions
 from habitprint.progress import Progress
 from habitprint.rates import Rate
-from habitprint.training.calibration import surest_rates
+from habitprint.training.calibration import confident_rates
 from habitprint.truth import common_users
 
 N_SHOWN = 10  # sizes on the screen, and sizes whose pairs are counted: each is matched anew
@@ -91,13 +91,13 @@ def path(
             progress=progress,
         )
         results = _count_correct(every_size, found, progress)
-        surest = _count_surest(every_size, found, chosen, progress)
+        most_confident = _count_confident(every_size, found, chosen, progress)
         outputs: list[Output] = []
         if plot is not None:
             from habitprint.plots import chart_output, plot_path  # noqa: PLC0415  (the same)
 
             progress("drawing", 0, 1)
-            outputs.append(chart_output(plot_path(every_size, results, surest), plot))
+            outputs.append(chart_output(plot_path(every_size, results, most_confident), plot))
         if out is not None:
             outputs.append(table_output(every_size.to_table(), out))
         if outputs:
@@ -110,20 +110,20 @@ def path(
             "weight": every_size.weight.name,
             "seed": every_size.seed,
             "evaluations": [result.to_json() for result in results] or None,
-            "surest": [asdict(rate) for rate in surest] or None,
+            "most_confident": [asdict(rate) for rate in most_confident] or None,
             "out": None if out is None else str(out),
             "plot": None if plot is None else str(plot),
             "path": every_size.to_table().to_dict(as_series=False) if out is None else None,
         }
         print_json(facts)
         return
-    _print_tables(every_size, results, surest)
+    _print_tables(every_size, results, most_confident)
     for file in (out, plot):
         if file is not None:
             Screen().print(f"written to {file}", soft_wrap=True)
 
 
-def _print_tables(every_size: MatchingPath, results: Sequence[Evaluation], surest: tuple[Rate, ...]) -> None:
+def _print_tables(every_size: MatchingPath, results: Sequence[Evaluation], most_confident: tuple[Rate, ...]) -> None:
     screen, rows = Screen(), []
     rates = {result.size: result.precision_rate for result in results}
     for size in _shown_sizes(every_size):
@@ -132,10 +132,10 @@ def _print_tables(every_size: MatchingPath, results: Sequence[Evaluation], sures
         rows.append([*cells, *(_cells(rates[size]) if results else ())])
     columns = (">pairs", ">total weight", ">gain of the last pair", *(OF_RATES if results else ()))
     screen.print(plain_table(columns, rows))
-    if surest:
+    if most_confident:
         screen.print()
-        most_confident = ([f"{rate.n:,}", *_cells(rate)] for rate in surest)
-        screen.print(plain_table((">pairs", *OF_RATES), most_confident, "The most confident pairs, by training"))
+        pairs = ([f"{rate.n:,}", *_cells(rate)] for rate in most_confident)
+        screen.print(plain_table((">pairs", *OF_RATES), pairs, "The most confident pairs, by training"))
     if not results:
         screen.print(Text("No precision: give the true pairs with --truth.", style="dim"))
 
@@ -161,7 +161,7 @@ def _count_correct(every_size: MatchingPath, tables: Tables, progress: Progress)
     return results
 
 
-def _count_surest(
+def _count_confident(
     every_size: MatchingPath, tables: Tables, chosen: ChosenWeight, progress: Progress
 ) -> tuple[Rate, ...]:
     """Return how many of the most confident pairs are correct; nothing without training or truth."""
@@ -170,7 +170,7 @@ def _count_surest(
     released, known = every_size.released, every_size.known
     largest = every_size.matching(len(every_size.sizes), progress)
     common = common_users(tables.truth, released.users, known.users)
-    return surest_rates(
+    return confident_rates(
         chosen.training.for_tables(released, known, progress=progress).probabilities(largest, released, known),
         pair_chances(largest, released, known, common),
         _shown_sizes(every_size),

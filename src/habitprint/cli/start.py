@@ -239,8 +239,8 @@ def events_of(advice: Advice, files: Sequence[Path], release: str | None, table:
     is_apart = known is not None and (days[1] < known[0] or known[1] < days[0])
     if not is_apart and advice.decide != "guaranteed":
         raise InputError(
-            f"--release: {span.words} overlaps what the adversary knows ({scope.known.words})",
-            why="what is advised was only measured, with an adversary who knows other days than are released",
+            f"--release: {span.words} overlaps what the attacker knows ({scope.known.words})",
+            why="what is advised was only measured, with an attacker who knows other days than are released",
             fix="release days that the attacker does not know; or audit with --decide guaranteed",
         )
     period = DateRanges(days, known) if is_apart and known is not None else AllOtherTime(released=days)
@@ -254,6 +254,6 @@ def _is_table(files: Sequence[Path], spec: EventSpec, table: TableSpec) -> bool:
         return False
     try:
         names = set(read_names(files[0], asked=table, expected=Expected(columns=table.columns)))
-    except InputError:  # whoever reads it says what is wrong
+    except InputError:  # the reader of the file says what is wrong
         return False
     return (set(table.columns) <= names or set(COLUMNS) <= names) and spec.time not in names

@@ -440,7 +440,7 @@ class Extremes(_Compared, frozen=True):
             )
             lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
-            alike, gap = one.n_alike / first.result.n_users, cluster - user
+            alike, gap = one.n_identical / first.result.n_users, cluster - user
             k = f"k = {last.spot.value:g}"
             yield _exactly(f"{part}: loss at k = 1", one.information_loss, 0.0, is_so=one.information_loss == 0)
             yield _exactly(f"{part}: users alike, against cluster minus user level", alike, gap, is_so=gap <= alike)

@@ -196,7 +196,7 @@ class ProtectionEffect:
 
     information_loss: float
     n_groups: int
-    n_alike: int
+    n_identical: int
 
 
 class MeasuredAttack(msgspec.Struct, frozen=True, kw_only=True, tag=True, eq=False):

@@ -188,7 +188,7 @@ def prepare(job: Job, shared: SharedData, seed: int, progress: Progress = silent
     protected = ProtectionEffect(
         information_loss=loss,
         n_groups=release.steps[-1].findings["n_groups"],
-        n_alike=int((np.bincount(classes)[classes] > 1).sum()),
+        n_identical=int((np.bincount(classes)[classes] > 1).sum()),
     )
     return Scenario(release.histograms, known, SAME_ID), protected
 

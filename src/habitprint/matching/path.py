@@ -60,7 +60,7 @@ class MatchingPath(Drawn, Framed):
     >>> released, known = hp.datasets.town(300, 60)
     >>> path = hp.matching_path(released, known)
     >>> results = [hp.evaluate(path.matching(size), released, known) for size in (30, 300)]
-    >>> results[0].precision < results[1].precision  # the most alike need not be the surest
+    >>> results[0].precision < results[1].precision  # the most alike need not be the most confident
     True
     """
 

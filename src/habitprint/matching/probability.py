@@ -30,7 +30,7 @@ from habitprint.weighing.evidence import Evidence
 from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
-SUREST = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
+NEAR_CERTAIN = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +57,10 @@ class PairScores:
     released: Floats
     known: Floats
     margins: Floats
-    n_alike: Indices
+    n_identical: Indices
 
     def __post_init__(self) -> None:
-        for array in (self.released, self.known, self.margins, self.n_alike):
+        for array in (self.released, self.known, self.margins, self.n_identical):
             array.setflags(write=False)
 
     @classmethod
@@ -70,7 +70,7 @@ class PairScores:
             np.concatenate([part.released for part in parts]),
             np.concatenate([part.known for part in parts]),
             np.concatenate([part.margins for part in parts]),
-            np.concatenate([part.n_alike for part in parts]),
+            np.concatenate([part.n_identical for part in parts]),
         )
 
     @property
@@ -81,11 +81,11 @@ class PairScores:
     @property
     def n(self) -> int:
         """Return how many pairs there are."""
-        return len(self.n_alike)
+        return len(self.n_identical)
 
     def take(self, pairs: Indices | Booleans) -> "PairScores":
         """Return the scores of some of the pairs."""
-        return PairScores(self.released[pairs], self.known[pairs], self.margins[pairs], self.n_alike[pairs])
+        return PairScores(self.released[pairs], self.known[pairs], self.margins[pairs], self.n_identical[pairs])
 
     def where(self, is_mine: Booleans, other: "PairScores") -> "PairScores":
         """Return these scores for some of the pairs, and others of the same pairs for the rest."""
@@ -93,7 +93,7 @@ class PairScores:
             np.where(is_mine, self.released, other.released),
             np.where(is_mine, self.known, other.known),
             np.where(is_mine, self.margins, other.margins),
-            np.where(is_mine, self.n_alike, other.n_alike),
+            np.where(is_mine, self.n_identical, other.n_identical),
         )
 
 
@@ -135,18 +135,18 @@ def pair_scores(
     sides, mine, theirs = Sides.of(released, known, chosen), equal_users(released, chosen), equal_users(known, chosen)
     gains = pair_gains(sides, rows, columns)
     of_row, of_column = released.share_classes, known.share_classes
-    n_alike = np.maximum(np.bincount(of_row)[of_row[rows]], np.bincount(of_column)[of_column[columns]])
+    n_identical = np.maximum(np.bincount(of_row)[of_row[rows]], np.bincount(of_column)[of_column[columns]])
     return PairScores(
-        _log_odds(gains, n_alike, _log_sums(mine, theirs, sides.evidence)[rows]),
-        _log_odds(gains, n_alike, _log_sums(theirs, mine, sides.evidence_back)[columns]),
+        _log_odds(gains, n_identical, _log_sums(mine, theirs, sides.evidence)[rows]),
+        _log_odds(gains, n_identical, _log_sums(theirs, mine, sides.evidence_back)[columns]),
         np.array(margins),
-        n_alike,
+        n_identical,
     )
 
 
-def _log_odds(gains: Floats, n_alike: Indices, log_sums: Floats) -> Floats:
+def _log_odds(gains: Floats, n_identical: Indices, log_sums: Floats) -> Floats:
     """Return ln(p / (1 − p)) with p = n · exp(gain) / sum."""
-    chances = np.clip(n_alike * np.exp(gains - log_sums), SUREST, 1 - SUREST)
+    chances = np.clip(n_identical * np.exp(gains - log_sums), NEAR_CERTAIN, 1 - NEAR_CERTAIN)
     return np.asarray(np.log(chances) - np.log1p(-chances), np.float64)
 
 

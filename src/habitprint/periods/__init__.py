@@ -1,4 +1,4 @@
-"""Which part of the events is released, and which is known to the adversary."""
+"""Which part of the events is released, and which is known to the attacker."""
 
 from habitprint.periods.calendar import Calendar, DayRows, count_days
 from habitprint.periods.day_table import DayTable

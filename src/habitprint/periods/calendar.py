@@ -72,7 +72,7 @@ class Calendar:
         if len(usual) < 2:  # noqa: PLR2004
             raise InputError(
                 f"{self.source} covers one day only, {usual[0].day}",
-                why="an adversary knows people from another period than the released one, so two are needed",
+                why="an attacker knows people from another period than the released one, so two are needed",
                 fix="give events of at least two days, better two weeks; or audit two tables of histograms",
             )
         before = np.cumsum([day.n_rows for day in usual])

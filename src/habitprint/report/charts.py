@@ -505,7 +505,7 @@ def shelters_picture(explained: Explanation, description: str) -> Spec:
     """
     rows: list[Spec] = [
         {"name": each.label, "chance": each.chance, "is_main": each.is_advised, "words": about_shelter(each)}
-        | {"most": 0.0 if each.n_alike is None else 1 / each.n_alike}
+        | {"most": 0.0 if each.n_identical is None else 1 / each.n_identical}
         for each in explained.protections
     ]
     scale = alt.Scale(domain=[0, 1], nice=False)

@@ -2,7 +2,7 @@
 
 from habitprint.auditing.compare import Compared, Comparison
 from habitprint.formatting import headed, in_column, percent, rounded_up, sentence
-from habitprint.losses import SCALES, Purpose
+from habitprint.losses import SCALES, UtilityMetric
 from habitprint.mechanisms import Losses
 from habitprint.rates import Difference
 from habitprint.report.charts import Bar, rates_picture
@@ -30,7 +30,7 @@ from habitprint.wording.texts import INTERNAL
 from habitprint.wording.verdict import cautions, headline
 
 NONE = Cell("–")
-LOSSES: tuple[Purpose, ...] = ("patterns", "prediction", "totals", "ranking")
+LOSSES: tuple[UtilityMetric, ...] = ("patterns", "prediction", "totals", "ranking")
 SHARES = (
     "“Share” is the measured risk. “Guaranteed”: an attacker who points at a row is right for at most this share of "
     "people; 100% means no guarantee."

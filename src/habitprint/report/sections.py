@@ -36,7 +36,7 @@ from habitprint.wording.attacks import (
     on_all_people,
     rate_cells,
 )
-from habitprint.wording.curves import TITLES, about_curve, about_linkage, about_remedy
+from habitprint.wording.curves import TITLES, about_alternative, about_curve, about_linkage
 from habitprint.wording.data import about_data, attacker_of_sample
 from habitprint.wording.forecast import tell_forecast
 from habitprint.wording.page import (
@@ -328,9 +328,11 @@ def protections_section(audit: Audit) -> Section:
     'Which protections were tried?'
     """
     found = audit.protections
-    remedies = terms(*((headed(remedy.kind), about_remedy(remedy, audit)) for remedy in audit.remedies))
+    alternatives = terms(
+        *((headed(alternative.kind), about_alternative(alternative, audit)) for alternative in audit.alternatives)
+    )
     blocks: list[Block] = [Text(about_protections(audit)), Text(on_whom(found))]
-    blocks += [Heading("What are the alternatives?"), remedies] if audit.remedies else []
+    blocks += [Heading("What are the alternatives?"), alternatives] if audit.alternatives else []
     blocks += best_table(found)
     if found.advised is not None:
         blocks += about_advised(found.advised, None if audit.data.events is None else audit.data.events.periods_command)
@@ -384,14 +386,14 @@ def people_section(audit: Audit) -> Section:
         blocks += [certainty_tiles(found), Text(about_calibration(found))]
         blocks += [] if advised is None else [Text(f"With the recommended protection: {about_certainty(advised)}")]
         blocks += [Text(about_each_person(audit))] if options.person_target is not None else []
-    surest = people.surest
+    most_confident = people.most_confident
     blocks += [each for each in (reliability_figure(audit),) if each is not None]
     blocks += [
         Text("Claims can also be ordered by margin. These are the numbers of claims at each precision."),
         claims_tiles(people),
-        Text(f"Of the {surest.n:,} most confident claims, this share is right: {surest.words}."),
-        *([Text(about_most_confident(audit))] if options.surest_target is not None else []),
-        *(each for each in (claims_figure(people, options.surest_target),) if each is not None),
+        Text(f"Of the {most_confident.n:,} most confident claims, this share is right: {most_confident.words}."),
+        *([Text(about_most_confident(audit))] if options.confident_target is not None else []),
+        *(each for each in (claims_figure(people, options.confident_target),) if each is not None),
         margins_table(people),
         anonymity_table(people),
         Text(
@@ -576,7 +578,7 @@ FIGURES: Mapping[Pictured, Callable[[Audit], Figure | None]] = {
     "curves": curves_figure,
     "pairs": pairs_figure,
     "protections": lambda audit: protections_figure(audit.protections, audit.verdict.target),
-    "claims": lambda audit: claims_figure(audit.people, audit.options.surest_target),
+    "claims": lambda audit: claims_figure(audit.people, audit.options.confident_target),
     "reliability": reliability_figure,
     "map": map_figure,
 }

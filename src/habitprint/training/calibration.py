@@ -70,7 +70,7 @@ class Calibration:
         chances
             The chance that each pair is right: 0 or 1, or between where users have equal shares (`pair_chances`).
         """
-        found = np.minimum(chances * scores.n_alike, 1.0)  # whether one of the indistinguishable pairs is right
+        found = np.minimum(chances * scores.n_identical, 1.0)  # whether one of the indistinguishable pairs is right
         columns = np.column_stack([scores.odds, np.sqrt(scores.margins)])
         middle, size = columns.mean(axis=0), np.maximum(columns.std(axis=0), TINY)
         scaled = (columns - middle) / size
@@ -87,7 +87,7 @@ class Calibration:
     def probabilities(self, scores: PairScores) -> Floats:
         """Return how likely each pair is right."""
         z = self.intercept + self.odds * scores.odds + self.margin * np.sqrt(scores.margins)
-        return np.asarray(self.ceiling * special.expit(z) / scores.n_alike, np.float64)
+        return np.asarray(self.ceiling * special.expit(z) / scores.n_identical, np.float64)
 
 
 def surprise_of(theta: Floats, scaled: Floats, found: Floats) -> tuple[float, Floats]:
@@ -343,7 +343,7 @@ class Reliability:
         )
 
 
-def surest_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int], by_chance: float) -> tuple[Rate, ...]:
+def confident_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int], by_chance: float) -> tuple[Rate, ...]:
     """Return the precision of the most confident claims, for several numbers of them.
 
     Parameters
@@ -359,7 +359,8 @@ def surest_rates(probabilities: Floats, chances: Floats, sizes: Iterable[int], b
 
     Examples
     --------
-    >>> rates = surest_rates(np.array([0.2, 0.9, 0.2, 0.9]), np.array([0.0, 1.0, 1.0, 1.0]), (2, 3, 4), by_chance=0.25)
+    >>> probabilities, chances = np.array([0.2, 0.9, 0.2, 0.9]), np.array([0.0, 1.0, 1.0, 1.0])
+    >>> rates = confident_rates(probabilities, chances, (2, 3, 4), by_chance=0.25)
     >>> [rate.value for rate in rates]
     [1.0, 0.8333333333333334, 0.75]
     """

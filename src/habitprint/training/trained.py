@@ -33,7 +33,7 @@ STAGE = "training"
 MOST_PEOPLE = 5_000  # on whom attacks are tried
 FEWEST_PEOPLE = 20  # fewer settle nothing
 NOISE = 2.0  # standard errors by which another attack must be better than the paper's to be taken
-DOUBTS = (0.1, 0.5, 0.9)  # of the likelihood
+SMOOTHINGS = (0.1, 0.5, 0.9)  # of the likelihood
 TRAINED = "trained"
 N_DROPS = 3  # times that people are left out anew
 ALIKE = 0.9  # of the counts: about as many are left as they are
@@ -42,7 +42,10 @@ LEAST_SHARE = 0.05  # of people with a partner: fewer teach nothing about them
 
 FIXED_WEIGHTS: tuple[Weight, ...] = (
     *(weight for weight in WEIGHTS.values() if weight.terms[0].kind != "likelihood"),
-    *(Weight(f"likelihood, doubt {doubt:g}", (Term("likelihood", doubt=doubt),)) for doubt in DOUBTS),
+    *(
+        Weight(f"likelihood, smoothing {smoothing:g}", (Term("likelihood", smoothing=smoothing),))
+        for smoothing in SMOOTHINGS
+    ),
 )
 
 

@@ -65,25 +65,25 @@ class Term:
         θ, positive.
     rarity
         a: 0 if all places count equally; a larger a gives more weight to places that few known users visit.
-    doubt
+    smoothing
         The smoothing λ of the likelihood, between 0 and 1: the share of a user's next visits that follow the
         population. Other kinds ignore it.
 
     Examples
     --------
     >>> Term("fourth-root", factor=2.0, rarity=1.0)
-    Term(kind='fourth-root', factor=2.0, rarity=1.0, doubt=0.5)
+    Term(kind='fourth-root', factor=2.0, rarity=1.0, smoothing=0.5)
     """
 
     kind: KindName
     factor: float = 1.0
     rarity: float = 0.0
-    doubt: float = 0.5
+    smoothing: float = 0.5
 
     @property
     def odds(self) -> float:
         """Return (1 − λ) / λ."""
-        return (1.0 - self.doubt) / self.doubt
+        return (1.0 - self.smoothing) / self.smoothing
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Weight:
     Examples
     --------
     >>> WEIGHTS["l1"].terms, WEIGHTS["l1"].ceiling
-    ((Term(kind='minimum', factor=1.0, rarity=0.0, doubt=0.5),), 2.0)
+    ((Term(kind='minimum', factor=1.0, rarity=0.0, smoothing=0.5),), 2.0)
     """
 
     name: str
@@ -134,14 +134,14 @@ class Weight:
 
 def _check_term(term: Term) -> None:
     is_kind = term.kind in get_args(KindName)
-    is_number = all(map(math.isfinite, (term.factor, term.rarity, term.doubt)))
-    is_in_range = 0 < term.factor <= MOST_FACTOR and 0 <= term.rarity <= MOST_RARITY and 0 < term.doubt < 1
+    is_number = all(map(math.isfinite, (term.factor, term.rarity, term.smoothing)))
+    is_in_range = 0 < term.factor <= MOST_FACTOR and 0 <= term.rarity <= MOST_RARITY and 0 < term.smoothing < 1
     if not (is_kind and is_number and is_in_range):
         raise InputError(
             f"{term} is no evidence",
             why="a shared place must raise the gain of a pair, or pairs without shared places would win",
             fix=f"use a kind of {', '.join(get_args(KindName))}; a factor above 0 and up to {MOST_FACTOR:g}; a rarity "
-            f"of 0 to {MOST_RARITY:g}; a doubt between 0 and 1",
+            f"of 0 to {MOST_RARITY:g}; a smoothing between 0 and 1",
         )
 
 

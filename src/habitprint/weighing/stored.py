@@ -12,7 +12,7 @@ from habitprint.io.files import write_text
 from habitprint.io.inputs import read_text
 from habitprint.weighing.definitions import WEIGHTS, Term, Weight
 
-SCHEMA = "habitprint-weight/1"
+SCHEMA = "habitprint-weight/2"
 WHY = "a weight says which evidence counts when two users are compared"
 FIX = "take a file that habitprint train wrote, or the name of a built-in weight"
 

@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from datetime import date
 
+from habitprint.auditing.alternatives import Alternative, claims_among
 from habitprint.auditing.audit import Audit
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import FEWEST_USERS, Curve, Dimension, Measure, Point, Trend, change_of, trend_of
-from habitprint.auditing.remedies import Remedy, claims_among
 from habitprint.auditing.times import Linkage
 from habitprint.auditing.verdict import users_needed
 from habitprint.formatting import at_most, counted, headed, percent
@@ -169,44 +169,44 @@ def about_alternatives(audit: Audit) -> str:
     n = {"more people": "at least {:,.0f}", "larger groups": "of {:,.0f}"}
     enough = [
         f"{each.kind}{f' ({n[each.kind].format(each.number)})' if each.kind in n else ''}"
-        for each in audit.remedies
+        for each in audit.alternatives
         if each.number
     ]
-    others = [each.kind for each in audit.remedies if not each.number]
+    others = [each.kind for each in audit.alternatives if not each.number]
     parts: dict[str, Sequence[str]] = {"Enough": enough, "Not enough alone": others}
     return " ".join(f"{name}: {', '.join(kinds)}." for name, kinds in parts.items() if kinds)
 
 
-def about_remedy(remedy: Remedy, audit: Audit) -> str:
+def about_alternative(alternative: Alternative, audit: Audit) -> str:
     """Say whether an alternative would meet the target where no protection does, and why.
 
     Examples
     --------
     >>> import habitprint as hp
     >>> audit = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> about_remedy(audit.remedies[2], audit)[:86]
+    >>> about_alternative(audit.alternatives[2], audit)[:86]
     'The target of 5% needs groups of 20: at least 20 people in the table, 8 more than now.'
     """
     curves = {curve.dimension: curve for curve in audit.curves}
-    match remedy.kind:
+    match alternative.kind:
         case "fewer places":
-            return _along(remedy, curves["resolution"], audit.verdict.target)
+            return _along(alternative, curves["resolution"], audit.verdict.target)
         case "shorter span":
             curve = curves["duration"] if "duration" in curves else curves["counts"]
-            return _along(remedy, curve, audit.verdict.target)
+            return _along(alternative, curve, audit.verdict.target)
         case "more people":
             return _more_people(audit)
         case "larger groups":
-            return _larger_groups(int(remedy.number or 0), audit)
+            return _larger_groups(int(alternative.number or 0), audit)
         case "aggregates only":
-            return _totals_only(remedy.number, audit)
+            return _totals_only(alternative.number, audit)
 
 
-def _along(remedy: Remedy, curve: Curve, target: float) -> str:
-    if remedy.point is None:
+def _along(alternative: Alternative, curve: Curve, target: float) -> str:
+    if alternative.point is None:
         return f"Not measured. {about_curve(curve)}"
-    label, rate = remedy.point.label, remedy.point.rate
-    if remedy.number is not None:
+    label, rate = alternative.point.label, alternative.point.rate
+    if alternative.number is not None:
         found = f"{percent(rate.value)}, up to {at_most(rate.high)}"
         return (
             f"With {label}, the repeated attack re-identifies {found}. That is within the target. Audit such a table "
@@ -231,11 +231,11 @@ def _more_people(audit: Audit) -> str:
         alone = group_needed(goal.person_target)
         most = percent(goal.person_target)
         said.append(f"A limit of {most} per person needs groups of {alone:,}{_more_than(alone, n)}.")
-    if table.surest is not None and goal.surest_target is not None:
-        claims = counted(users_needed(goal.surest_target), "claim")
+    if table.most_confident is not None and goal.confident_target is not None:
+        claims = counted(users_needed(goal.confident_target), "claim")
         said.append(
-            f"A limit of {percent(goal.surest_target)} for the most confident claims needs "
-            f"{claims}{_more_than(claims_among(goal.surest_target), n)}."
+            f"A limit of {percent(goal.confident_target)} for the most confident claims needs "
+            f"{claims}{_more_than(claims_among(goal.confident_target), n)}."
         )
     if table.risk.high > goal.target:
         needed = None if audit.forecast is None else audit.forecast.needed
@@ -250,7 +250,7 @@ def _more_than(needed: int, n: int) -> str:
 
 
 def _larger_groups(k: int, audit: Audit) -> str:
-    n, allowed = _n_released(audit), percent(audit.options.surest_target or 0.0)
+    n, allowed = _n_released(audit), percent(audit.options.confident_target or 0.0)
     people = f"needs at least {k:,} people" if k > n else f"can be made of {counted(n, 'person', 'people')}"
     return (
         f"In groups of {k:,}, each claim is right with probability at most 1/{k:,}, so at most {allowed} of the most "

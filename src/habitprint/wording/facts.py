@@ -5,7 +5,7 @@ import msgspec
 from habitprint.auditing.audit import Audit
 from habitprint.formatting import printable_json
 from habitprint.wording.attacks import about_training, among_more, on_all_people
-from habitprint.wording.curves import about_curve, about_linkage, about_remedy
+from habitprint.wording.curves import about_alternative, about_curve, about_linkage
 from habitprint.wording.data import about_scope, how_chosen
 from habitprint.wording.findings import words_of
 from habitprint.wording.page import sentences
@@ -37,7 +37,7 @@ def report_json(audit: Audit) -> str:
         "curves": {curve.dimension: about_curve(curve) for curve in audit.curves},
         "linkage": about_linkage(audit.linkage),
         "protections": about_protections(audit),
-        "remedies": {remedy.kind: about_remedy(remedy, audit) for remedy in audit.remedies},
+        "alternatives": {alternative.kind: about_alternative(alternative, audit) for alternative in audit.alternatives},
     }
     facts = msgspec.json.decode(audit.to_text(), type=dict[str, object])
     return printable_json(msgspec.json.format(msgspec.json.encode(facts | {"text": text}), indent=1).decode())

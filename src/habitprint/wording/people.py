@@ -2,7 +2,7 @@
 
 from habitprint.auditing.confidence import Confidence
 from habitprint.auditing.explanation import Explanation, Shelter
-from habitprint.auditing.people import FEWEST_CLAIMS, Alike, MarginClass, People, SureClaims
+from habitprint.auditing.people import FEWEST_CLAIMS, AnonymitySetSize, ConfidentClaims, MarginClass, People
 from habitprint.auditing.place_map import FEWEST_PEOPLE, PlaceMap
 from habitprint.formatting import at_most, counted, percent
 from habitprint.wording.attacks import rate_cells
@@ -76,7 +76,7 @@ def claims_tiles(people: People) -> Tiles:
     'most confident claims'
     """
 
-    def tile(claims: SureClaims) -> Tile:
+    def tile(claims: ConfidentClaims) -> Tile:
         n, label = claims.n_claims, f"At least {percent(claims.level)} right"
         if 0 < n < FEWEST_CLAIMS:
             return Tile(label, "–", "too few claims to say")
@@ -127,7 +127,7 @@ def anonymity_table(people: People) -> Table:
     'nobody else'
     """
 
-    def name(group: Alike) -> str:
+    def name(group: AnonymitySetSize) -> str:
         if group.high is None:
             return f"{group.low:,} or more others"
         if group.low == group.high:
@@ -170,7 +170,7 @@ def about_person(found: Explanation) -> str:
     else:
         taken = "is re-identified" if found.is_right else f"is matched with {found.named!r}"
     certain = "" if found.probability is None else f"; the attacker is {percent(found.probability)} certain"
-    n = found.n_others_alike
+    n = found.n_others_identical
     alike = f"; {counted(n, 'other')} {'has' if n == 1 else 'have'} the same shares" if n else ""
     return f"{found.user!r} {taken}{certain}{alike}"
 
@@ -183,6 +183,6 @@ def about_shelter(shelter: Shelter) -> str:
     >>> about_shelter(Shelter("groups of 5", 0.2, 5, is_advised=True))
     '20%; one of 5 identical rows'
     """
-    if shelter.n_alike is None:
+    if shelter.n_identical is None:
         return "removed from the release"
-    return f"{percent(shelter.chance)}; one of {counted(shelter.n_alike, 'identical row')}"
+    return f"{percent(shelter.chance)}; one of {counted(shelter.n_identical, 'identical row')}"

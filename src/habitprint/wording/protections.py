@@ -6,7 +6,7 @@ from habitprint.auditing.audit import Audit
 from habitprint.auditing.goal import OPEN, PASS, judge
 from habitprint.auditing.trials import Protections, Trial
 from habitprint.formatting import at_most, counted, headed, in_column, number, percent, rounded_up, sentence
-from habitprint.losses import SCALES, Purpose
+from habitprint.losses import SCALES, UtilityMetric
 from habitprint.mechanisms import Losses
 from habitprint.wording.attacks import attacks_table
 from habitprint.wording.page import Block, Bullets, Cell, Command, Heading, Table, Text, table, terms
@@ -137,13 +137,13 @@ def _why_none(audit: Audit) -> str:
     is_safe = [judge(goal, trial.evidence(), criteria=("person",)) is PASS for trial in within]
     if within and goal.person_target is not None and not any(is_safe):
         return f" Under each of them, the risk of some person may exceed {percent(goal.person_target)}."
-    if within and goal.surest_target is not None:
-        ends = [trial.surest.high for trial in within if trial.surest is not None]
+    if within and goal.confident_target is not None:
+        ends = [trial.most_confident.high for trial in within if trial.most_confident is not None]
         if not ends:
             return " The precision of their most confident claims was not measured."
         return (
             f" Their most confident claims are right too often: at best up to {at_most(min(ends))} of "
-            f"{counted(len(ends), 'protection')} measured. The limit is {percent(goal.surest_target)}."
+            f"{counted(len(ends), 'protection')} measured. The limit is {percent(goal.confident_target)}."
         )
     # Beyond the worst loss, the mean of all people would say more than the release.
     scale = SCALES[goal.keep]
@@ -170,7 +170,7 @@ def best_table(found: Protections) -> list[Table]:
     if all(best.guaranteed is None and best.measured is None for best in found.best):
         return []
 
-    def cell(at: int | None, keep: Purpose) -> Cell:
+    def cell(at: int | None, keep: UtilityMetric) -> Cell:
         if at is None:
             return Cell("none")
         return Cell(found.trials[at].label, note=SCALES[keep].said(found.trials[at].loss_for(keep)))
@@ -214,7 +214,7 @@ def short_table(found: Protections) -> Table:
 
 
 def trials_table(
-    caption: str, trials: Sequence[Trial], keep: Purpose, chosen: int | None, passes: str = "Meets the target"
+    caption: str, trials: Sequence[Trial], keep: UtilityMetric, chosen: int | None, passes: str = "Meets the target"
 ) -> Table:
     """Return every protection with its risks and all of its losses, the smallest deciding loss first.
 
@@ -225,19 +225,19 @@ def trials_table(
     >>> trials_table("All", found.trials, found.keep, None).sorted_by
     'Information loss'
     """
-    has_surest = any(trial.surest is not None for trial in trials)
+    has_confident = any(trial.most_confident is not None for trial in trials)
     heads = ["Protection", passes, "Row pointed at: at most", "Row reconstructed, up to", "Measured", "Measured, up to"]
     heads += ["People re-identified", *(headed(scale.name) for scale in SCALES.values()), "Places kept"]
-    heads += ["Most confident claims right, up to"] if has_surest else []
+    heads += ["Most confident claims right, up to"] if has_confident else []
     costs = [trial.cost(keep) for trial in trials]
     order = sorted(range(len(trials)), key=lambda at: (costs[at] is None, costs[at] or (), at))
-    rows = [_cells(trials[at], "recommended" if at == chosen else "", has_surest=has_surest) for at in order]
+    rows = [_cells(trials[at], "recommended" if at == chosen else "", has_confident=has_confident) for at in order]
     note = KEY if all(trial.is_full_suite for trial in trials) else KEY + AT_LEAST
     marked = [at == chosen for at in order]
     return table(caption, heads, rows, marked=marked, note=note, sorted_by=headed(SCALES[keep].name))
 
 
-def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
+def _cells(trial: Trial, note: str, *, has_confident: bool) -> list[Cell]:
     risk, taken = trial.risk, trial.reconstruction
     least = "" if trial.is_full_suite else "≥ "
     return [
@@ -250,7 +250,7 @@ def _cells(trial: Trial, note: str, *, has_surest: bool) -> list[Cell]:
         Cell(least + number(risk.n_correct), risk.n_correct),
         *(_loss(trial, keep) for keep in SCALES),
         Cell(f"{trial.losses.n_places_kept:,}", trial.losses.n_places_kept),
-        *([_end(None if trial.surest is None else trial.surest.high)] if has_surest else []),
+        *([_end(None if trial.most_confident is None else trial.most_confident.high)] if has_confident else []),
     ]
 
 
@@ -258,7 +258,7 @@ def _end(share: float | None) -> Cell:
     return Cell("–") if share is None else Cell(in_column(rounded_up(share)), share)
 
 
-def _loss(trial: Trial, keep: Purpose) -> Cell:
+def _loss(trial: Trial, keep: UtilityMetric) -> Cell:
     loss, scale = trial.loss_for(keep), SCALES[keep]
     n_people = f" ({trial.n_dropped:,})" if keep == "people" and trial.n_dropped else ""
     text = in_column(loss) if scale.is_share and loss is not None else scale.in_words(loss)

@@ -8,7 +8,7 @@ from habitprint.losses import SCALES
 from habitprint.mechanisms import InputFile
 from habitprint.periods.dates import in_words as day_in_words
 from habitprint.wording.attacks import about_strongest, about_training, if_more_is_known, on_all_people
-from habitprint.wording.curves import about_remedy
+from habitprint.wording.curves import about_alternative
 from habitprint.wording.data import about_losses, about_scope, attacker_of_sample
 from habitprint.wording.findings import written
 from habitprint.wording.page import Block, Cell, Lines, Page, Table, Term, Terms, Text, table, terms
@@ -72,7 +72,10 @@ def _facts(audit: Audit) -> Terms:
         ("If the attacker knows more", if_more_is_known(audit)),
         *_guaranteed(audit),
         *_advice(audit),
-        ("Alternatives", " ".join(f"{headed(each.kind)}: {about_remedy(each, audit)}" for each in audit.remedies)),
+        (
+            "Alternatives",
+            " ".join(f"{headed(each.kind)}: {about_alternative(each, audit)}" for each in audit.alternatives),
+        ),
         ("Losses so far", about_losses(audit.data.losses) if verdict.is_protected else ""),
         ("Not covered", _not_covered(audit)),
         ("Kinds of risk", KINDS_OF_RISK),
@@ -99,8 +102,8 @@ def _target(audit: Audit) -> str:
         if is_default
         else "set by the user; the tool knows no legal threshold"
     )
-    surest, person = audit.options.surest_target, audit.options.person_target
-    claims = "" if surest is None else f" At most {percent(surest)} of the most confident claims right."
+    most_confident, person = audit.options.confident_target, audit.options.person_target
+    claims = "" if most_confident is None else f" At most {percent(most_confident)} of the most confident claims right."
     each = "" if person is None else f" At most {percent(person)} for pointing at any person’s row."
     return f"At most {percent(audit.verdict.target)} of people re-identified: {who}.{claims}{each}"
 

@@ -69,8 +69,8 @@ def headline(audit: Audit) -> Headline:  # noqa: PLR0911  (one for each reason)
         case "person target":
             limit = percent(audit.options.person_target or 0.0)
             return Headline(f"Some people exceed the limit per person of {limit}.", "missed")
-        case "surest target":
-            limit = percent(audit.options.surest_target or 0.0)
+        case "most confident target":
+            limit = percent(audit.options.confident_target or 0.0)
             return Headline(f"The most confident claims are right too often. Limit: {limit}.", "missed")
 
 
@@ -236,7 +236,7 @@ def details(audit: Audit) -> list[str]:
         said.append(about_certainty(people.confidence))
     if found.advised is not None and found.advised.confidence is not None:
         said.append(f"With the recommended protection: {about_certainty(found.advised.confidence)}")
-    if options.surest_target is not None:
+    if options.confident_target is not None:
         said.append(about_most_confident(audit))
     if options.person_target is not None:
         said += [about_each_person(audit), _only_pointed(found.trials[0])]
@@ -266,19 +266,19 @@ def about_most_confident(audit: Audit) -> str:
     Examples
     --------
     >>> import habitprint as hp
-    >>> about_most_confident(hp.audit(hp.datasets.town(60, 20), surest_target=0.5, noise=False))[:52]
+    >>> about_most_confident(hp.audit(hp.datasets.town(60, 20), confident_target=0.5, noise=False))[:52]
     'Of the 50 most confident claims, 92% are right (up t'
     """
-    surest, allowed = audit.people.surest, audit.options.surest_target or 0.0
-    least = wilson_interval(0, surest.n)[1]
+    most_confident, allowed = audit.people.most_confident, audit.options.confident_target or 0.0
+    least = wilson_interval(0, most_confident.n)[1]
     if least > allowed:
         return (
-            f"{surest.n:,} claims are too few for a limit of {percent(allowed)}: even if none is right, "
+            f"{most_confident.n:,} claims are too few for a limit of {percent(allowed)}: even if none is right, "
             f"{percent(least)} remains possible."
         )
     return (
-        f"Of the {surest.n:,} most confident claims, {percent(surest.value)} are right (up to {at_most(surest.high)}). "
-        f"The limit is {percent(allowed)}."
+        f"Of the {most_confident.n:,} most confident claims, {percent(most_confident.value)} are right "
+        f"(up to {at_most(most_confident.high)}). The limit is {percent(allowed)}."
     )
 
 
@@ -298,10 +298,10 @@ def about_each_person(audit: Audit) -> str:
         return f"{meets} The guaranteed highest risk of any person is {at_most(verdict.guaranteed.highest)}."
     if confidence is None:
         return f"{meets} There are too few people to estimate the risk of each."
-    surest = confidence.surest
+    most_confident = confidence.most_confident
     return (
-        f"{meets} Of the {surest.n:,} people with the most certain matches, {percent(surest.value)} are re-identified "
-        f"(up to {at_most(surest.high)})."
+        f"{meets} Of the {most_confident.n:,} people with the most certain matches, {percent(most_confident.value)} "
+        f"are re-identified (up to {at_most(most_confident.high)})."
     )
 
 

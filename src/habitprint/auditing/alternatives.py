@@ -11,16 +11,16 @@ from habitprint.attacks import Scenario
 from habitprint.auditing.candidates import group_needed
 from habitprint.auditing.curves import Curve, Point
 from habitprint.auditing.goal import Goal
-from habitprint.auditing.people import FEWEST_SUREST, SUREST_SHARE
+from habitprint.auditing.people import CONFIDENT_SHARE, FEWEST_CONFIDENT
 from habitprint.auditing.trials import Protections
 from habitprint.auditing.verdict import users_needed
 from habitprint.forecasting import PeopleNeeded
 
-RemedyKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
+AlternativeKind = Literal["fewer places", "shorter span", "more people", "larger groups", "aggregates only"]
 
 
 @dataclass(frozen=True)
-class Remedy:
+class Alternative:
     """One thing that would be enough, or that would not.
 
     Parameters
@@ -37,17 +37,17 @@ class Remedy:
     Examples
     --------
     >>> import habitprint as hp
-    >>> remedies = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).remedies
-    >>> [(remedy.kind, remedy.number) for remedy in remedies]
+    >>> alternatives = hp.read_audit(hp.datasets.AUDIT_OF_TOWN).alternatives
+    >>> [(alternative.kind, alternative.number) for alternative in alternatives]
     [('fewer places', None), ('shorter span', None), ('more people', 73.0), ('aggregates only', 0.0)]
     """
 
-    kind: RemedyKind
+    kind: AlternativeKind
     number: float | None
     point: Point | None = None
 
 
-def find_remedies(
+def find_alternatives(
     goal: Goal,
     tables: Scenario,
     curves: Sequence[Curve],
@@ -56,7 +56,7 @@ def find_remedies(
     needed: PeopleNeeded | None = None,
     side: float | None = None,
     n_released: int | None = None,
-) -> tuple[Remedy, ...]:
+) -> tuple[Alternative, ...]:
     """Return what would be enough where no protection is; nothing where one is, or none is needed.
 
     Parameters
@@ -78,9 +78,9 @@ def find_remedies(
     --------
     >>> import habitprint as hp
     >>> found = hp.read_audit(hp.datasets.AUDIT_OF_TOWN)
-    >>> found.remedies[2].number
+    >>> found.alternatives[2].number
     73.0
-    >>> hp.audit(hp.datasets.town(20, 5), target=0.3, noise=False).remedies
+    >>> hp.audit(hp.datasets.town(20, 5), target=0.3, noise=False).alternatives
     ()
     """
     if protections.trials[0].passes or protections.advised is not None:
@@ -90,15 +90,19 @@ def find_remedies(
     duration = by_dimension["duration"] if "duration" in by_dimension else by_dimension["counts"]
     # From the table as it is on, in the direction of less.
     coarser = resolution.points[1:] if side is not None else resolution.points[:-1][::-1]
-    as_it_is = max((point.x for point in duration.points if point.is_as_released), default=0.0)
-    shorter = [point for point in duration.points if point.x < as_it_is][::-1]
+    unprotected = max((point.x for point in duration.points if point.is_as_released), default=0.0)
+    shorter = [point for point in duration.points if point.x < unprotected][::-1]
     n = n_released or tables.released.n_users
     return (
-        Remedy("fewer places", *_along(coarser, goal)),
-        Remedy("shorter span", *_along(shorter, goal)),
-        Remedy("more people", _more_people(goal, n, needed, protections)),
-        *([] if goal.surest_target is None else [Remedy("larger groups", _larger_groups(goal, goal.surest_target))]),
-        Remedy("aggregates only", None if n_released is not None else _totals_only(goal, tables)),
+        Alternative("fewer places", *_along(coarser, goal)),
+        Alternative("shorter span", *_along(shorter, goal)),
+        Alternative("more people", _more_people(goal, n, needed, protections)),
+        *(
+            []
+            if goal.confident_target is None
+            else [Alternative("larger groups", _larger_groups(goal, goal.confident_target))]
+        ),
+        Alternative("aggregates only", None if n_released is not None else _totals_only(goal, tables)),
     )
 
 
@@ -111,36 +115,40 @@ def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | N
 
 
 def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
-    as_it_is, k = protections.trials[0], group_needed(goal.target)
+    unprotected, k = protections.trials[0], group_needed(goal.target)
     needed = [k] if n < k else []
-    if as_it_is.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
+    if unprotected.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
         needed.append(users_needed(goal.target))
     if goal.person_target is not None and goal.person_target < goal.target:
         alone = group_needed(goal.person_target)
         needed = [alone] if n < alone else needed
-    if as_it_is.surest is not None and goal.surest_target is not None:
-        needed += [claims_among(goal.surest_target)] if users_needed(goal.surest_target) > as_it_is.surest.n else []
-    if as_it_is.risk.high > goal.target:
+    if unprotected.most_confident is not None and goal.confident_target is not None:
+        needed += (
+            [claims_among(goal.confident_target)]
+            if users_needed(goal.confident_target) > unprotected.most_confident.n
+            else []
+        )
+    if unprotected.risk.high > goal.target:
         # The upper end must be within the target, as of everything that is measured.
         found = None if forecast is None else forecast.high
         needed = needed or ([] if found is None else [found])
     return max(needed, default=None)
 
 
-def claims_among(surest_target: float) -> int:
-    """Return among how many people there are claims enough to measure that so few of the surest are right.
+def claims_among(confident_target: float) -> int:
+    """Return among how many people there are claims enough to measure that so few of the most confident are right.
 
     Examples
     --------
     >>> claims_among(0.05)
     1460
     """
-    n_claims = users_needed(surest_target)
-    return n_claims if n_claims <= FEWEST_SUREST else math.ceil(n_claims / SUREST_SHARE)
+    n_claims = users_needed(confident_target)
+    return n_claims if n_claims <= FEWEST_CONFIDENT else math.ceil(n_claims / CONFIDENT_SHARE)
 
 
 def _larger_groups(goal: Goal, allowed: float) -> int:
-    """Return the groups in which even the surest claims are not right too often: in groups of k, one in k at most."""
+    """Return the size of groups in which even the most confident claims stay within a target: at most 1/k are right."""
     return group_needed(min(goal.target, allowed))
 
 

@@ -42,7 +42,7 @@ def summary(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     return json.loads(shown.out), " ".join(shown.err.split())
 
 
-def test_a_coarse_release_is_matched_as_an_adversary_does(
+def test_a_coarse_release_is_matched_as_an_attacker_does(
     coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     released, known, accuracy = coarse
@@ -56,7 +56,7 @@ def test_a_coarse_release_is_matched_as_an_adversary_does(
     assert "changed by what anyone can copy of the release: merged places" in notes
 
 
-def test_the_path_ends_where_the_matching_of_an_adversary_is(
+def test_the_path_ends_where_the_matching_of_an_attacker_is(
     coarse: tuple[Path, Path, float], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     released, known, accuracy = coarse
@@ -67,7 +67,7 @@ def test_the_path_ends_where_the_matching_of_an_adversary_is(
 
 
 @pytest.mark.slow
-def test_an_audit_of_a_protected_table_attacks_it_as_an_adversary_does(
+def test_an_audit_of_a_protected_table_attacks_it_as_an_attacker_does(
     coarse: tuple[Path, Path, float],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
