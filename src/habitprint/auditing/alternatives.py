@@ -117,11 +117,11 @@ def _along(points: Sequence[Point], goal: Goal) -> tuple[float | None, Point | N
 def _more_people(goal: Goal, n: int, forecast: PeopleNeeded | None, protections: Protections) -> float | None:
     unprotected, k = protections.trials[0], group_needed(goal.target)
     needed = [k] if n < k else []
-    if unprotected.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
-        needed.append(users_needed(goal.target))
     if goal.person_target is not None and goal.person_target < goal.target:
         alone = group_needed(goal.person_target)
         needed = [alone] if n < alone else needed
+    if unprotected.risk.n < users_needed(goal.target):  # fewer cannot show that no row of a group is reconstructed
+        needed.append(users_needed(goal.target))
     if unprotected.most_confident is not None and goal.confident_target is not None:
         needed += (
             [claims_among(goal.confident_target)]

@@ -192,9 +192,10 @@ class Reconstruction:
     def is_within(self, target: float) -> bool:
         """Return whether the upper end is within a target, as for everything that is measured.
 
-        Zero is no exception: among few people its upper end is above a low target, and nothing is shown.
+        Zero is no exception: among few people its upper end is above a low target, and nothing is shown. But where the
+        attacker's own data show everybody's row, nothing is left to be reconstructed.
         """
-        return self.rate.high <= target
+        return self.rate.by_chance >= 1 or self.rate.high <= target
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,8 @@ def _more_people(audit: Audit) -> str:
         alone = group_needed(goal.person_target)
         most = percent(goal.person_target)
         said.append(f"A limit of {most} per person needs groups of {alone:,}{_more_than(alone, n)}.")
+    if table.risk.n < (shown := users_needed(goal.target)):
+        said.append(f"To show that no row of a group is reconstructed takes {shown:,} people in both tables.")
     if table.most_confident is not None and goal.confident_target is not None:
         claims = counted(users_needed(goal.confident_target), "claim")
         said.append(
