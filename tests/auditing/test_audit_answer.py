@@ -104,7 +104,7 @@ def test_where_nothing_is_needed_nothing_is_recommended() -> None:
 
 def test_the_first_trial_is_the_release_as_it_is(found: hp.Audit) -> None:
     first = found.protections.trials[0]
-    assert (first.label, first.loss, first.parameter) == ("as it is", 0.0, None)
+    assert (first.label, first.loss, first.parameter) == ("unprotected", 0.0, None)
     assert first.risk == found.strongest.rate
 
 
@@ -242,7 +242,7 @@ def test_a_protection_that_leaves_nobody_is_listed_with_the_reason(monkeypatch: 
     protections = find_protection(whole, whole, [], Goal(0.05), noise=False).protections
     assert protections.not_tried[0].label == "no count below 1,000,000"
     assert "no count reaches" in protections.not_tried[0].why
-    assert [trial.label for trial in protections.trials][:2] == ["as it is", "groups of 3"]
+    assert [trial.label for trial in protections.trials][:2] == ["unprotected", "groups of 3"]
 
 
 def test_when_nothing_reaches_the_target_it_is_said() -> None:

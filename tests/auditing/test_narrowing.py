@@ -36,7 +36,7 @@ def test_what_is_chosen_was_tried_and_attacked_with_all_users() -> None:
     assert "first tested on 50 people drawn at random" in on_whom(found)
     assert {trial.losses.n_users for trial in found.screened} == {50}
     assert {trial.losses.n_users for trial in found.trials} == {150}
-    assert found.trials[0].label == "as it is"
+    assert found.trials[0].label == "unprotected"
     assert found.advised is not None
     assert found.advised.passes
     assert {attack.rate.n for attack in found.advised.attacks} == {150}

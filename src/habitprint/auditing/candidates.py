@@ -123,7 +123,7 @@ class Candidate:
 
         Examples
         --------
-        >>> micro_aggregation(5).drawn(3).seed
+        >>> micro_aggregation(5).drawn(3).mechanisms[0].seed
         3
         """
         return chain(*with_seed(self.recipe, seed))
@@ -162,7 +162,7 @@ class Candidate:
         return self.kind in {"micro-aggregation", "groups of shared places", "uneven groups"}
 
 
-UNPROTECTED = Candidate("none", None, "as it is", ())
+UNPROTECTED = Candidate("none", None, "unprotected", ())
 
 
 def list_candidates(
@@ -200,7 +200,7 @@ def list_candidates(
     >>> import habitprint as hp
     >>> released, _ = hp.datasets.town(100, 20)
     >>> [candidate.label for candidate in list_candidates(released, [], 0.05, n_users=100)][:3]
-    ['as it is', 'groups of 2', 'groups of 3']
+    ['unprotected', 'groups of 2', 'groups of 3']
     """
     sizes = some_sizes(released.n_places)
     largest = n_users // 2

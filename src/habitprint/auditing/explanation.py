@@ -120,7 +120,7 @@ class Explanation(Drawn):
     >>> found = hp.audit(hp.datasets.town(20, 6), noise=False)
     >>> why = found.explain(found.users.filter("is_correct")["user"][0])
     >>> why.is_right, why.protections[0].label
-    (True, 'as it is')
+    (True, 'unprotected')
     >>> abs(why.gain - sum(place.gain for place in why.places) - why.more_gain) < 1e-9
     True
     """

@@ -237,7 +237,7 @@ def next_step(tried: Tried) -> Step:
     Examples
     --------
     >>> next_step(Tried(Goal(0.05))).candidates[0].label
-    'as it is'
+    'unprotected'
     """
     return next(_steps(tried))
 

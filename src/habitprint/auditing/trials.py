@@ -260,7 +260,7 @@ class Protections(Drawn):
         --------
         >>> import habitprint as hp
         >>> hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections.to_frame()["protection"][0]
-        'as it is'
+        'unprotected'
         """
         trials = self.trials
         names: dict[str, list[object]] = {

@@ -199,7 +199,7 @@ def short_table(found: Protections) -> Table:
     --------
     >>> import habitprint as hp
     >>> [row.cells[0].text for row in short_table(hp.read_audit(hp.datasets.AUDIT_OF_TOWN).protections).rows]
-    ['as it is']
+    ['unprotected']
     """
     ways = [found.chosen, *(at for best in found.best for at in (best.guaranteed, best.measured)), found.measured]
     shown = list(dict.fromkeys([0, *(at for at in ways if at is not None)]))[:MOST_SHOWN]
