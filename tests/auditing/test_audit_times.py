@@ -129,8 +129,8 @@ def shown_by_pairs(points: list[Point]) -> str:
 
 def test_of_pairs_the_lowest_and_the_highest_are_compared_whatever_their_order() -> None:
     words = shown_by_pairs(made_up(60, 150, 20, 61))
-    assert "least with 3 days, 10% " in words
-    assert "most with 2 days, 75% " in words
+    assert "lowest for 3 days, 10% " in words
+    assert "highest for 2 days, 75% " in words
     assert "the difference is clear" in words
     assert "the difference is not clear" in shown_by_pairs(made_up(60, 65, 62))
 
@@ -165,7 +165,7 @@ def test_each_pair_is_attacked_as_if_it_had_been_counted_by_hand(steady: Times) 
 def test_habits_that_change_fade_with_the_distance_and_others_do_not(steady: Times, drifting: Times) -> None:
     assert drifting.distance.trend == "falls"
     assert steady.distance.trend == "no clear change"
-    assert "does not clearly fade" in about_curve(steady.distance)
+    assert "does not clearly fall" in about_curve(steady.distance)
 
 
 def test_the_distance_is_in_days_between_the_two_periods(drifting: Times) -> None:
@@ -258,7 +258,7 @@ def test_longer_periods_are_tried_too_and_the_same_people_count() -> None:
     assert curve.points[-1].rate.n_correct == pytest.approx(right)
     backwards = prepared_with(rows, hp.DateRanges(week(6), week(5)))
     assert [point.x for point in duration_curve(*backwards).points] == [point.x for point in curve.points]
-    assert "more days tell more" in about_curve(curve)
+    assert "more days reveal more" in about_curve(curve)
 
 
 def test_of_many_people_some_are_attacked_and_it_is_said() -> None:

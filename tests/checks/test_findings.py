@@ -346,7 +346,7 @@ def test_what_is_accepted_is_on_the_first_screen_and_in_every_output(
     asked = ["--accept", "placeholder-ids", "--accept", "future-dates", "--no-noise", "--target", "5%", "--out", out]
     assert run(monkeypatch, "audit", file, *asked) == 0
     screen = capsys.readouterr().out
-    assert screen.index("accepted [placeholder-ids]") < screen.index("The strongest of")
+    assert " ".join(screen.split()).index("[placeholder-ids] You accepted this.") < screen.index("unprotected")
     facts = json.loads((out / "report.json").read_text())
     assert facts["options"]["accept"] == ["placeholder-ids"]  # the other was not found
     (found,) = [each for each in facts["data"]["findings"] if each["code"] == "placeholder-ids"]
@@ -498,7 +498,7 @@ def test_two_tables_whose_columns_are_named_the_wrong_way_round_stop(
     assert run(monkeypatch, *words) == 2
     assert "--user customer --place shop" in " ".join(capsys.readouterr().err.split())
     assert run(monkeypatch, *words, "--accept", "swapped-columns") == 0
-    assert "accepted [swapped-columns]" in capsys.readouterr().out
+    assert "[swapped-columns] You accepted this." in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("code", ["future-dates", "few-shared-places"])
@@ -512,5 +512,5 @@ def test_a_finding_that_does_not_stop_is_not_accepted_and_the_command_says_so(
     assert run(monkeypatch, "audit", *files, "--no-noise", "--accept", code, "--out", tmp_path / "audit") == 0
     said = capsys.readouterr()
     assert f"--accept {code} has no effect" in said.err
-    assert "note [few-shared-places]" in said.out
+    assert "[few-shared-places] " in said.out
     assert json.loads((tmp_path / "audit" / "report.json").read_text())["options"]["accept"] == []

@@ -477,6 +477,7 @@ def _shown(found: Audit, written: list[Path], commands: list[str], *, is_verbose
     names = ", ".join(file.name for file in written)
     return [
         *first_screen(found),
+        *([] if is_verbose else _notes(found)),
         BLANK,
         *(_details(found) if is_verbose else []),
         short_table(found.protections),
@@ -487,6 +488,12 @@ def _shown(found: Audit, written: list[Path], commands: list[str], *, is_verbose
         Command("Written to", f"{written[0].parent}: {names}. {USERS} names people: internal use only."),
         *gate,
     ]
+
+
+def _notes(found: Audit) -> list[Block]:
+    """Return the findings that do not change the answer, by code and count; the report explains them."""
+    notes = ", ".join(f"[{each.code}] {each.count:,}" for each in found.data.findings if not each.is_grave)
+    return [Text(f"Notes about the data: {notes}. The report explains them.")] if notes else []
 
 
 def _alternatives(found: Audit) -> list[Block]:

@@ -182,7 +182,11 @@ def cautions(audit: Audit) -> tuple[str, ...]:
     found, verdict, target = audit.protections, audit.verdict, percent(audit.verdict.target)
     advised, more = found.advised, audit.knows_more
     accepted = {True: " You accepted this.", False: ""}
-    data = [what_of(each) + accepted[each.gravity == "stops"] for each in audit.data.findings if each.is_grave]
+    data = [
+        f"{what_of(each)} [{each.code}]{accepted[each.gravity == 'stops']}"
+        for each in audit.data.findings
+        if each.is_grave
+    ]
     others = []
     if more is not None:
         others.append(
