@@ -12,7 +12,7 @@ among any number: with a share c of them, c + (1 − c) s(n). For joint matching
 that fits, and no law. So its interval has two parts:
 
 - *other people*: all laws under which what was measured is likely, each with its weight. The sizes were measured on the
-  same people, in nested groups: whoever is found among many is found among few of them. So people are counted by the
+  same people, in nested groups: a person found among many is found among few of them. So people are counted by the
   largest size at which they are found, and that has a multinomial likelihood. People in one matching depend on each
   other, which counts as fewer of them (`habitprint.rates`).
 - *no law*: from the largest size on, the fall of the share on the scale of the logit may be steeper or flatter than

@@ -61,7 +61,7 @@ class Goal:
     person_target: float | None = None
 
     def of_original(self, *, is_protected: bool) -> "Goal":
-        """Return the rule for a table as it is: one that was never protected is only ever measured."""
+        """Return the rule for the audited table: one that was never protected is only ever measured."""
         return self if is_protected else replace(self, decide="measured")
 
 

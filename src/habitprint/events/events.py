@@ -72,7 +72,7 @@ class Events(Shown):
     """A table of events that is read only when something is computed from it.
 
     Made by `read_events` and `events_from_frame`. Nothing is dropped silently: a row that cannot be used stays in
-    `frame` with the number of its reason, and whoever computes something counts it.
+    `frame` with the number of its reason, and each computation counts it.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ FIXED_WEIGHTS: tuple[Weight, ...] = (
 
 @dataclass(frozen=True)
 class Evidence:
-    """One kind of evidence for a true pair and its share of all; `is_rarer`: the more the rarer the place."""
+    """One kind of evidence for a true pair and its share of all; `is_rarer`: rare places count more."""
 
     kind: KindName
     share: float
