@@ -25,7 +25,7 @@ class Expected:
     """The expected number of correct pairs of an attack.
 
     `correct` counts the pairs with the right person. `clustered` counts those whose released user has the same shares
-    as the right one. `n_alike` is the number of all possible pairs that would count as clustered.
+    as the right one. `n_identical` is the number of all possible pairs that would count as clustered.
     """
 
     correct: float
@@ -50,7 +50,7 @@ class Between:
     --------
     >>> one = np.ones(1, np.int64)
     >>> Between(one, one, 0.0 * one, 2 * one, one, times=3 * one).expected()
-    Expected(correct=1.5, clustered=3.0, n_alike=6)
+    Expected(correct=1.5, clustered=3.0, n_identical=6)
     """
 
     n_common: Indices
@@ -240,7 +240,7 @@ def expect_joint(matching: Matching, released: Histograms, known: Histograms, co
     >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
     >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
-    Expected(correct=1.0, clustered=2.0, n_alike=4)
+    Expected(correct=1.0, clustered=2.0, n_identical=4)
     """
     return _Classes.of(matching, released, known, common).between.expected()
 
@@ -257,7 +257,7 @@ def expect_one_by_one(matching: Matching, released: Histograms, known: Histogram
     >>> from habitprint.truth import common_users
     >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
     >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a.users, b.users))
-    Expected(correct=1.0, clustered=2.0, n_alike=4)
+    Expected(correct=1.0, clustered=2.0, n_identical=4)
     """
     correct = _one_by_one_right(matching, released, known, common)
     # Users with the same shares have the same nearest users.

@@ -244,8 +244,8 @@ class Scenario:
         >>> Scenario(*hp.datasets.town(1, 20), truth="same-id").require_people()
         Traceback (most recent call last):
         habitprint.errors.InputError: only one user is on both sides
-          why: an audit counts how many people are recognised among others
-          fix: check that both sides use the same user ids, or give the truth; use longer periods, or more users
+          why: the risk is the share of common people who are re-identified among others
+          fix: check that both tables use the same user ids, or pass the truth; use longer periods or more users
         """
         if self.common.n < 2:  # noqa: PLR2004
             who = "no user is" if self.common.n == 0 else "only one user is"

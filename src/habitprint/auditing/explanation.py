@@ -69,7 +69,7 @@ class Shelter:
         The protection, in a few words.
     chance
         How likely the attack that was explained names them, on the protected table.
-    n_alike
+    n_identical
         How many rows of the protected table are identical to theirs, theirs included: nobody can be surer than one in
         so many. None where they are left out of it.
     is_advised
@@ -163,7 +163,7 @@ class Explanation(Drawn):
             kinds = {
                 "protection": pl.String(),
                 "chance": pl.Float64(),
-                "n_alike": pl.Int64(),
+                "n_identical": pl.Int64(),
                 "is_advised": pl.Boolean(),
             }
             return pl.DataFrame(columns, schema=kinds, orient="row")

@@ -320,7 +320,7 @@ def _row(one: Summary) -> dict[str, Plain]:
         "repeats": one.repeats,
         **_fields(first, "n_users", "n_known", "n_places"),
         **_fields(first.found, "n_common", "size"),
-        **_fields(first.protected, "n_groups", "n_alike"),
+        **_fields(first.protected, "n_groups", "n_identical"),
         "accuracy": None if one.accuracy is None else one.accuracy.value,
         **_fields(one.accuracy, "low", "high"),
         **_fields(one, "expected_correct", "precision", "cluster_accuracy"),

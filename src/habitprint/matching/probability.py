@@ -44,7 +44,7 @@ class PairScores:
         user, and from the known one.
     margins
         The loss of the best total without the pair, by the weight of the matching (`habitprint.pair_margins`).
-    n_alike
+    n_identical
         The number of indistinguishable pairs per true one: the larger number of equal users of both sides.
 
     Examples
@@ -124,7 +124,7 @@ def pair_scores(
     >>> import habitprint as hp
     >>> released, known = hp.datasets.illustration()
     >>> scores = pair_scores(hp.match(released, known), released, known)
-    >>> scores.released.round(2).tolist(), scores.n_alike.tolist()
+    >>> scores.released.round(2).tolist(), scores.n_identical.tolist()
     ([-0.77, -0.99, -0.83, -0.88], [1, 1, 1, 1])
     """
     if margins is None:

@@ -244,7 +244,7 @@ def curves_figure(audit: Audit) -> Figure | None:
     --------
     >>> import habitprint as hp
     >>> len(curves_figure(hp.read_audit(hp.datasets.AUDIT_OF_TOWN)).pictures)
-    1
+    3
     """
     target = audit.verdict.target
     on_all = None if audit.on_all is None or audit.data.scope.whole is None else audit.on_all.rate
