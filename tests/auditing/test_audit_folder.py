@@ -12,6 +12,7 @@ import habitprint as hp
 from audits import canonical
 from habitprint.auditing.audit import Internal
 from habitprint.io.files import check_folder
+from habitprint.wording.verdict import headline
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def test_a_folder_is_filled_completely_or_not_at_all(
     written = hp.write_audit(found, folder)
     assert sorted(file.name for file in written) == sorted(file.name for file in folder.iterdir())
     written = json.loads((folder / "report.json").read_text())
-    assert written.pop("text")["answer"]
+    assert written.pop("text")["headline"] == headline(found).text
     assert written == found.to_json()
     assert pl.read_parquet(folder / "users.parquet").equals(found.users)
     assert S_IMODE((folder / "users.parquet").stat().st_mode) == 0o600

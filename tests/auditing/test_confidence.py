@@ -51,9 +51,9 @@ def test_as_advised_nobody_is_found_more_surely_than_is_guaranteed(audit: hp.Aud
 def test_the_page_shows_how_surely_people_are_found_and_whether_that_is_true(audit: hp.Audit) -> None:
     page = hp.render_report(hp.Audit.from_json(audit.to_json()))
     for words in (
-        "Above 50%",
-        "Above 90%",
-        "Above 99%",
+        "More than 50% certain",
+        "More than 90% certain",
+        "More than 99% certain",
         "Are the probabilities right?",
         "reliability-picture",
         "Brier",
@@ -67,7 +67,7 @@ def test_too_few_people_teach_no_probability_and_the_column_is_empty() -> None:
     assert found.people.confidence is None
     assert found.users["probability"].dtype == pl.Float64
     assert found.users["probability"].null_count() == 12
-    assert "too few people to learn" in hp.render_report(found)
+    assert "too few people to estimate the probability of each match" in hp.render_report(found)
 
 
 def test_the_most_confident_claims_are_a_tenth_but_fifty_at_least() -> None:

@@ -550,7 +550,7 @@ def audit(
     >>> import habitprint as hp
     >>> found = hp.audit(hp.datasets.town(20, 6), target=0.2, noise=False)
     >>> found.strongest.name, found.verdict.passes, found.verdict.protection
-    ('joint matching, likelihood', False, 'groups of 5')
+    ('joint matching, likelihood', False, 'groups of 6')
     """
     given: dict[str, Any] = {**keywords, **({"accept": tuple(keywords["accept"])} if "accept" in keywords else {})}
     subject = Subject(source, **{name: given.pop(name) for name in BESIDE & given.keys()})

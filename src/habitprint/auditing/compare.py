@@ -259,9 +259,9 @@ def compare(audits: Iterable[Audit], names: Iterable[str] | None = None) -> Comp
     Examples
     --------
     >>> import habitprint as hp
-    >>> released, known = hp.datasets.town(12, 5)
-    >>> before = hp.audit((released, known), target=0.2, noise=False)
-    >>> after = hp.audit((before.advice.mechanism(released), known), target=0.2, noise=False)
+    >>> released, known = hp.datasets.town(20, 6)
+    >>> before = hp.audit((released, known), target=0.3, noise=False)
+    >>> after = hp.audit((before.advice.mechanism(released), known), target=0.3, noise=False)
     >>> found = hp.compare([before, after], ["before", "after"])
     >>> [audit.passes for audit in found.audits], found.others[0].difference.is_clear
     ([False, True], True)

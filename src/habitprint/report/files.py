@@ -101,7 +101,7 @@ def write_audit(found: Audit, folder: str | os.PathLike[str], *, overwrite: bool
     --------
     >>> import tempfile
     >>> import habitprint as hp
-    >>> found = hp.audit(hp.datasets.town(20, 5), noise=False)
+    >>> found = hp.audit(hp.datasets.town(20, 6), target=0.3, noise=False)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     [file.name for file in hp.write_audit(found, Path(folder) / "audit")]
     ['report.html', 'record.html', 'record.md', 'report.json', 'users.parquet', 'advice.json']
