@@ -38,11 +38,13 @@ from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
+from habitprint.markov.points import COLUMNS
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.fewer_places import keep_places
 from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_weeks
+from habitprint.periods.day_table import DayTable
 from habitprint.periods.periods import KNOWN, RELEASED
 from habitprint.progress import Progress, silent
 from habitprint.runtime.parallel import Once
@@ -134,8 +136,9 @@ class SharedData:
         data = self.data(name)
         users = self.split(name, None, side).released.users
         points = data.events.leave_out(~_grid(data, side).box.holds(pl.col("lat"), pl.col("lon")), OUTSIDE)
-        parts = data.period.parts(points).frame.filter((pl.col("reason") == 0) & pl.col("user").is_in(users.implode()))
-        sides = [parts.filter(pl.col("part") == part).drop("part", "reason") for part in (RELEASED, KNOWN)]
+        parts = data.period.parts(DayTable.of(points).kept(*COLUMNS[1:])).days.usable
+        parts = parts.filter(pl.col("user").is_in(users.implode()))
+        sides = [parts.filter(pl.col("part") == part).select(COLUMNS) for part in (RELEASED, KNOWN)]
         released, known = map(mobility_chains, collect(sides, data.events.source))
         return released, known
 

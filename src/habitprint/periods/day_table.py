@@ -120,13 +120,16 @@ class DayTable:
         ranges = {name: (least, most - least + 1) for name, (least, most) in ends_of.items()}
         return ranges if prod(n for _, n in ranges.values()) < LARGEST else None
 
-    def kept(self) -> "DayTable":
-        """Return the table such that nobody reads the source again, in little memory however many rows there are."""
+    def kept(self, *others: str) -> "DayTable":
+        """Return the table such that nobody reads the source again, in little memory however many rows there are.
+
+        Of the other columns of the events only those that are named stay.
+        """
         if self.is_kept:
             return self
         amounts = ["seconds"] if self.in_seconds else []
         ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
-        rows = keep_rows(self.frame.select(*ids, "day", "reason", *amounts), self.events.source)
+        rows = keep_rows(self.frame.select(*ids, "day", "reason", *amounts, *others), self.events.source)
         return replace(self, frame=_with_amounts(rows, "seconds" if amounts else "visits"), is_kept=True)
 
     def codes_of(self, users: pl.Series) -> pl.Series:
