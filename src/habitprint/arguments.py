@@ -214,7 +214,7 @@ def refuse_release(path: str | os.PathLike[str]) -> None:
     """
     if os.path.lexists(sidecar(path)):
         raise InputError(
-            f"{os.fspath(path)} is a release ({sidecar(path).name}), which --engine spark cannot read",
+            f"{os.fspath(path)} is a release ({sidecar(path).name}), which --backend spark cannot read",
             why="an attacker transforms their own table in the same way, and Spark does not",
             fix="match on one machine; or add --as-is, which leaves the attacker's table unchanged",
         )

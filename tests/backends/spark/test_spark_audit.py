@@ -151,7 +151,7 @@ def test_events_are_counted_attacked_and_audited_from_the_shell(
     assert (found.data.scope.n_in_file, found.data.scope.whole.n_in_file) == (20, 30)
     assert found.data.scope.released.words == "9 April 2012 to 15 April 2012"
     assert ("unused-rows", 1, 421) in [(each.code, each.count, each.of) for each in found.data.findings]
-    assert "On all 30 people in both tables, the attack" in printed.replace("\n", " ")
+    assert "One attack on all 30 people" in printed
     assert "habitprint protect RELEASED --advice audit --known KNOWN" in printed
     columns = "--user caller --place antenna --time when --weeks 2012-04-09 --active 2"
     rest = "--target 0.2 --no-noise --fail-above 0.05 --backend spark --sample 20 --out audit"
@@ -230,4 +230,4 @@ def test_where_a_report_cannot_be_written_is_said_before_any_work(
     assert "--sample without --backend spark" in capsys.readouterr().err
     Path("calls.json").touch()
     assert run(monkeypatch, "audit", "calls", "calls", *SPARK, "--out", "other") == 2
-    assert "says what anyone can copy of this release" in capsys.readouterr().err
+    assert "is a release (calls.json), which --backend spark cannot read" in capsys.readouterr().err
