@@ -121,7 +121,7 @@ def test_our_own_fault_is_called_that(
     def fail(*_: object, **__: object) -> None:
         raise fault
 
-    monkeypatch.setattr("habitprint.cli.match.match_histograms", fail)
+    monkeypatch.setattr("habitprint.cli.match.match_tables", fail)
     assert run(monkeypatch, "match", *town) == 3
     assert "fault of habitprint" in capsys.readouterr().err
 
@@ -137,7 +137,7 @@ def test_ctrl_c_stops_with_a_word_and_writes_nothing(
     def interrupt(*_: object, **__: object) -> None:
         raise signalled
 
-    monkeypatch.setattr("habitprint.cli.match.match_histograms", interrupt)
+    monkeypatch.setattr("habitprint.cli.match.match_tables", interrupt)
     out = tmp_path / "pairs.csv"
     assert run(monkeypatch, "match", *town, "--out", str(out)) == INTERRUPTED
     assert "stopped" in capsys.readouterr().err
