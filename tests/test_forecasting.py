@@ -100,7 +100,7 @@ def test_the_people_needed_are_the_fewest_with_whom_the_share_is_within_the_targ
 def test_never_is_an_answer() -> None:
     needed = hp.people_for(curve(Law(0.5, 20.0, 0.6), n_people=50_000), 0.05)
     assert (needed.n, needed.low, needed.high) == (None, None, None)
-    assert "never" in about_needed(needed)
+    assert "No realistic population" in about_needed(needed)
 
 
 def test_neither_the_order_of_sizes_nor_of_people_matters() -> None:
@@ -168,8 +168,8 @@ def test_what_cannot_be_forecast_is_refused_with_a_way_out() -> None:
 
 def test_numbers_of_people_are_said_with_three_figures() -> None:
     points = curve(Law(0.5, 20.0))
-    assert "Among 30 million people" in about_forecast(hp.forecast(points, 30_000_000))
-    assert "Among 123,000 people" in about_forecast(hp.forecast(points, 123_456))
+    assert "Forecast for 30 million similar people" in about_forecast(hp.forecast(points, 30_000_000))
+    assert "Forecast for 123,000 similar people" in about_forecast(hp.forecast(points, 123_456))
     assert "of these people" in about_forecast(hp.forecast(points, 500))
 
 

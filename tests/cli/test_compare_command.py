@@ -54,7 +54,7 @@ def test_a_page_is_written_and_nothing_overwritten_unless_forced(
     page = tmp_path / "page.html"
     assert run(monkeypatch, "compare", *folders, "--out", page) == 0
     first = page.read_text()
-    assert "How do these releases compare?" in first
+    assert "Which tables meet their target?" in first
     page.write_text("mine")
     assert run(monkeypatch, "compare", *folders, "--out", page) == 2
     assert "--force" in capsys.readouterr().err

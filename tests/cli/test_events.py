@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+import habitprint as hp
 from habitprint.cli.app import app
 
 CALLS = pl.DataFrame(
@@ -195,8 +196,10 @@ def test_one_bad_row_of_many_stops_no_audit_and_is_told(tmp_path: Path) -> None:
     path = tmp_path / "calls.csv"
     rows = [f"{user},2012-04-{day:02d},home of {user}" for user in range(4) for day in range(9, 23)]
     path.write_text("\n".join(["user,time,place", *rows, "1,never,dorm"]))
-    result = run("audit", path, "--out", tmp_path / "out", "--no-noise")
+    result = run("audit", path, "--out", tmp_path / "out", "--no-noise", "--verbose")
     assert result.exit_code == 0, result.stderr
+    found = hp.read_audit(tmp_path / "out").data.findings
+    assert ("unused-rows", "note", 1, 57) in [(each.code, each.gravity, each.count, each.of) for each in found]
     assert "1 of 57 rows (1.8%) are not used: the time cannot be read." in " ".join(result.stdout.split())
 
 

@@ -116,7 +116,7 @@ def test_noise_states_its_accounting_and_that_it_has_no_seed(
     assert "ε = 2, δ = " in text
     assert "no seed" in text
     assert "the data cannot show it" in text
-    assert "totals are visible" in text
+    assert "a person’s total alone leaves about" in text
     assert "not for publication" in shown.err
     words = ["--epsilon", "5", "--limit-contribution", "10", "--json"]
     assert run(monkeypatch, "protect", habits, *words) == 0

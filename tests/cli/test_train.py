@@ -53,7 +53,7 @@ def test_training_says_what_it_chose_and_the_weight_can_be_used(shell: Shell, we
     told = shell("train", weeks[0], weeks[1], "--out", str(file))
     assert told.exit_code == 0
     assert "Trained on 60 people" in told.stdout.replace("\n", " ")
-    assert "of the evidence for a true pair" in told.stdout.replace("\n", " ")
+    assert "is the strongest evidence" in told.stdout.replace("\n", " ")
     used = json.loads(shell("match", weeks[2], weeks[3], "--weight", str(file), "--json").stdout)
     assert used["weight"] == hp.read_weight(file).name
     again = shell("train", weeks[0], weeks[1], "--out", str(file))

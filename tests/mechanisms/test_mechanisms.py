@@ -193,7 +193,7 @@ def test_bad_parameters_are_refused_by_name(make: object, words: str) -> None:
         (hp.Microaggregate(3, mean_k=31), "mean_k = 31 with 30 users"),
         (hp.SuppressBelow(1000), "no count reaches the threshold of 1000"),
         (hp.RoundTo(5000), "every count is nearer to zero than to 5000"),
-        (hp.Coarsen({"place-00": "A"}), "does not say what becomes of 'place-01', 'place-02'"),
+        (hp.Coarsen({"place-00": "A"}), "has no row for 'place-01', 'place-02'"),
     ],
 )
 def test_what_cannot_be_done_or_leaves_nothing_is_refused(mechanism: hp.Mechanism, words: str) -> None:

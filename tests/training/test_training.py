@@ -138,7 +138,7 @@ def test_evidence_is_shared_out_among_the_terms_of_the_learned_weight() -> None:
     trained = train_weight(*hp.datasets.town(60, 20))
     assert len(trained.evidence) == len(trained.weight.terms)
     assert sum(trained.evidence) == pytest.approx(1)
-    assert "of the evidence for a true pair" in about_evidence(trained.by_kind)
+    assert "is the strongest evidence" in about_evidence(trained.by_kind)
 
 
 def test_too_few_people_to_learn_from_are_refused_with_advice() -> None:
