@@ -187,7 +187,7 @@ def test_letters_that_no_page_may_hold_are_marked() -> None:
 
 def test_a_card_tells_what_matters() -> None:
     shown = pages()
-    assert "can be re-identified. Target: 5%." in shown["audit"]
+    assert "of people can be re-identified. Target: " in shown["audit"]
     assert "data:image/svg+xml" in shown["audit"]
     assert all(word in shown["matching"] for word in ("Total weight", "optimal", "person 0", "24"))
     assert all(word in shown["split"] for word in ("counted", "outside both periods", "all rows"))

@@ -54,7 +54,7 @@ def test_without_periods_the_file_is_cut_at_the_day_that_halves_its_rows() -> No
     assert facts.scope.released.one_range == (date(2012, 4, 11), date(2012, 4, 16))
     assert facts.scope.known.one_range == (date(2012, 4, 17), date(2012, 4, 20))
     assert facts.periods_how == "halves of rows"
-    assert "halves its rows, 17 April 2012" in how_chosen(facts)
+    assert "17 April 2012 halves the rows" in how_chosen(facts)
 
 
 @given(st.lists(st.integers(0, 400), min_size=2, max_size=30, unique=True))
@@ -103,7 +103,7 @@ def test_the_scope_counts_everybody_in_the_file_the_release_and_what_is_known() 
     assert scope.share_of_rows == 14 / 16
     assert about_scope(scope) == (
         "2 of 6 people in the file are in both tables: released and known. "
-        "Released: 11 April 2012 to 17 April 2012, 3 people. Known: 18 April 2012 to 24 April 2012, 4 people. "
+        "Released: 11 April 2012 to 17 April 2012, 3 people. Known to the attacker: 18 April 2012 to 24 April 2012, 4 people. "
         "87.5% of the rows are used."
     )
 
@@ -123,7 +123,7 @@ def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
     known = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b"})
     scope = prepare_tables(Scenario(released, known, "same-id")).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (3, 3, 2, 2)
-    assert about_scope(scope).startswith("2 of the 3 people in the two tables are in the release")
+    assert about_scope(scope).startswith("2 of 3 people in the two tables are in both tables")
     everybody = prepare_tables(Scenario(known, known, "same-id")).facts.scope
     assert about_scope(everybody).startswith("All 2 people in the two tables are in the release")
 

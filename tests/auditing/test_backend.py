@@ -92,10 +92,10 @@ def audit_with(found: hp.Audit, on_all: Rate, target: float) -> hp.Audit:
 
 def test_the_scope_says_what_was_measured_on_whom(sampled: hp.Audit) -> None:
     words = about_scope(sampled.data.scope)
-    assert words.startswith("This is a sample of 80 of the 160 people in the two tables, drawn at random.")
+    assert words.startswith("A random sample of 80 of 160 people was audited.")
     assert "In both tables: 80 in the sample, 160 in all." in words
-    assert "One attack was made on all people. Everything else was done with the sample" in words
-    assert "protect the whole table in the same way, and check or audit what comes of it" in words
+    assert "One attack ran on all people. Everything else was done on the sample." in words
+    assert "Protect the whole table, and audit the result, before release." in words
 
 
 def test_the_attack_on_all_is_the_one_that_later_stages_repeat(sampled: hp.Audit) -> None:
@@ -234,7 +234,7 @@ def test_a_caution_about_the_sample_says_so_and_one_about_whole_tables_does_not(
     assert len(others) == 3
     assert all(words.startswith("In the sample: ") for words in others)
     page = Outline(hp.render_report(sampled)).text
-    assert "80 of 80 people in the released table of the sample have shares that nobody else has there." in page
+    assert "80 of 80 released rows in the sample have shares that no other row has." in page
 
 
 class Unreachable(Nearby):
