@@ -12,6 +12,7 @@ from rich.console import Console
 import habitprint as hp
 from command_line import run
 from habitprint.cli.say import describe_matching
+from vocabulary import REPLACED
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "guides").glob("*.md"))]
@@ -61,16 +62,6 @@ def prose(page: Path) -> str:
     """Return the text of a page without code and without the targets of links."""
     text = re.sub(r"^ *(`{3,}).*?^ *\1`*$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
     return re.sub(r"`[^`]*`|\]\([^)]*\)", " ", text)
-
-
-# One word per idea (docs/design.md#words): these are words that it replaces.
-REPLACED = re.compile(
-    r"adversar\w*|\b(?:he|him|his|himself|whoever|somebody|anybody)\b|all at once|found again|told apart|proven share"
-    r"|\balike\b|rehears\w*|\blessons?\b|\blearned\b|surest|sureness|\bsurely\b|(?<!soon )\bas it is\b|\bstrengths?\b"
-    r"|in every way|first attacks|\bpurposes?\b|\bcheap\w*|\bdear\w*|\bdoubts?\b|\bremed\w+|elsewhere|made.up"
-    r"|the end of it|what became of|(?<!synthetic )\btwins?\b",
-    re.IGNORECASE,
-)
 
 
 @pytest.mark.parametrize("page", EVERY_PAGE, ids=lambda page: page.name)

@@ -103,8 +103,8 @@ def test_the_scope_counts_everybody_in_the_file_the_release_and_what_is_known() 
     assert scope.share_of_rows == 14 / 16
     assert about_scope(scope) == (
         "2 of 6 people in the file are in both tables: released and known. "
-        "Released: 11 April 2012 to 17 April 2012, 3 people. Known to the attacker: 18 April 2012 to 24 April 2012, 4 people. "
-        "87.5% of the rows are used."
+        "Released: 11 April 2012 to 17 April 2012, 3 people. "
+        "Known to the attacker: 18 April 2012 to 24 April 2012, 4 people. 87.5% of the rows are used."
     )
 
 
@@ -123,9 +123,9 @@ def test_the_scope_of_two_tables_counts_who_is_in_either() -> None:
     known = hp.Histograms.from_strings({"Jill": "ab", "Mike": "b"})
     scope = prepare_tables(Scenario(released, known, "same-id")).facts.scope
     assert (scope.n_in_file, scope.n_released, scope.n_known, scope.n_attacked) == (3, 3, 2, 2)
-    assert about_scope(scope).startswith("2 of 3 people in the two tables are in both tables")
+    assert about_scope(scope).startswith("2 of 3 people are in both tables")
     everybody = prepare_tables(Scenario(known, known, "same-id")).facts.scope
-    assert about_scope(everybody).startswith("All 2 people in the two tables are in the release")
+    assert about_scope(everybody).startswith("All 2 people are in both tables")
 
 
 def test_an_attacker_who_knows_fewer_is_in_the_scope() -> None:

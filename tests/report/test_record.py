@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import habitprint as hp
-from audits import audit_of_town
+from audits import NAMES, Canonical, audit_of_town, read_canonical
 from habitprint.checks import Finding
 from habitprint.mechanisms import InputFile
 from habitprint.report.html import render_page
@@ -18,6 +19,7 @@ from habitprint.wording.record import build_record
 from habitprint.wording.risks import risk_lines
 from habitprint.wording.verdict import cautions, headline
 from outline import Outline, text_of
+from vocabulary import REPLACED
 
 pytestmark = pytest.mark.slow
 
@@ -173,3 +175,10 @@ def test_where_only_the_stronger_attacker_misses_the_target_the_caution_says_so(
     passing = replace(told, verdict=replace(found.verdict, passes=True))
     assert "That is not within the target." in " ".join(cautions(passing))
     assert "not within" not in " ".join(cautions(told))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_report_and_record_keep_to_the_vocabulary(name: Canonical, folder_of_audits: Path) -> None:
+    found = read_canonical(name, folder_of_audits)
+    for text in (text_of(found), *records(found)):
+        assert REPLACED.findall(text) == []

@@ -239,7 +239,7 @@ def test_the_best_for_each_purpose_is_shown_and_what_decided_is_marked(found: hp
     shown = next(
         block
         for block in protections_section(found).blocks
-        if isinstance(block, Table) and block.caption == "Best protection for each purpose"
+        if isinstance(block, Table) and block.caption == "Best protection for each utility metric"
     )
     assert [row.is_marked for row in shown.rows] == [keep == found.options.keep for keep in SCALES]
     for best, row in zip(found.protections.best, shown.rows, strict=True):
@@ -259,7 +259,7 @@ def test_what_would_be_enough_is_on_page_and_record_in_the_same_words() -> None:
     for alternative in none.alternatives:
         assert about_alternative(alternative, none) in page
         assert about_alternative(alternative, none) in record
-    assert "Best protection for each purpose" not in page
+    assert "Best protection for each utility metric" not in page
 
 
 def test_what_is_not_defined_is_said_in_words(found: hp.Audit) -> None:

@@ -39,7 +39,7 @@ POINTS = 16  # radii of a place without a size, in the bar of a map
 N_CORNERS = 16  # of a circle
 BAR = 24  # height of a row of bars
 TITLE = 480  # pixels of the title of an axis below bars
-WHO = {True: "the same person", False: "somebody else"}
+WHO = {True: "the same person", False: "another person"}
 HIGH = 0.8  # of the scale: no room above a line
 LABEL = 0.15  # of a panel's width, for the label of a tick
 IN_ORDER: dict[Order, str] = {"margin": "by margin", "size": "best matching of that size"}
@@ -175,8 +175,8 @@ def lines_at(place: float, name: str) -> list[str]:
 
     Examples
     --------
-    >>> lines_at(0.5, "81% as it is"), lines_at(0.5, "4% with “groups of 24 people”")
-    (['81% as it is'], ['4% with “groups of', '24 people”'])
+    >>> lines_at(0.5, "81% unprotected"), lines_at(0.5, "4% with “groups of 24 people”")
+    (['81% unprotected'], ['4% with “groups of', '24 people”'])
     """
     return textwrap.wrap(name, int(NARROW * max(place, 1 - place) / LETTER))
 

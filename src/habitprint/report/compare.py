@@ -167,7 +167,7 @@ def _advice(found: Comparison) -> Table:
     heads = ["Audit", "Recommended", "Guaranteed: at most", "Measured, up to"]
     heads += [*(headed(SCALES[keep].name) for keep in LOSSES), "People removed"]
     rows = [[Cell(audit.name), *_advice_cells(audit)] for audit in found.audits]
-    return table("The cheapest protection that meets the target", heads, rows)
+    return table("Recommended protections", heads, rows)
 
 
 def _advice_cells(audit: Compared) -> list[Cell]:

@@ -10,7 +10,7 @@ from habitprint.wording.data import of_sample
 SAMPLE_MEETS = "none selected: the sample meets the target, but all people may not"
 INDEPENDENT = (
     "The interval of a difference is Newcombe’s hybrid score interval. It treats the people of two audits as different "
-    "people, because no report names anybody."
+    "people, because a report names no person."
 )
 IN_BOTH = (
     "If the same people are in both audits and are at risk in both, the interval is too wide: a clear difference stays "

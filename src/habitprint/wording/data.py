@@ -39,7 +39,7 @@ def about_scope(scope: Scope) -> str:
             f"{scope.n_released:,} of {everybody.n_released:,} people. Known to the attacker: {known}, "
             f"{scope.n_known:,} of {everybody.n_known:,} people. {SAMPLED}"
         )
-    in_file = f"{scope.n_in_file:,} people in the {'two tables' if scope.share_of_rows is None else 'file'}"
+    in_file = f"{scope.n_in_file:,} people{'' if scope.share_of_rows is None else ' in the file'}"
     who = f"All {in_file}" if scope.n_attacked == scope.n_in_file else f"{scope.n_attacked:,} of {in_file}"
     rows = "" if scope.share_of_rows is None else f" {percent(scope.share_of_rows)} of the rows are used."
     return (

@@ -79,7 +79,7 @@ WHY: dict[Code, str] = {
 }
 # What to do where no option of the command line mends it.
 OTHERWISE: dict[Code, str] = {
-    "no-shared-places": "name places alike in both tables; if protect put places together, keep its files together",
+    "no-shared-places": "use the same place names in both tables; if protect merged places, keep its files together",
     "ids-with-spaces": "write each id in one way in both tables",
     "ids-zero-padded": "write each id in one way in both tables",
     "placeholder-ids": "remove these rows from the file",

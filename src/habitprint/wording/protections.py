@@ -107,7 +107,7 @@ def about_protections(audit: Audit) -> str:
 
 
 def about_only_measured(only: Trial | None) -> str:
-    """Say what the cheapest protection reaches that is within the target only in tests, after a blank.
+    """Say what the protection with the least loss reaches that is within the target only in tests, after a blank.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def about_only_measured(only: Trial | None) -> str:
         else f"the guarantee is {at_most(only.guaranteed.average)}"
     )
     return (
-        f" Cheapest protection within the target only in our tests: “{only.label}”. Measured: up to "
+        f" Within the target only in our tests, with the least loss: “{only.label}”. Measured: up to "
         f"{at_most(only.risk.high)}; {bound}. Cost: {about_costs(only.losses)}. It was selected on one half of the "
         "people and confirmed on the hold-out half."
     )
@@ -188,7 +188,13 @@ def best_table(found: Protections) -> list[Table]:
     heads = ["To keep", "Guaranteed", "Within the target only in our tests"]
     marked = [best.keep == found.keep for best in found.best]
     return [
-        table("Best protection for each purpose", heads, rows, marked=marked, note=BEST.format(found.n_users_in_all))
+        table(
+            "Best protection for each utility metric",
+            heads,
+            rows,
+            marked=marked,
+            note=BEST.format(found.n_users_in_all),
+        )
     ]
 
 
@@ -315,7 +321,7 @@ def on_whom(found: Protections) -> str:
         return f"Protections were tested on {counted(n, 'person', 'people')}."
     return (
         f"To save time, {len(found.screened) - 1} protections were first tested on {n_part:,} people drawn at random. "
-        "Among fewer people, risk and loss are higher. The protections that could be the cheapest were then tested on "
+        "Among fewer people, risk and loss are higher. Those that could be the best were then tested on "
         f"{n:,} people."
     )
 

@@ -63,7 +63,7 @@ def _facts(audit: Audit) -> Terms:
     program = f"habitprint {audit.versions['habitprint']}, seed {options.seed}, {day_in_words(run.made_on)}."
     return terms(
         ("Scope", about_scope(audit.data.scope)),
-        ("Doubts about the data", " ".join(grave)),
+        ("Cautions about the data", " ".join(grave)),
         ("Accepted findings", ", ".join(options.accept)),
         ("Attacker", _attacker(audit)),
         ("Target", _target(audit)),

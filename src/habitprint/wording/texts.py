@@ -12,7 +12,7 @@ GROUPS = (
 NOT_COVERED = """
 Other tables about the same people, or the same table of another time. Together they reveal more than each alone.
 
-Pseudonyms that are used again elsewhere, and the key to them.
+Pseudonyms that are used again in other data, and the key to them.
 """
 KINDS_OF_RISK = (
     "Linkability: measured, as re-identification with data from another time. Singling out: measured as far as it uses "
