@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 import habitprint as hp
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.formatting import percent
 from habitprint.training.calibration import Reliability, confident_rates
 from habitprint.truth import common_users

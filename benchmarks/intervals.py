@@ -27,7 +27,7 @@ from habitprint.attacks.attack import PROPOSED
 from habitprint.attacks.suite import by_each_method, one_by_one
 from habitprint.auditing.candidates import list_candidates
 from habitprint.auditing.people import look_closer
-from habitprint.expectation import user_chances
+from habitprint.evaluation import user_chances
 from habitprint.losses import SCALES, measure_losses
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import common_users

@@ -10,7 +10,7 @@ beside it.
 import numpy as np
 
 import habitprint as hp
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.training.calibration import Reliability, cross_fit
 from habitprint.truth import common_users
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from habitprint.arrays import Floats, Indices
-from habitprint.mechanisms.groups.distances import Loss, tie_keys
-from habitprint.mechanisms.groups.successive import COST_GRID
+from habitprint.mechanisms.groups.grouping import COST_GRID
+from habitprint.mechanisms.groups.table import Loss, tie_keys
 
 
 def distances(rows: Floats, centre: Floats, loss: Loss) -> Floats:

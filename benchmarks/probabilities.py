@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import habitprint as hp
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.formatting import percent
 from habitprint.training.calibration import Reliability, cross_fit
 from habitprint.truth import common_users

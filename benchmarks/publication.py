@@ -13,8 +13,8 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import habitprint as hp
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.mechanisms.groups.grouping import group_means
+from habitprint.mechanisms.groups.microaggregation import draw_with, round_to_units
 from habitprint.mechanisms.release import Step
-from habitprint.mechanisms.units import draw_with, round_to_units
 
 SIZES = (5, 20)
 UNITS = (3, 5, 10, 20, 50)

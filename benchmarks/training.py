@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import habitprint as hp
-from habitprint.expectation import people_chances
+from habitprint.evaluation import people_chances
 from habitprint.formatting import percent
 from habitprint.rates import IntervalMethod
 from habitprint.truth import common_users

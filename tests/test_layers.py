@@ -22,11 +22,10 @@ LAYERS = """
     periods grids
     checks
     wording.findings
-    datasets mechanisms weighing predictive_value
+    datasets mechanisms weighing
     losses matching
-    expectation
-    attacks
     evaluation
+    attacks
     training forecasting
     markov
     auditing

@@ -54,7 +54,7 @@ from habitprint.histograms import Histograms, align, read_histograms
 from habitprint.losses import measure_losses
 from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
 from habitprint.matching import Matching, MatchingPath, MatchOptions, match, matching_path, pair_margins
-from habitprint.matching.impostors import Impostors, count_impostors
+from habitprint.matching.rivals import Impostors, count_impostors
 from habitprint.mechanisms import (
     AddNoise,
     Check,

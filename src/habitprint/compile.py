@@ -14,8 +14,7 @@ from habitprint.evaluation import evaluate
 from habitprint.histograms import align
 from habitprint.markov import stays
 from habitprint.matching import match
-from habitprint.matching.impostors import count_impostors
-from habitprint.matching.probability import pair_scores
+from habitprint.matching.rivals import count_impostors, pair_scores
 from habitprint.matching.solver.candidates import Candidates, solve_candidates
 from habitprint.matching.solver.kernel import advance
 from habitprint.matching.solver.offers import none_yet, offer_to_block

@@ -1,20 +1,29 @@
-"""The number of users that an attack re-identifies, with its interval."""
+"""The number of users that an attack re-identifies, in expectation over equal users, with its interval.
+
+An attack that pairs one of ten equal users has been right about the person only by chance. So a pair does not count
+by which of the ten the solver happened to take (that depends on the order of rows) but by its chance of being right.
+"""
 
 import math
 import warnings
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Protocol
 
+import numpy as np
 import polars as pl
 
 from habitprint.arguments import AnyTable, as_histograms
+from habitprint.arrays import Floats, Indices
 from habitprint.display import Shown
 from habitprint.errors import NoCommonUserWarning
-from habitprint.expectation import Expected, expect_joint, expect_one_by_one, user_chances
-from habitprint.histograms import Histograms
-from habitprint.matching import Matching
+from habitprint.histograms import Histograms, align
+from habitprint.matching import Matching, Method
+from habitprint.matching.matching import Direction
+from habitprint.matching.one_by_one import TIE
 from habitprint.rates import IntervalMethod, Rate, rates_frame
-from habitprint.truth import SAME_ID, common_users
+from habitprint.truth import SAME_ID, CommonUsers, common_users
+from habitprint.weighing import Sides, pair_gains
 
 NO_COMMON_USER = (
     "the truth names no user who is on both sides, so nobody can be identified. "
@@ -22,6 +31,286 @@ NO_COMMON_USER = (
 )
 RATES = ("accuracy", "precision", "cluster_accuracy")
 COUNTS = ("expected_correct", "n_common", "size", "n_guesses", "n_ignored")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The expected number of correct pairs of an attack.
+
+    `correct` counts the pairs with the right person. `clustered` counts those whose released user has the same shares
+    as the right one. `n_identical` is the number of all possible pairs that would count as clustered.
+    """
+
+    correct: float
+    clustered: float
+    n_identical: int
+
+
+@dataclass(frozen=True, eq=False)
+class Between:
+    """Counts for pairs of classes of equal shares that have a common user.
+
+    Parameters
+    ----------
+    n_common, n_given, n_guessed
+        Common users, pairs given out that share a place, and pairs (expected) that are guesses.
+    row_sizes, column_sizes
+        The number of users in the released class and in the known class.
+    times
+        How many pairs of classes have these counts.
+
+    Examples
+    --------
+    >>> one = np.ones(1, np.int64)
+    >>> Between(one, one, 0.0 * one, 2 * one, one, times=3 * one).expected()
+    Expected(correct=1.5, clustered=3.0, n_identical=6)
+    """
+
+    n_common: Indices
+    n_given: Indices
+    n_guessed: Floats
+    row_sizes: Indices
+    column_sizes: Indices
+    times: Indices
+
+    @property
+    def chance(self) -> Floats:
+        """Return the probability that each common user there is identified."""
+        return (self.n_given + self.n_guessed) / (self.row_sizes * self.column_sizes)
+
+    def expected(self) -> Expected:
+        """Return the expected numbers of the attack."""
+        clustered = self.n_common * (self.n_given + self.n_guessed) / self.column_sizes
+        n_identical = int((self.times * self.n_common * self.row_sizes).sum())
+        return Expected(_sum(clustered / self.row_sizes, self.times), _sum(clustered, self.times), n_identical)
+
+    def sum_of_squares(self) -> float:
+        """Return the sum of the squared chances of all common users."""
+        return _sum(self.chance**2, self.times * self.n_common)
+
+
+def _sum(values: Floats, times: Indices) -> float:
+    """Return the sum of values, each multiplied by its number of times, rounded once."""
+    if (times == 1).all():
+        return math.fsum(values)
+    return float(sum(Fraction(value) * n for value, n in zip(values.tolist(), times.tolist(), strict=True)))
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The pairs of classes of equal shares that have a common user, and the pairs that an attack gave out there.
+
+    `of_row` and `of_column` are the classes of users, `row_sizes` and `column_sizes` the sizes of classes. The classes
+    `rows[n]` and `columns[n]` have `n_common[n]` common users. The attack gave out `n_given[n]` pairs that share a
+    place between them, and `n_guessed[n]` guesses (expected).
+    """
+
+    of_row: Indices
+    of_column: Indices
+    row_sizes: Indices
+    column_sizes: Indices
+    keys: Indices
+    n_common: Indices
+    n_given: Indices
+    n_guessed: Floats
+
+    @classmethod
+    def of(cls, matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> "_Classes":
+        of_row, of_column = released.share_classes, known.share_classes
+        row_sizes, column_sizes = np.bincount(of_row), np.bincount(of_column)
+        n_columns = len(column_sizes)
+        keys, n_common = np.unique(of_row[common.released] * n_columns + of_column[common.known], return_counts=True)
+        rows, columns = matching.rows_in(released, known)
+        sure_rows, sure_columns = of_row[rows[~matching.is_guess]], of_column[columns[~matching.is_guess]]
+        given, n_given = np.unique(sure_rows * n_columns + sure_columns, return_counts=True)
+        at = np.searchsorted(given, keys)
+        n_given = np.where(np.append(given, -1)[at] == keys, np.append(n_given, 0)[at], 0)
+        # Guesses are drawn among the users left over on both sides.
+        left_rows = row_sizes - np.bincount(sure_rows, minlength=len(row_sizes))
+        left_columns = column_sizes - np.bincount(sure_columns, minlength=n_columns)
+        n_left = max(float(left_rows.sum()) * float(left_columns.sum()), 1.0)
+        n_guessed = left_rows[keys // n_columns] * left_columns[keys % n_columns] * (matching.n_guesses / n_left)
+        return cls(of_row, of_column, row_sizes, column_sizes, keys, n_common, n_given, n_guessed)
+
+    @property
+    def between(self) -> Between:
+        rows, columns = self.row_sizes[self.rows], self.column_sizes[self.columns]
+        return Between(self.n_common, self.n_given, self.n_guessed, rows, columns, np.ones(len(self.keys), np.int64))
+
+    @property
+    def rows(self) -> Indices:
+        return self.keys // len(self.column_sizes)
+
+    @property
+    def columns(self) -> Indices:
+        return self.keys % len(self.column_sizes)
+
+    def find(self, rows: Indices, columns: Indices) -> Indices:
+        """Return the numbers of the pairs of classes between users; len(keys) where no common user is."""
+        asked = self.of_row[rows] * len(self.column_sizes) + self.of_column[columns]
+        at = np.searchsorted(self.keys, asked)
+        return np.where(np.append(self.keys, -1)[at] == asked, at, len(self.keys))
+
+
+def pair_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that each pair of a joint matching is right, over choices among equal users.
+
+    A pair between classes A and B of equal shares with c(A, B) common users is right with probability c / (|A|·|B|).
+    Guesses are drawn among the F₁ and F₂ users left over on both sides. With m of these common, each guess is right
+    with probability m / (F₁·F₂). The members of a class that are left over are themselves a random choice among equals,
+    so m is an expectation too.
+
+    Parameters
+    ----------
+    matching, released, known
+        The pairs given out, and the matched tables.
+    common
+        Who is on both sides.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> habits = hp.Histograms.from_strings({1: "x", 2: "x", 3: "xy"})
+    >>> everybody = common_users("same-id", habits.users, habits.users)
+    >>> pair_chances(hp.match(habits, habits), habits, habits, everybody).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    found = _Classes.of(matching, released, known, common)
+    right = found.n_common / (found.row_sizes[found.rows] * found.column_sizes[found.columns])
+    of_pairs = np.append(right, 0.0)[found.find(*matching.rows_in(released, known))]
+    if not matching.n_guesses:
+        return of_pairs
+    return np.where(matching.is_guess, math.fsum(found.n_guessed * right) / matching.n_guesses, of_pairs)
+
+
+def people_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that each common user is re-identified, if an attacker points at one row per person.
+
+    One by one from released to known, a known user may be given to several rows. An attacker who must point at one row
+    for each person takes one of them: a known user that is given to t rows counts 1/t. So no attack re-identifies a
+    person with a chance above one over the number of released users with the same shares.
+
+    With classes A and B of equal shares, f(A, B) pairs between them that share a place, T(B) such pairs to B in all and
+    g(A, B) guesses, the probability is (f + g) / (|A|·|B|). From released to known it is f / |A| · (1 − (1 − 1/|B|)^T)
+    / T, which is f / (|A|·T) for a known user without equals.
+
+    Parameters
+    ----------
+    matching, released, known, common
+        As for `pair_chances`; of any method.
+
+    Returns
+    -------
+    ndarray, shape (n_common,)
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings(habits) for habits in ({1: "x", 2: "x"}, {1: "x"}))
+    >>> common = common_users("same-id", a.users, b.users)
+    >>> people_chances(hp.match(a, b, method="one-by-one"), a, b, common).tolist()
+    [0.5]
+    """
+    found = _Classes.of(matching, released, known, common)
+    row_sizes, column_sizes = found.row_sizes[found.rows], found.column_sizes[found.columns]
+    if matching.method == "one-by-one" and matching.direction == "released-to-known":
+        _, columns = matching.rows_in(released, known)
+        named = np.bincount(found.of_column[columns[~matching.is_guess]], minlength=len(found.column_sizes))
+        n_named = np.maximum(named[found.columns], 1)
+        chances = found.n_given / row_sizes * (1.0 - (1.0 - 1.0 / column_sizes) ** n_named) / n_named
+    elif matching.method == "one-by-one":
+        chances = found.n_given / (row_sizes * column_sizes)
+    else:
+        chances = found.between.chance
+    return np.asarray(chances[found.find(common.released, common.known)], np.float64)
+
+
+def people_interval(method: Method, direction: Direction) -> IntervalMethod:
+    """Return how the people whom `people_chances` counts depend on each other: the method of their rate's interval.
+
+    Examples
+    --------
+    >>> people_interval("one-by-one", "released-to-known").name
+    'ONE_BY_ONE'
+    """
+    if method != "one-by-one":
+        return IntervalMethod.JOINT
+    # From the known side everybody points at one row. From the other, several may point at one, who counts for one.
+    return IntervalMethod.SEEKERS if direction == "known-to-released" else IntervalMethod.ONE_BY_ONE
+
+
+def expect_joint(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
+    """Expect the correct pairs of a joint matching: the sum of `pair_chances`.
+
+    Over classes A and B of equal shares with f(A, B) pairs given out between them and c(A, B) common users, that is
+    Σ f·c / (|A|·|B|), and chance for guesses.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
+    >>> expect_joint(hp.match(a, b), a, b, common_users("same-id", a.users, b.users))
+    Expected(correct=1.0, clustered=2.0, n_identical=4)
+    """
+    return _Classes.of(matching, released, known, common).between.expected()
+
+
+def expect_one_by_one(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Expected:
+    """Expect the correct pairs of a one-by-one attack.
+
+    For each common user, that is one over the number of equally near users if the right one is among them, and nothing
+    otherwise.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x"}) for _ in "ab")
+    >>> expect_one_by_one(hp.match(a, b, method="one-by-one"), a, b, common_users("same-id", a.users, b.users))
+    Expected(correct=1.0, clustered=2.0, n_identical=4)
+    """
+    correct = _one_by_one_right(matching, released, known, common)
+    # Users with the same shares have the same nearest users.
+    of_row = released.share_classes
+    counted = of_row[common.released] if matching.direction == "released-to-known" else of_row
+    alike = np.bincount(counted, minlength=int(of_row.max()) + 1)[of_row[common.released]]
+    return Expected(math.fsum(correct), math.fsum(correct * alike), int(alike.sum()))
+
+
+def _one_by_one_right(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return for each common user the probability that the one-by-one attack names the right one."""
+    assert matching.n_nearest is not None  # noqa: S101  (every one-by-one matching has it)
+    from_released = matching.direction == "released-to-known"
+    rows, columns = matching.rows_in(released, known)
+    # Every seeker has one pair: the order that sorts the seekers tells which.
+    pair = np.argsort(rows)[common.released] if from_released else np.argsort(columns)[common.known]
+
+    sides = Sides.of(*align(released, known), matching.weight)
+    true_gains = pair_gains(sides, common.released, common.known)
+    right: Floats = (true_gains >= matching.gains[pair] * (1 - TIE)) / matching.n_nearest[pair]
+    return right
+
+
+def user_chances(matching: Matching, released: Histograms, known: Histograms, common: CommonUsers) -> Floats:
+    """Return the probability that the attack is right about each common user; their sum is the expected correct pairs.
+
+    A user of class A who is one of class B on the other side has f(A, B) / (|A|·|B|) of the pairs given out between
+    these classes, where guesses count by how many of them are expected there.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> from habitprint.truth import common_users
+    >>> a, b = (Histograms.from_strings({1: "x", 2: "x", 3: "y"}) for _ in "ab")
+    >>> user_chances(hp.match(a, b), a, b, common_users("same-id", a.users, b.users)).tolist()
+    [0.5, 0.5, 1.0]
+    """
+    if matching.method == "one-by-one":
+        return _one_by_one_right(matching, released, known, common)
+    return people_chances(matching, released, known, common)
 
 
 @dataclass(frozen=True)

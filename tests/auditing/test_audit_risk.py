@@ -27,7 +27,7 @@ from habitprint.auditing.curves import resolution_curve, users_curve
 from habitprint.auditing.data import prepare_events
 from habitprint.auditing.people import assess_people, find_give_aways, look_closer
 from habitprint.auditing.times import duration_curve
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_weight
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from command_line import run
-from habitprint.matching.proof import gap_and_share
+from habitprint.matching.matching import gap_and_share
 
 
 def test_the_path_is_written_and_drawn(

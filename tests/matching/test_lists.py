@@ -8,8 +8,8 @@ from scipy import sparse
 
 import habitprint as hp
 from habitprint.histograms import align
+from habitprint.matching.matching import EXACT
 from habitprint.matching.nodes import Nodes, make_nodes
-from habitprint.matching.proof import EXACT
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver.state import Problem, State
 from habitprint.weighing import PlaceFacts, Sides, find_weight, positive_gains

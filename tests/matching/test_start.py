@@ -10,8 +10,8 @@ from scipy.optimize import linear_sum_assignment
 
 import habitprint as hp
 from habitprint.histograms import align
+from habitprint.matching.matching import EXACT, Proof
 from habitprint.matching.nodes import Nodes, make_nodes
-from habitprint.matching.proof import EXACT, Proof
 from habitprint.matching.solver import Solution, Start, auction, run, solve_all
 from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.queue import NONE

@@ -11,13 +11,10 @@ import habitprint as hp
 from habitprint.arrays import Floats
 from habitprint.mechanisms.exposure import guaranteed_risk
 from habitprint.mechanisms.groups import grouping
-from habitprint.mechanisms.groups.best import best_groups
-from habitprint.mechanisms.groups.dissolve import dissolve
-from habitprint.mechanisms.groups.distances import L1, L2, Loss
+from habitprint.mechanisms.groups.best import best_groups, dissolve, fill_up, take_tightest
 from habitprint.mechanisms.groups.exchange import exchange, exchange_pairs, take_turns
-from habitprint.mechanisms.groups.greedy import fill_up, take_tightest
 from habitprint.mechanisms.groups.neighbours import find_neighbours
-from habitprint.mechanisms.groups.table import arrange, labels_of, list_members, losses_of
+from habitprint.mechanisms.groups.table import L1, L2, Loss, arrange, labels_of, list_members, losses_of
 from instances import random_histograms, tables
 
 LOSSES = pytest.mark.parametrize("loss", ["l1", "l2"])

@@ -15,8 +15,8 @@ from scipy import sparse
 import habitprint as hp
 from habitprint.mechanisms.groups import grouping
 from habitprint.mechanisms.groups.best import best_groups
-from habitprint.mechanisms.groups.distances import Loss
 from habitprint.mechanisms.groups.neighbours import find_neighbours
+from habitprint.mechanisms.groups.table import Loss
 from instances import random_histograms, tables
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "microagg"  # beside the checkout

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.mechanisms.exposure import apparent_totals
-from habitprint.mechanisms.fewer_places import REST
 from habitprint.mechanisms.groups.neighbours import find_neighbours
+from habitprint.mechanisms.recoding import REST
 from habitprint.wording.releases import about_step
 from instances import shuffled, tables
 

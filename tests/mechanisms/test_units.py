@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import habitprint as hp
-from habitprint.mechanisms.units import draw_securely, draw_with, round_to_units
+from habitprint.mechanisms.groups.microaggregation import draw_securely, draw_with, round_to_units
 from habitprint.wording.releases import about_step
 from instances import tables
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from habitprint.arrays import Booleans, Floats
 from habitprint.attacks.scenario import Scenario
-from habitprint.expectation import people_chances, people_interval
+from habitprint.evaluation import people_chances, people_interval
 from habitprint.matching import Direction, Matching, MatchOptions, Method
 from habitprint.matching.match import find_from_both_sides, find_matching
 from habitprint.progress import Progress, silent

@@ -8,7 +8,7 @@ import numpy as np
 from habitprint.arrays import Floats
 from habitprint.attacks import AttackResult
 from habitprint.display import abbreviated
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.mechanisms import GuaranteedRisk
 from habitprint.rates import Rate
 from habitprint.training.calibration import FEWEST_PEOPLE, N_BINS, Reliability, confident_rates, cross_fit

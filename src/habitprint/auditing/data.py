@@ -10,7 +10,7 @@ import numpy as np
 from habitprint.attacks import Scenario
 from habitprint.auditing.options import DEFAULTS, AuditOptions
 from habitprint.checks import EventsCheck, Finding, check_events, check_sides, check_tables
-from habitprint.checks.days import DAY_CODES, check_days, ranges_option
+from habitprint.checks.check import DAY_CODES, check_days, ranges_option
 from habitprint.checks.finding import in_order
 from habitprint.display import abbreviated
 from habitprint.errors import InputError

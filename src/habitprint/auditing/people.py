@@ -13,7 +13,7 @@ from habitprint.arrays import Floats, Indices
 from habitprint.attacks import AttackResult, Scenario
 from habitprint.auditing.confidence import Confidence, find_confidence
 from habitprint.display import Drawn, abbreviated
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.histograms import align
 from habitprint.matching import pair_margins
 from habitprint.matching.path import find_sizes

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from habitprint.arrays import Indices
+from habitprint.checks.columns import check_ids, check_tail, check_words, is_total
 from habitprint.checks.finding import Finding
-from habitprint.checks.spelling import check_ids, is_total
-from habitprint.checks.swapped import check_tail, check_words
 from habitprint.histograms import FEW_SHARED, Histograms, n_shared_places
 from habitprint.ids import positions
 

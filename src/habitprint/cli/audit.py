@@ -24,7 +24,7 @@ from habitprint.auditing.audit import (
 from habitprint.auditing.data import Preparation
 from habitprint.auditing.options import AuditOptions
 from habitprint.checks import Finding
-from habitprint.checks.swapped import check_names
+from habitprint.checks.columns import check_names
 from habitprint.cli.backend import OF_FILES, AuditBackendOptions, refuse_on_spark, refuse_to_count_on_spark
 from habitprint.cli.ending import GATE_FAILED
 from habitprint.cli.open_events import (

@@ -24,7 +24,7 @@ from habitprint.forecasting import MOST_PEOPLE, Forecast, Measured, Scaling
 from habitprint.formatting import at_most, percent
 from habitprint.histograms import TableSpec
 from habitprint.io.files import write_all
-from habitprint.matching.impostors import Impostors, count_impostors
+from habitprint.matching.rivals import Impostors, count_impostors
 from habitprint.progress import Progress
 from habitprint.wording.forecast import about_forecast, about_law, about_needed, tell_forecast
 

@@ -14,8 +14,7 @@ from habitprint.cli.progress import ProgressBar
 from habitprint.cli.say import Screen, plain_table, print_json
 from habitprint.cli.table_options import AttackOptions, ChosenWeight, KnownFile, ReleasedFile, Tables
 from habitprint.errors import NoSharedPlaceWarning
-from habitprint.evaluation import Evaluation, evaluate
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import Evaluation, evaluate, pair_chances
 from habitprint.flags import OUTPUT
 from habitprint.formatting import percent
 from habitprint.histograms import TableSpec

@@ -44,10 +44,9 @@ from habitprint.mechanisms import (
 )
 from habitprint.mechanisms.exposure import is_grouped, looks_protected
 from habitprint.mechanisms.files import check_release_target, key_file, owner_file, sidecar, write_checked
-from habitprint.mechanisms.groups.distances import Loss
-from habitprint.mechanisms.groups.microaggregation import Method
+from habitprint.mechanisms.groups.microaggregation import UNITS, Method
+from habitprint.mechanisms.groups.table import Loss
 from habitprint.mechanisms.guarantees import Unit
-from habitprint.mechanisms.units import UNITS
 from habitprint.periods import Span
 from habitprint.progress import Progress
 from habitprint.truth import SAME_ID

@@ -15,9 +15,8 @@ from habitprint.arrays import Indices
 from habitprint.attacks import Attack, Scenario, run_attack
 from habitprint.attacks.attack import PROPOSED
 from habitprint.errors import InputError
-from habitprint.evaluation import evaluate
+from habitprint.evaluation import evaluate, user_chances
 from habitprint.events.spec import DayName
-from habitprint.expectation import user_chances
 from habitprint.experiments.jobs import (
     ALL,
     DataName,
@@ -41,7 +40,7 @@ from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_c
 from habitprint.markov.points import COLUMNS
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
-from habitprint.mechanisms.fewer_places import keep_places
+from habitprint.mechanisms.recoding import keep_places
 from habitprint.periods import OnDays, Split, split
 from habitprint.periods.dates import day_of_week_zero, local_weeks
 from habitprint.periods.day_table import DayTable

@@ -2,10 +2,9 @@
 
 from habitprint.matching.margins import pair_margins
 from habitprint.matching.match import match
-from habitprint.matching.matching import Direction, Matching, Method
+from habitprint.matching.matching import Direction, Matching, Method, Proof
 from habitprint.matching.options import MatchOptions
 from habitprint.matching.path import MatchingPath, matching_path
-from habitprint.matching.proof import Proof
 
 __all__ = [
     "Direction",

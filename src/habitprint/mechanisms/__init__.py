@@ -1,25 +1,7 @@
 """Mechanisms that protect a release, their guarantees, and the information that the release still reveals."""
 
-from habitprint.mechanisms.counts import (
-    LimitContribution,
-    ReleaseShares,
-    RoundTo,
-    SuppressBelow,
-    limit_contribution,
-    release_shares,
-    round_to,
-    suppress_below,
-)
 from habitprint.mechanisms.exposure import GuaranteedRisk, TotalsExposure, guaranteed_risk, totals_exposure
-from habitprint.mechanisms.fewer_places import (
-    Coarsen,
-    KeepTopPlaces,
-    MergeRarePlaces,
-    coarsen,
-    keep_top_places,
-    merge_rare_places,
-)
-from habitprint.mechanisms.files import OwnerRecord, read_owner_record, read_release, write_release
+from habitprint.mechanisms.files import InputFile, Losses, OwnerRecord, read_owner_record, read_release, write_release
 from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
 from habitprint.mechanisms.guarantees import (
     Check,
@@ -34,9 +16,25 @@ from habitprint.mechanisms.guarantees import (
     SmallestCount,
 )
 from habitprint.mechanisms.noise import AddNoise, add_noise
-from habitprint.mechanisms.owner import InputFile, Losses
-from habitprint.mechanisms.pseudonyms import Pseudonymise, pseudonymise
 from habitprint.mechanisms.recipe import Recipe, from_flags, to_flags, with_seed
+from habitprint.mechanisms.recoding import (
+    Coarsen,
+    KeepTopPlaces,
+    LimitContribution,
+    MergeRarePlaces,
+    Pseudonymise,
+    ReleaseShares,
+    RoundTo,
+    SuppressBelow,
+    coarsen,
+    keep_top_places,
+    limit_contribution,
+    merge_rare_places,
+    pseudonymise,
+    release_shares,
+    round_to,
+    suppress_below,
+)
 from habitprint.mechanisms.release import Mechanism, Release, Step, Transformed, chain, check_guarantees
 
 __all__ = [

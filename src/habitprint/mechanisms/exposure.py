@@ -8,8 +8,8 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.checks import Finding
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.fewer_places import REST
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
+from habitprint.mechanisms.recoding import REST
 from habitprint.mechanisms.release import Release, holds_shares
 
 ROUNDING = 1e-12  # of a mean of shares

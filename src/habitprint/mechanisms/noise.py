@@ -11,8 +11,8 @@ from habitprint.arguments import AnyTable
 from habitprint.arrays import Indices, SparseMatrix
 from habitprint.errors import InputError, first_few, is_whole, require_number, require_option
 from habitprint.histograms import Histograms
-from habitprint.mechanisms.counts import limited_counts
 from habitprint.mechanisms.guarantees import DifferentialPrivacy, Unit
+from habitprint.mechanisms.recoding import limited_counts
 from habitprint.mechanisms.release import Applied, Mechanism, Release, keep_users
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks

@@ -9,10 +9,17 @@ import polars as pl
 from habitprint.errors import InputError
 from habitprint.formatting import printable_json
 from habitprint.mappings import PlaceMapping
-from habitprint.mechanisms.counts import LimitContribution, ReleaseShares, RoundTo, SuppressBelow
-from habitprint.mechanisms.fewer_places import Coarsen, KeepTopPlaces, MergeRarePlaces
 from habitprint.mechanisms.groups.microaggregation import Microaggregate
 from habitprint.mechanisms.noise import AddNoise
+from habitprint.mechanisms.recoding import (
+    Coarsen,
+    KeepTopPlaces,
+    LimitContribution,
+    MergeRarePlaces,
+    ReleaseShares,
+    RoundTo,
+    SuppressBelow,
+)
 from habitprint.mechanisms.release import Mechanism
 
 AnyMechanism = (

@@ -18,11 +18,11 @@ from scipy import optimize, special
 from habitprint.arrays import Floats
 from habitprint.display import Framed, Shown, abbreviated
 from habitprint.errors import InputError
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.formatting import percent
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Matching
-from habitprint.matching.probability import PairScores, pair_scores
+from habitprint.matching.rivals import PairScores, pair_scores
 from habitprint.rates import IntervalMethod, Rate
 from habitprint.truth import CommonUsers
 from habitprint.weighing.learned import fit_on_other_half

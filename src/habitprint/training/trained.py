@@ -16,10 +16,10 @@ from habitprint.attacks import AttackResult, Scenario, run_attacks
 from habitprint.attacks.suite import by_each_method, run_crossed
 from habitprint.display import Shown
 from habitprint.errors import InputError, require_seed
-from habitprint.expectation import pair_chances
+from habitprint.evaluation import pair_chances
 from habitprint.histograms import Histograms, align
 from habitprint.matching import Direction, Matching, Method, match
-from habitprint.matching.probability import PairScores, pair_scores
+from habitprint.matching.rivals import PairScores, pair_scores
 from habitprint.mechanisms import Mechanism, Release
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import rates_frame

@@ -11,7 +11,7 @@ from habitprint.weighing.gains import (
     to_weights,
     weights,
 )
-from habitprint.weighing.stored import read_weight, write_weight
+from habitprint.weighing.learned import read_weight, write_weight
 
 __all__ = [
     "PAPER_WEIGHTS",

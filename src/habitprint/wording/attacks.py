@@ -6,7 +6,7 @@ from habitprint.attacks import Outcome
 from habitprint.attacks.attack import EPSILON, AttackMethod
 from habitprint.auditing.audit import AttackerTraining, Audit
 from habitprint.formatting import counted, headed, in_column, percent, rounded_up, whole
-from habitprint.matching.proof import EXACT, gap_and_share
+from habitprint.matching.matching import EXACT, gap_and_share
 from habitprint.rates import Rate
 from habitprint.training import FEWEST_PEOPLE, Evidence, Training
 from habitprint.weighing.definitions import KindName

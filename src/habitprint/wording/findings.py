@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 
 from habitprint.checks import CODES, Code, Finding
-from habitprint.checks.days import DAY_CODES
+from habitprint.checks.check import DAY_CODES
 from habitprint.errors import InputError, first_few, require_option
 from habitprint.formatting import counted, percent
 from habitprint.periods.dates import in_words as day_in_words

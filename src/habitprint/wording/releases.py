@@ -32,9 +32,8 @@ from habitprint.mechanisms import (
     Step,
     SuppressBelow,
 )
-from habitprint.mechanisms.files import Stranger, StrangerCode
+from habitprint.mechanisms.files import PredictedOn, Stranger, StrangerCode
 from habitprint.mechanisms.groups.microaggregation import Method
-from habitprint.mechanisms.owner import PredictedOn
 
 GROUPING: dict[Method, str] = {
     "best": "the tightest groups first, then exchanges between neighbours",

@@ -16,14 +16,13 @@ from habitprint.backends.spark.search import Found, Plan, Round, look_at_all, se
 from habitprint.backends.spark.session import collect, to_spark
 from habitprint.backends.spark.tables import Counts, is_text, without_rows
 from habitprint.errors import InputError, NoCommonUserWarning, NoSharedPlaceWarning
-from habitprint.evaluation import NO_COMMON_USER, Evaluation, evaluation_of
-from habitprint.expectation import Between
+from habitprint.evaluation import NO_COMMON_USER, Between, Evaluation, evaluation_of
 from habitprint.ids import ascending
 from habitprint.io.tables import require_columns
 from habitprint.matching import Matching, MatchOptions, Method
 from habitprint.matching.match import NO_SHARED_PLACE, bytes_allowed, check_size, left_over, seed_streams
+from habitprint.matching.matching import EXACT, Proof
 from habitprint.matching.nodes import pair_positions
-from habitprint.matching.proof import EXACT, Proof
 from habitprint.progress import Progress, silent
 from habitprint.rates import IntervalMethod
 from habitprint.truth import SAME_ID, Truth, repeated_in_truth, truth_table

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices
-from habitprint.mechanisms.groups.distances import L2, size_of
 from habitprint.mechanisms.groups.neighbours import list_neighbours
 from habitprint.mechanisms.groups.table import (
+    L2,
     Common,
     Groups,
     alone_loss,
@@ -23,6 +23,7 @@ from habitprint.mechanisms.groups.table import (
     labels_of,
     list_members,
     losses_of,
+    size_of,
 )
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
@@ -78,7 +79,7 @@ def exchange(common: Common, labels: Indices, k: int, progress: Progress = silen
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.distances import L1
+    >>> from habitprint.mechanisms.groups.table import L1
     >>> table = sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25], [0.25, 0.75]])
     >>> labels = exchange(arrange(table, L1, np.zeros(4)), np.array([0, 0, 1, 1]), 2)
     >>> bool(labels[0] == labels[2] != labels[1] == labels[3])
@@ -110,7 +111,7 @@ def exchange_pairs(common: Common, groups: Groups, pairs: Indices, k: int) -> Fl
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.distances import L1
+    >>> from habitprint.mechanisms.groups.table import L1
     >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]), L1, np.zeros(4))
     >>> groups = list_members(np.array([0, 0, 1, 1]), 2)
     >>> losses_of(groups, common).tolist()
@@ -139,7 +140,7 @@ def nearest_groups(common: Common, groups: Groups) -> Indices:
 
     Examples
     --------
-    >>> from habitprint.mechanisms.groups.distances import L1
+    >>> from habitprint.mechanisms.groups.table import L1
     >>> common = arrange(sparse.csr_array([[1.0, 0.0], [0.0, 1.0], [0.75, 0.25]]), L1, np.zeros(3))
     >>> nearest_groups(common, list_members(np.arange(3), 1)).tolist()
     [[0, 2], [1, 2]]

@@ -11,8 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from habitprint.arrays import Booleans, Floats, Indices, SmallIndices, SparseMatrix
-from habitprint.mechanisms.groups.distances import L1, L2, Loss
-from habitprint.mechanisms.groups.table import Common, Visitors, arrange, by_place, sizes_of
+from habitprint.mechanisms.groups.table import L1, L2, Common, Loss, Visitors, arrange, by_place, sizes_of
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import inner, kernel

@@ -5,7 +5,7 @@ import pytest
 
 import habitprint as hp
 from habitprint.attacks import Attack, Scenario, run_attack
-from habitprint.attacks.totals import LEVELS, WEIGHT_OF_TOTALS
+from habitprint.attacks.scenario import LEVELS, WEIGHT_OF_TOTALS
 from habitprint.histograms import align
 from habitprint.weighing import WEIGHTS, WeightName
 
