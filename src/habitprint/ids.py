@@ -132,6 +132,19 @@ def _found_in(of: npt.NDArray[np.integer], within: npt.NDArray[np.integer]) -> I
     return np.where(within[found] == of, found, -1)
 
 
+def number_ids(ids: pl.Series) -> tuple[pl.Series, Indices]:
+    """Return the distinct ids in ascending order, and the position of each id among them.
+
+    Examples
+    --------
+    >>> distinct, numbers = number_ids(pl.Series("place", ["x", "a", "x"]))
+    >>> distinct.to_list(), numbers.tolist()
+    (['a', 'x'], [1, 0, 1])
+    """
+    distinct = ids.unique().sort()
+    return to_ids(distinct, ids.name), positions(ids, distinct)
+
+
 def ascending(ids: pl.Series) -> Indices:
     """Return the order that sorts the ids: integers by value, text by its bytes.
 

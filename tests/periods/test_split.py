@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 import habitprint as hp
 from habitprint.periods import DayTable, Period
-from habitprint.periods.tally import Packing
 
 MONDAY = date(2012, 4, 9)
 moments = st.datetimes(datetime(2012, 3, 20), datetime(2012, 5, 10))  # noqa: DTZ001 - clocks without a zone
@@ -272,13 +270,6 @@ def test_seconds_may_add_up_to_more_than_64_bits_of_microseconds() -> None:
     frame = {"user": [1] * 2000, "time": days, "place": [7] * 2000, "seconds": [1e10] * 2000}
     parts = hp.split(hp.events_from_frame(frame, seconds="seconds"), hp.ConsecutiveWeeks(MONDAY), count="seconds")
     assert parts.released.totals.tolist() == [1e13]
-
-
-def test_many_numbered_places_do_not_reach_into_the_bits_of_users() -> None:
-    packing = Packing.of_numbers(2**26 + 3)
-    users, places = np.array([0, 1]), np.array([2**26 + 2, 0])
-    unpacked = packing.unpack(packing.pack(np.zeros(2, np.int64), users, places))
-    assert [codes.tolist() for codes in unpacked] == [users.tolist(), places.tolist()]
 
 
 def test_days_of_the_week_narrow_down_a_period() -> None:

@@ -41,7 +41,7 @@ from habitprint.periods import (
 )
 from habitprint.periods.dates import in_words
 from habitprint.periods.periods import KNOWN, RELEASED
-from habitprint.periods.tally import IS_INSIDE, tally
+from habitprint.periods.split import IS_INSIDE, tally
 from habitprint.progress import Progress, nested, silent
 from habitprint.rates import Rate
 from habitprint.runtime.parallel import BESIDE_SEARCH, run_parallel

@@ -1,7 +1,6 @@
 """Which part of the events is released, and which is known to the attacker."""
 
-from habitprint.periods.calendar import Calendar, DayRows, count_days
-from habitprint.periods.day_table import DayTable
+from habitprint.periods.day_table import Calendar, DayRows, DayTable, count_days
 from habitprint.periods.periods import (
     AllOtherTime,
     BusiestWeeks,

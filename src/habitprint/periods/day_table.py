@@ -1,22 +1,28 @@
-"""The table that every period is a function of: how often each user was at each place on each day."""
+"""The table that every period is a function of: how often each user was at each place on each day; and its calendar."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from functools import cached_property
-from math import prod
+from itertools import pairwise
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
+from habitprint.errors import InputError
 from habitprint.events import Events
 from habitprint.events.events import require_events
-from habitprint.ids import positions, to_ids
+from habitprint.ids import number_ids, positions, to_ids
 from habitprint.io.tables import collect, keep_rows
 from habitprint.periods.dates import local_days
 
 CountedAs = Literal["visits", "seconds"]
 MICROSECONDS = 1_000_000  # of a second
-LARGEST = 2**63  # from here on a number does not fit into a key
 SHORTEST = 0.5  # microseconds, which are rounded to one
+STRAY_ROWS = 1000  # at most one of so many rows, at either end, may be strays
+ENOUGH_ROWS = 100  # from here on a single one may be
+STRAY_GAP = timedelta(days=365)  # at least so long is there nothing between strays and all others
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,20 +94,14 @@ class DayTable:
         """Return the table with its events counted."""
         if self.is_counted:
             return self
-        kinds = self.frame.collect_schema()
-        ids = [name for name in ("user", "place") if name in kinds]
-        # A category is a number of 32 bits: text is hashed once, and compared when the few distinct ones are sorted.
-        categories = {name: pl.Categories.random() for name in ids if kinds[name] == pl.String}
-        coded = (pl.col(name).cast(pl.Categorical(known)) for name, known in categories.items())
+        ids = [name for name in ("user", "place") if name in self.frame.collect_schema()]
         amounts = ["n", *(["microseconds"] if self.in_seconds else [])]
-        rows = self.usable.select(*ids, "day", *amounts).with_columns(coded)
-        ranges = None if categories else self._ranges([*ids, "day"])
-        keys = [*ids, "day"] if ranges is None else [_packed(ranges)]
+        by_day = self.usable.group_by(*ids, "day").agg(pl.col(amounts).sum())
         by_reason = self.frame.filter(pl.col("reason") != 0).group_by("reason").agg(pl.col("n").sum())
-        found, unused = collect([rows.group_by(keys).agg(pl.col(amounts).sum()), by_reason], self.events.source)
-        found = found if ranges is None else _unpacked(found, ranges)
-        numbered = {name: _numbered(found[name], categories.get(name)) for name in ids}
-        usable = found.with_columns(codes for _, codes in numbered.values()).with_columns(reason=pl.lit(0, pl.UInt8))
+        found, unused = collect([by_day, by_reason], self.events.source)
+        numbered = {name: number_ids(found[name]) for name in ids}
+        codes = (pl.Series(name, codes, pl.UInt32) for name, (_, codes) in numbered.items())
+        usable = found.with_columns(*codes, reason=pl.lit(0, pl.UInt8))
         return replace(
             self,
             frame=pl.concat([usable, unused], how="diagonal").lazy(),
@@ -109,16 +109,6 @@ class DayTable:
             places=numbered["place"][0] if "place" in numbered else None,
             is_kept=True,
         )
-
-    def _ranges(self, names: list[str]) -> dict[str, tuple[int, int]] | None:
-        """Return the least value of each column and how many there may be; None where no number holds all of them."""
-        ends = self.usable.select(pl.col(names).min().name.prefix("least "), pl.col(names).max().name.prefix("most "))
-        (found,) = collect([ends], self.events.source)
-        ends_of = {name: (found[f"least {name}"].item(), found[f"most {name}"].item()) for name in names}
-        if any(least is None or most >= LARGEST for least, most in ends_of.values()):
-            return None
-        ranges = {name: (least, most - least + 1) for name, (least, most) in ends_of.items()}
-        return ranges if prod(n for _, n in ranges.values()) < LARGEST else None
 
     def kept(self, *others: str) -> "DayTable":
         """Return the table such that nobody reads the source again, in little memory however many rows there are.
@@ -188,27 +178,93 @@ def that_last(events: Events, count: CountedAs) -> Events:
     return events.leave_out(pl.col("seconds") * MICROSECONDS < SHORTEST, "the event lasted no time")
 
 
-def _packed(ranges: dict[str, tuple[int, int]]) -> pl.Expr:
-    """Return the expression for one number that stands for the values of several columns: polars groups it faster."""
-    key = pl.lit(0, pl.Int64)
-    for name, (least, n) in ranges.items():
-        key = key * n + (pl.col(name).cast(pl.Int64) - least)
-    return key.alias("key")
+@dataclass(frozen=True)
+class DayRows:
+    """The number of rows on one day."""
+
+    day: date
+    n_rows: int
 
 
-def _unpacked(found: pl.DataFrame, ranges: dict[str, tuple[int, int]]) -> pl.DataFrame:
-    """Return the columns that numbers stand for in place of the numbers."""
-    for name, (least, n) in reversed(ranges.items()):
-        found = found.with_columns((pl.col("key") % n + least).alias(name), key=pl.col("key") // n)
-    return found.drop("key").with_columns(pl.col("day").cast(pl.Int32))
+@dataclass(frozen=True)
+class Calendar:
+    """The number of usable rows on each day of a file that has any.
+
+    Made by `count_days`.
+
+    Parameters
+    ----------
+    days
+        The days, ascending.
+    source
+        Where the rows come from, for messages.
+
+    Examples
+    --------
+    >>> week = [DayRows(date(2012, 4, day), 50) for day in range(9, 16)]
+    >>> calendar = Calendar((DayRows(date(2002, 4, 9), 1), *week))
+    >>> [stray.day.year for stray in calendar.strays], [day.isoformat() for day in calendar.halves]
+    ([2002], ['2012-04-09', '2012-04-12', '2012-04-15'])
+    """
+
+    days: tuple[DayRows, ...]
+    source: str = "a frame"
+
+    @cached_property
+    def strays(self) -> tuple[DayRows, ...]:
+        """Return the days that are years from all others, and hold next to nothing.
+
+        The middle of the rows is what is left without the first and the last thousandth of them. A day is a stray if
+        between it and the middle there is a gap without a row that is longer than the middle itself, and than a year.
+        """
+        n_early, n_late = _n_strays(self.days), _n_strays(self.days[::-1])
+        return self.days[:n_early] + self.days[len(self.days) - n_late :]
+
+    @property
+    def usual(self) -> tuple[DayRows, ...]:
+        """Return the days that are no strays."""
+        return self.days[_n_strays(self.days) : len(self.days) - _n_strays(self.days[::-1])]
+
+    @property
+    def halves(self) -> tuple[date, date, date]:
+        """Return the first day, the day that cuts the rows into the two most equal halves, and the last; no strays."""
+        usual = self.usual
+        if len(usual) < 2:  # noqa: PLR2004
+            raise InputError(
+                f"{self.source} covers one day only, {usual[0].day}",
+                why="an attacker knows people from another period than the released one, so two are needed",
+                fix="give events of at least two days, better two weeks; or audit two tables of histograms",
+            )
+        before = np.cumsum([day.n_rows for day in usual])
+        fewer = np.minimum(before[:-1], before[-1] - before[:-1])
+        return usual[0].day, usual[int(np.argmax(fewer)) + 1].day, usual[-1].day
 
 
-def _numbered(ids: pl.Series, categories: pl.Categories | None) -> tuple[pl.Series, pl.Series]:
-    """Return the distinct ids in ascending order, and the position of each id among them."""
-    if categories is None:
-        distinct = ids.unique().sort()
-        return to_ids(distinct, ids.name), distinct.search_sorted(ids).alias(ids.name).cast(pl.UInt32)
-    distinct = categories.to_series()
-    order = distinct.arg_sort()
-    position = order.arg_sort().cast(pl.UInt32)
-    return to_ids(distinct.gather(order), ids.name), position.gather(ids.to_physical()).alias(ids.name)
+def _n_strays(days: Sequence[DayRows]) -> int:
+    """Return how many of the first days are strays; the order may be that of time, or its reverse."""
+    n_rows = sum(day.n_rows for day in days)
+    n_allowed = max(n_rows // STRAY_ROWS, int(n_rows >= ENOUGH_ROWS))
+    n_before = np.cumsum([day.n_rows for day in days])
+    start, end = (int(np.searchsorted(n_before, n, side="right")) for n in (n_allowed, n_rows - n_allowed - 1))
+    gap = max(abs(days[end].day - days[start].day), STRAY_GAP)
+    wide = [at for at, (day, other) in enumerate(pairwise(days[: start + 1]), 1) if abs(other.day - day.day) > gap]
+    return max(wide, default=0)
+
+
+def count_days(events: Events | DayTable) -> Calendar:
+    """Count the rows that can be used on each local day.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> days = ["2012-04-09", "2012-04-10", "2012-04-09"]
+    >>> count_days(hp.events_from_frame({"user": [1] * 3, "time": days, "place": [7] * 3})).days[0]
+    DayRows(day=datetime.date(2012, 4, 9), n_rows=2)
+    """
+    days = DayTable.of(events)
+    if days.days.is_empty():
+        days.events.refuse_unusable()
+    return Calendar(
+        tuple(DayRows(day, n) for day, n in days.days.with_columns(pl.col("day").cast(pl.Date)).rows()),
+        days.events.source,
+    )

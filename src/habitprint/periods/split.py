@@ -6,27 +6,52 @@ from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 import polars as pl
+from scipy import sparse
 from typing_extensions import TypeVar  # with defaults, which Python has from 3.13 on
 
 from habitprint.arguments import AnyTable, as_events
-from habitprint.arrays import Indices
+from habitprint.arrays import Booleans, Indices, SparseMatrix
 from habitprint.display import LONGEST_LINE, Shown, cut
 from habitprint.errors import InputError, first_few, require_option, require_whole
 from habitprint.events import Events
 from habitprint.events.events import in_words, require_events, require_places
 from habitprint.histograms import Histograms
-from habitprint.ids import positions, to_ids
-from habitprint.periods.day_table import CountedAs, DayTable
+from habitprint.ids import number_ids, positions, to_ids
+from habitprint.io.tables import collect
+from habitprint.periods.day_table import MICROSECONDS, CountedAs, DayTable
 from habitprint.periods.periods import KNOWN, RELEASED, Parts, Period, Span
-from habitprint.periods.tally import Tally, tally
 from habitprint.progress import Progress, silent
 
 Sides = Literal["both", "all"]
 SIDES: dict[str, Sides] = {side: side for side in get_args(Sides)}
+IS_INSIDE = (pl.col("reason") == 0) & pl.col("part").is_not_null()
 
 
+@dataclass(frozen=True, kw_only=True)
 class Accounted:
-    """Base of what tells what became of every row of the events, wherever they were counted."""
+    """The account of every row of the events, wherever they were counted.
+
+    Parameters
+    ----------
+    periods
+        Which days are in which part, in words.
+    released_span, known_span
+        Which time each part covers.
+    source
+        Where the events come from.
+    n_rows
+        Rows in all. They are either in ``n_used``, ``n_outside``, ``n_of_others`` or ``unused``.
+    n_used
+        Rows that were counted in a histogram.
+    n_outside
+        Rows outside both periods.
+    n_of_others
+        Rows within the periods of users who were not active enough, or not asked for.
+    n_users_seen
+        Users with a row within the periods.
+    unused
+        Rows that could not be used or were left out, by reason.
+    """
 
     periods: str
     released_span: Span
@@ -71,7 +96,7 @@ class Accounted:
         return pl.DataFrame({"fate": list(fates), "n_rows": list(fates.values())})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Split(Accounted, Shown):
     """Two sets of histograms, and the account of every row of the events.
 
@@ -81,24 +106,8 @@ class Split(Accounted, Shown):
     ----------
     released, known
         The histograms of the two parts: over the same users, unless all were asked for.
-    periods
-        Which days are in which part, in words.
-    released_span, known_span
-        Which time each part covers.
-    source
-        Where the events come from.
-    n_rows
-        Rows in all. They are either in ``n_used``, ``n_outside``, ``n_of_others`` or ``unused``.
-    n_used
-        Rows that were counted in a histogram.
-    n_outside
-        Rows outside both periods.
-    n_of_others
-        Rows within the periods of users who were not active enough, or not asked for.
-    n_users_seen
-        Users with a row within the periods.
-    unused
-        Rows that could not be used or were left out, by reason.
+    periods, released_span, known_span, source, n_rows, n_used, n_outside, n_of_others, n_users_seen, unused
+        As of `Accounted`.
 
     Examples
     --------
@@ -112,16 +121,6 @@ class Split(Accounted, Shown):
 
     released: Histograms
     known: Histograms
-    periods: str
-    released_span: Span
-    known_span: Span
-    source: str
-    n_rows: int
-    n_used: int
-    n_outside: int
-    n_of_others: int
-    n_users_seen: int
-    unused: Mapping[str, int]
 
     def __repr__(self) -> str:
         sides = f"{self.released.n_users:,} users released, {self.known.n_users:,} known, {self.n_common:,} in both"
@@ -218,14 +217,14 @@ def split(
     events = parts.days.events
     unused = events.count_unused(found.n_unused)
     n_outside = found.n_unused.get(0, 0)
-    n_inside = [int(part.n_events.sum()) for part in found.parts]
+    n_inside = found.n_events.sum(axis=1).tolist()
     refuse_empty(n_inside, n_outside, unused, parts, events.source)
-    kept = found.of(*_kept_users(found, chosen, active, parts.words))
-    n_used = kept.n_events
+    kept = _kept_users(found, chosen, active, parts.words)
+    n_used = int(found.n_events[kept].sum())
     progress("counting events", 2, 2)
     counted = Split(
-        released=kept.histograms(RELEASED),
-        known=kept.histograms(KNOWN),
+        released=found.histograms(RELEASED, kept[RELEASED]),
+        known=found.histograms(KNOWN, kept[KNOWN]),
         periods=parts.words,
         released_span=parts.released,
         known_span=parts.known,
@@ -234,10 +233,71 @@ def split(
         n_used=n_used,
         n_outside=n_outside,
         n_of_others=sum(n_inside) - n_used,
-        n_users_seen=found.n_users,
+        n_users_seen=found.users.len(),
         unused=unused,
     )
     return cast("AnySplit", counted)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """The counts of each user at each place in both parts, and the rows that were not counted.
+
+    Parameters
+    ----------
+    users, places
+        The ids of everybody with an event in a part, and of all places of these events, ascending.
+    counts
+        Users × places of each part: events, or the seconds that they lasted.
+    n_events
+        The number of events of each user in each part, shape (2, N).
+    n_unused
+        Rows that were not counted, by the number of the reason; 0: outside both parts.
+    """
+
+    users: pl.Series
+    places: pl.Series
+    counts: tuple[SparseMatrix, SparseMatrix]
+    n_events: Indices
+    n_unused: Mapping[int, int]
+
+    def histograms(self, part: int, is_kept: Booleans | None = None) -> Histograms:
+        """Return the histograms of one part, of its users or of some of them, over the places that these went to."""
+        is_kept = self.n_events[part] > 0 if is_kept is None else is_kept
+        counts = self.counts[part][is_kept]
+        is_visited = np.bincount(counts.indices, minlength=self.places.len()) > 0
+        return Histograms(counts[:, is_visited], self.users.filter(is_kept), self.places.filter(is_visited))
+
+
+def tally(days: DayTable) -> Tally:
+    """Count the events of a day table with parts.
+
+    Examples
+    --------
+    >>> import habitprint as hp
+    >>> calls = hp.events_from_frame({"user": [3, 3, 3], "time": ["2012-04-09"] * 3, "place": ["a", "a", "b"]})
+    >>> found = tally(DayTable.of(calls).with_part(pl.when(pl.col("place") == "a").then(0)))
+    >>> found.n_events.tolist(), dict(found.n_unused)
+    ([[2], [0]], {0: 1})
+    """
+    amounts = ["n", *(["microseconds"] if days.in_seconds else [])]
+    by_part = days.frame.filter(IS_INSIDE).group_by("part", "user", "place").agg(pl.col(amounts).sum())
+    by_reason = days.frame.filter(~IS_INSIDE).group_by("reason").agg(pl.col("n").sum())
+    found, unused = collect([by_part, by_reason], days.events.source)
+    (users, of_user), (places, of_place) = (number_ids(found[name]) for name in ("user", "place"))
+    shape = (users.len(), places.len())
+    n_events = found["n"].to_numpy()
+    # Polars would multiply by one over the divisor, and so round twice.
+    counts = found["microseconds"].cast(pl.Float64).to_numpy() / MICROSECONDS if days.in_seconds else n_events
+    is_in = [found["part"].to_numpy() == part for part in (RELEASED, KNOWN)]
+    released, known = (sparse.csr_array((counts[mine], (of_user[mine], of_place[mine])), shape) for mine in is_in)
+    return Tally(
+        users=days.user_ids(users),
+        places=days.place_ids(places),
+        counts=(released, known),
+        n_events=np.array([np.bincount(of_user[mine], n_events[mine], users.len()) for mine in is_in], np.int64),
+        n_unused=dict(unused.rows()),
+    )
 
 
 def refuse_to_split(events: Events | DayTable, period: Period, active: int, count: str) -> None:
@@ -293,14 +353,13 @@ def count_release(
     refuse_to_split(events, period, active, count)
     parts, found = _counted(events, period, count, progress)
     events = parts.days.events
-    released, known = found.parts
     unused = events.count_unused(found.n_unused)
-    n_outside = found.n_unused.get(0, 0) + int(known.n_events.sum())
-    refuse_empty([int(released.n_events.sum())], n_outside, unused, parts, events.source)
-    users = released.users[released.n_events >= active]
-    if len(users) == 0:
-        raise nobody_active(active, "released", parts.words)
-    return found.of(users, known.users).histograms(RELEASED)
+    n_released, n_known = found.n_events.sum(axis=1).tolist()
+    refuse_empty([n_released], found.n_unused.get(0, 0) + n_known, unused, parts, events.source)
+    is_active = found.n_events[RELEASED] >= active
+    if not is_active.any():
+        raise nobody_active(active, "the released part", parts.words)
+    return found.histograms(RELEASED, is_active)
 
 
 def _counted(events: Events | DayTable, period: Period, count: CountedAs, progress: Progress) -> tuple[Parts, Tally]:
@@ -333,33 +392,18 @@ def refuse_empty(n_inside: Sequence[int], n_outside: int, unused: Mapping[str, i
             )
 
 
-def nobody_active(active: int, name: str, words: str) -> InputError:
-    """Return the error that says that a part has no user who is active enough.
+def nobody_active(active: int, where: str, words: str) -> InputError:
+    """Return the error that says that nobody is active enough in one part, or in each part.
 
     Examples
     --------
-    >>> nobody_active(2, "known", "9 April 2012 to 15 April 2012").what
+    >>> nobody_active(2, "the known part", "9 April 2012 to 15 April 2012").what
     'no user has at least 2 events in the known part (9 April 2012 to 15 April 2012)'
     """
     return InputError(
-        f"no user has {_enough(active)} in the {name} part ({words})",
-        why="a table has at least one user",
-        fix="choose longer periods, or ask for fewer events",
-    )
-
-
-def nobody_in_both(active: int, words: str) -> InputError:
-    """Return the error that says that nobody is active in both parts.
-
-    Examples
-    --------
-    >>> nobody_in_both(1, "9 April 2012 to 15 April 2012").what
-    'no user has at least 1 event in each part (9 April 2012 to 15 April 2012)'
-    """
-    return InputError(
-        f"no user has {_enough(active)} in each part ({words})",
-        why="a person can be recognised only with habits on both sides",
-        fix="choose longer periods, or check that both parts use the same user ids",
+        f"no user has {_enough(active)} in {where} ({words})",
+        why="a table has at least one user, and a person is recognised only with habits on both sides",
+        fix="choose longer periods, ask for fewer events, or check that both parts use the same user ids",
     )
 
 
@@ -408,21 +452,21 @@ def chosen_users(users: Sides | Iterable[object]) -> Sides | pl.Series:
     return cohort
 
 
-def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str) -> tuple[Indices, Indices]:
-    """Return the codes of the users of each part who are kept; with a cohort exactly those, or an error."""
-    released, known = (part.users[part.n_events >= active] for part in found.parts)
-    users: Indices = np.intersect1d(released, known, assume_unique=True)
+def _kept_users(found: Tally, chosen: Sides | pl.Series, active: int, words: str) -> Booleans:
+    """Return which users of each part are kept, shape (2, N); with a cohort exactly those, or an error."""
+    is_active = found.n_events >= active
+    if isinstance(chosen, str) and chosen == "all":
+        for name, side in zip(("released", "known"), is_active, strict=True):
+            if not side.any():
+                raise nobody_active(active, f"the {name} part", words)
+        return is_active
+    is_kept: Booleans = np.logical_and(*is_active)
     if isinstance(chosen, pl.Series):
-        rows = positions(chosen, found.user_ids(users))
-        is_missing = rows < 0
+        rows = positions(chosen, found.users)
+        is_missing = (rows < 0) | ~is_kept[rows]
         if is_missing.any():
             raise missing_in_cohort(chosen.filter(is_missing).to_list(), active, words)
-        users = np.sort(users[rows])
-    elif chosen == "all":
-        for name, side in (("released", released), ("known", known)):
-            if len(side) == 0:
-                raise nobody_active(active, name, words)
-        return released, known
-    if len(users) == 0:
-        raise nobody_in_both(active, words)
-    return users, users
+        is_kept = np.isin(np.arange(len(is_kept)), rows)
+    if not is_kept.any():
+        raise nobody_active(active, "each part", words)
+    return np.array([is_kept, is_kept])

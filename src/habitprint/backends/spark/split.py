@@ -50,7 +50,6 @@ from habitprint.periods.split import (
     chosen_users,
     missing_in_cohort,
     nobody_active,
-    nobody_in_both,
     refuse_empty,
     refuse_to_split,
 )
@@ -651,7 +650,7 @@ def _kept(
     facts_of = {part: numbers for part, *numbers in found.rows()}
     for part, name in ((RELEASED, "released"), (KNOWN, "known")):
         if part not in facts_of:
-            raise nobody_active(active, name, words) if takes_all else nobody_in_both(active, words)
+            raise nobody_active(active, f"the {name} part" if takes_all else "each part", words)
     n_used, n_users, n_places = zip(facts_of[RELEASED], facts_of[KNOWN], strict=True)
     return _Kept(frame, sum(n_used), (n_inside[0], n_inside[1]), n_seen, n_common, n_users, n_places)
 
