@@ -13,7 +13,7 @@ from trajectories import CORNER
 
 import habitprint as hp
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, MarkovModel, chain_distances
-from habitprint.markov.points import ground_distances, to_space
+from habitprint.markov.stays import ground_distances, to_space
 
 DEGREE = math.radians(1) * 6_371_008.8  # metres of a degree of latitude
 

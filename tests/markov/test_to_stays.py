@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.events import Events
 from habitprint.markov import to_stays
-from habitprint.markov.points import ground_distances, to_space
-from habitprint.markov.stays import IN_A_STAY, ON_THE_WAY
+from habitprint.markov.stays import IN_A_STAY, ON_THE_WAY, ground_distances, to_space
 
 START = datetime(2012, 4, 9, 8)  # noqa: DTZ001 - a clock
 STEP = 0.001  # degrees of latitude: 111 m

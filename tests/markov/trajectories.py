@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import polars as pl
 
-from habitprint.markov.points import EARTH_RADIUS
+from habitprint.markov.stays import EARTH_RADIUS
 
 START = datetime(2009, 3, 2, tzinfo=UTC)
 CORNER = (39.9, 116.3)

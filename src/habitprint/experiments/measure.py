@@ -37,7 +37,7 @@ from habitprint.ids import positions
 from habitprint.io.tables import collect
 from habitprint.losses import measure_losses
 from habitprint.markov import CHAIN_DISTANCES, ChainDistance, Chains, evaluate_chains, match_chains, mobility_chains
-from habitprint.markov.points import COLUMNS
+from habitprint.markov.chains import COLUMNS
 from habitprint.matching import match
 from habitprint.mechanisms import microaggregate
 from habitprint.mechanisms.recoding import keep_places

@@ -12,7 +12,7 @@ from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, NoCommonUserWarning, require_number, require_option, require_seed
 from habitprint.evaluation import Evaluation
 from habitprint.markov.chains import Chains
-from habitprint.markov.points import ground_distances
+from habitprint.markov.stays import ground_distances
 from habitprint.progress import Progress, silent
 from habitprint.rates import Rate
 from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
@@ -73,50 +73,30 @@ def chain_distances(
     if known.n_states == 0:
         return distances
     importance = released.importance
-    columns = _Columns(known)
+    others = np.flatnonzero(known.has_state)
+    starts, lengths = known.starts[others], np.diff(known.starts)[others]
     for i in np.flatnonzero(released.has_state):
-        own = slice(int(released.starts[i]), int(released.starts[i + 1]))
+        own = slice(released.starts[i], released.starts[i + 1])
         ground = ground_distances(released.centroids[own], known.centroids)
-        distances[i, columns.users] = columns.distances(ground, importance[own], kind, near)
+        there = (importance[own, np.newaxis] * np.minimum.reduceat(ground, starts, axis=1)).sum(axis=0)
+        back = np.add.reduceat(known.importance * ground.min(axis=0), starts)
+        by_place, by_rank = (there + back) / 2, _proximity(ground, starts, lengths, near)
+        is_by_rank = (by_rank < NOT_CLOSE) & (by_place > FAR) if kind == "stat-prox" else kind == "proximity"
+        distances[i, others] = np.where(is_by_rank, by_rank, by_place)
         progress("distances", int(i) + 1, released.n_users)
     return distances
 
 
-class _Columns:
-    """All known chains side by side, so that one released chain is compared with all of them at once."""
-
-    def __init__(self, known: Chains) -> None:
-        self.users = np.flatnonzero(known.has_state)
-        self.starts = known.starts[:-1][self.users]
-        self.lengths = np.diff(known.starts)[self.users]
-        self.importance = known.importance
-
-    def distances(self, ground: Floats, importance: Floats, kind: ChainDistance, near: float) -> Floats:
-        """Return the distance to each known chain with states, given metres from all states to all states."""
-        if kind == "stationary":
-            return self._stationary(ground, importance)
-        if kind == "proximity":
-            return self._proximity(ground, near)
-        by_place, by_rank = self._stationary(ground, importance), self._proximity(ground, near)
-        return np.where((by_rank < NOT_CLOSE) & (by_place > FAR), by_rank, by_place)
-
-    def _stationary(self, ground: Floats, importance: Floats) -> Floats:
-        nearest = np.minimum.reduceat(ground, self.starts, axis=1)
-        there = (importance[:, np.newaxis] * nearest).sum(axis=0)
-        back = np.add.reduceat(self.importance * ground.min(axis=0), self.starts)
-        return np.asarray((there + back) / 2)
-
-    def _proximity(self, ground: Floats, near: float) -> Floats:
-        scores = np.zeros(len(self.users))
-        rank = FIRST_RANK
-        for i in range(min(len(ground), int(self.lengths.max()))):
-            has_rank = self.lengths > i
-            is_close = ground[i, self.starts[has_rank] + i] < near
-            scores[has_rank] += rank * is_close
-            rank = max(rank / 2, 1.0)
-        distances = np.full(len(scores), NOT_CLOSE)
-        np.divide(1.0, scores, out=distances, where=scores > 0)
-        return distances
+def _proximity(ground: Floats, starts: Indices, lengths: Indices, near: float) -> Floats:
+    """Return the proximity of one chain to each known chain, whose states begin at `starts` among all known states."""
+    scores, rank = np.zeros(len(starts)), FIRST_RANK
+    for i in range(min(len(ground), int(lengths.max()))):
+        has_rank = lengths > i
+        scores[has_rank] += rank * (ground[i, starts[has_rank] + i] < near)
+        rank = max(rank / 2, 1.0)
+    distances = np.full(len(scores), NOT_CLOSE)
+    np.divide(1.0, scores, out=distances, where=scores > 0)
+    return distances
 
 
 # Distances this close are equal up to rounding: a ten-thousandth of a millimetre.

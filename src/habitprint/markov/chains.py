@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ import polars as pl
 
 from habitprint.arrays import Booleans, Floats, Indices
 from habitprint.errors import InputError, require_counts, require_within
-from habitprint.markov.points import EARTH_RADIUS, Points, read_points, to_degrees
-from habitprint.markov.stays import find_clusters, find_stays
+from habitprint.events import Events, events_from_frame
+from habitprint.io.tables import collect
+from habitprint.markov.stays import EARTH_RADIUS, find_clusters, find_stays, is_new, to_degrees, to_space
 from habitprint.progress import Progress, silent
 
+COLUMNS = ["user", "time", "lat", "lon"]
 LARGEST = 1_000_000.0  # metres: there a straight line through the earth is a kilometre shorter than the way over it
 
 
@@ -142,7 +145,8 @@ class Chains:
 
     def importance_of(self, user: str | int) -> Floats:
         """Return π of one user: the share of its points in each of its states, largest first."""
-        return self.importance[self._states_of(user)]
+        row = self._row_of(user)
+        return self.importance[self.starts[row] : self.starts[row + 1]]
 
     def transitions_of(self, user: str | int) -> Floats:
         """Return the transitions of one user: states × states, every row sums to one."""
@@ -177,27 +181,14 @@ class Chains:
         )
 
     def _row_of(self, user: str | int) -> int:
-        rows = [k for k, other in enumerate(self.users.to_list()) if other == user]
-        if not rows:
+        users = self.users.to_list()
+        if user not in users:
             raise InputError(
                 f"there is no user {user!r} among these chains",
                 why="every user of the table of points has a chain, nobody else",
                 fix="look at the ids in chains.users; integers and text are different here",
             )
-        return rows[0]
-
-    def _states_of(self, user: str | int) -> slice:
-        row = self._row_of(user)
-        return slice(int(self.starts[row]), int(self.starts[row + 1]))
-
-
-@dataclass(frozen=True)
-class _Chain:
-    centroids: Floats
-    n_points: Indices
-    transitions: Floats
-    n_stays: int
-    n_stationary: int
+        return users.index(user)
 
 
 def mobility_chains(points: Any, model: MarkovModel | None = None, progress: Progress = silent) -> Chains:
@@ -223,52 +214,68 @@ def mobility_chains(points: Any, model: MarkovModel | None = None, progress: Pro
     [('Ann', 0, 30)]
     """
     model = MarkovModel() if model is None else model
-    sampled = read_points(points, model.sample_every)
-    n_users = sampled.users.len()
-    chains = []
-    for k in range(n_users):
-        chains.append(_chain(sampled, k, model))
-        progress("chains", k + 1, n_users)
-    n_points = np.concatenate([chain.n_points for chain in chains])
-    n_stationary = sum(chain.n_stationary for chain in chains)
+    n_given, kept = _read(points, model.sample_every)
+    first = np.flatnonzero(is_new(kept["user"]))
+    times, positions = kept["time"].to_numpy(), to_space(kept["lat"].to_numpy(), kept["lon"].to_numpy())
+    states: list[tuple[Floats, Indices, Floats]] = []
+    n_stays = n_stationary = 0
+    for begin, end in pairwise([*first.tolist(), kept.height]):
+        own = positions[begin:end]
+        stays = find_stays(own, times[begin:end], model.max_diameter, round(model.min_stay * 1e6))
+        n_stays += int(stays.max(initial=-1)) + 1
+        n_stationary += int(np.count_nonzero(stays >= 0))
+        states.append(_states(own[stays >= 0], model))
+        progress("chains", len(states), len(first))
+    centroids, n_points, transitions = zip(*states, strict=True)
+    sizes = np.concatenate(n_points)
     return Chains(
-        users=sampled.users,
-        starts=np.cumsum([0, *(len(chain.n_points) for chain in chains)]),
-        centroids=np.concatenate([chain.centroids for chain in chains]),
-        n_points=n_points,
-        transitions=tuple(chain.transitions for chain in chains),
-        n_given=sampled.n_given,
-        n_sampled=len(sampled.times),
-        n_stays=sum(chain.n_stays for chain in chains),
+        users=kept["user"].gather(first),
+        starts=np.cumsum([0, *map(len, n_points)]),
+        centroids=np.concatenate(centroids),
+        n_points=sizes,
+        transitions=transitions,
+        n_given=n_given,
+        n_sampled=kept.height,
+        n_stays=n_stays,
         n_stationary=n_stationary,
-        n_noise=n_stationary - int(n_points.sum()),
+        n_noise=n_stationary - int(sizes.sum()),
         model=model,
     )
 
 
-def _chain(points: Points, user: int, model: MarkovModel) -> _Chain:
-    own = slice(int(points.starts[user]), int(points.starts[user + 1]))
-    positions = points.positions[own]
-    stays = find_stays(positions, points.times[own], model.max_diameter, round(model.min_stay * 1e6))
-    positions = positions[stays >= 0]
+def _read(table: Any, sample_every: float | None) -> tuple[int, pl.DataFrame]:
+    """Return the number of points, and the first point of each user in each stretch of `sample_every` seconds.
+
+    Stretches are counted from 1970 on, so that they do not depend on who else is in the table. Points that repeat each
+    other (same user, time and position) count once.
+    """
+    source = "the table of points"
+    events = table if isinstance(table, Events) else events_from_frame(table, lat="lat", lon="lon", source=source)
+    events.refuse_unusable()
+    # A sum with 0.0 makes −0 and 0 the same place in the order, too.
+    (given,) = collect(
+        [events.usable.select("user", pl.col("time").dt.epoch("us"), pl.col("lat", "lon") + 0.0)], source
+    )
+    if sample_every is None:
+        return given.height, given.unique(COLUMNS).sort(COLUMNS)
+    stretch = (pl.col("time") // round(sample_every * 1e6)).alias("stretch")
+    is_first = pl.col("time") == pl.col("time").min().over("user", stretch)
+    # Several positions at the first time: the order of the coordinates decides, not that of the rows.
+    sampled = given.filter(is_first).sort(COLUMNS).unique(["user", "time"], keep="first", maintain_order=True)
+    return given.height, sampled
+
+
+def _states(positions: Floats, model: MarkovModel) -> tuple[Floats, Indices, Floats]:
+    """Return the centroids and sizes of the states of one user, largest first, and the transitions between them."""
     clusters = find_clusters(positions, model.radius, model.min_points)
     positions, clusters = positions[clusters >= 0], clusters[clusters >= 0]
-    sizes = np.bincount(clusters)
+    sizes = np.bincount(clusters).astype(np.int64)
     # Clusters are numbered in the order of their first points, which a stable sort keeps among equals.
     order = np.argsort(-sizes, kind="stable")
-    n_states = len(order)
-    state_of_cluster = np.empty(n_states, np.int64)
-    state_of_cluster[order] = np.arange(n_states)
-    labels = state_of_cluster[clusters]
-    sums = np.column_stack([np.bincount(labels, positions[:, axis], n_states) for axis in range(3)])
+    labels = np.argsort(order)[clusters]
+    sums = np.column_stack([np.bincount(labels, positions[:, axis], len(sizes)) for axis in range(3)])
     middles = sums / np.linalg.norm(sums, axis=1, keepdims=True) * EARTH_RADIUS
-    return _Chain(
-        centroids=middles,
-        n_points=sizes[order].astype(np.int64),
-        transitions=transition_matrix(labels, n_states),
-        n_stays=int(stays.max(initial=-1)) + 1,
-        n_stationary=int(np.count_nonzero(stays >= 0)),
-    )
+    return middles, sizes[order], transition_matrix(labels, len(sizes))
 
 
 def transition_matrix(labels: Indices, n_states: int) -> Floats:

@@ -1,4 +1,9 @@
-"""Stays: runs of fixes near each other (DT-cluster), and the clusters that their points form (DJ-cluster)."""
+"""Stays: runs of fixes near each other (DT-cluster), and the clusters that their points form (DJ-cluster).
+
+Positions are points in space. There, no date line and no pole is special, and a metre is a metre everywhere: people who
+travel from Beijing to Shanghai need no second projection. Over 500 m, the straight line and the way over the ground
+differ by a ten-thousandth of a millimetre.
+"""
 
 import math
 from dataclasses import replace
@@ -13,13 +18,64 @@ from habitprint.errors import InputError, require_number
 from habitprint.events import Events
 from habitprint.events.events import require_events
 from habitprint.io.tables import collect
-from habitprint.markov.points import is_new, to_degrees, to_space
 from habitprint.runtime.compiled import inner, kernel
 
-FIX = "fix"  # a column with the reason why a fix is left out
-FIRST, FURTHER, ALONE = 0, 1, 2
+EARTH_RADIUS = 6_371_008.8  # metres: the mean radius of the earth (IUGG)
+FIRST, FURTHER, ALONE = 0, 1, 2  # kinds of fixes: of a stay, and those of none
 IN_A_STAY = "the fix is a further one of a stay, which counts once"
 ON_THE_WAY = "the fix is in no stay: too short, or on the way"
+
+
+def to_space(latitudes: Floats, longitudes: Floats) -> Floats:
+    """Return positions in degrees as points in space, in metres from the centre of the earth, shape (n, 3).
+
+    Examples
+    --------
+    >>> to_space(np.array([0.0, 90.0]), np.array([0.0, 0.0])).round(1).tolist()
+    [[6371008.8, 0.0, 0.0], [0.0, 0.0, 6371008.8]]
+    """
+    up, east = np.radians(latitudes), np.radians(longitudes)
+    return EARTH_RADIUS * np.column_stack([np.cos(up) * np.cos(east), np.cos(up) * np.sin(east), np.sin(up)])
+
+
+def to_degrees(points: Floats) -> tuple[Floats, Floats]:
+    """Return the latitudes and longitudes that points in space lie above (or below).
+
+    Examples
+    --------
+    >>> latitudes, longitudes = to_degrees(to_space(np.array([40.0]), np.array([116.5])))
+    >>> latitudes.round(9).tolist(), longitudes.round(9).tolist()
+    ([40.0], [116.5])
+    """
+    x, y, z = points.T
+    return np.degrees(np.arctan2(z, np.hypot(x, y))), np.degrees(np.arctan2(y, x))
+
+
+def ground_distances(a: Floats, b: Floats) -> Floats:
+    """Return the way over the ground between all points of `a` and of `b` on the sphere, in metres, shape (n, m).
+
+    Examples
+    --------
+    >>> poles = to_space(np.array([90.0, -90.0]), np.array([0.0, 0.0]))
+    >>> (ground_distances(poles, poles) / EARTH_RADIUS).round(3).tolist()
+    [[0.0, 3.142], [3.142, 0.0]]
+    """
+    # From differences, not from a product: near points keep their digits, and the distance to itself is exactly 0.
+    squares = np.zeros((len(a), len(b)))
+    for axis in range(3):
+        squares += np.square(np.subtract.outer(a[:, axis], b[:, axis]))
+    return 2 * EARTH_RADIUS * np.arcsin(np.minimum(np.sqrt(squares) / (2 * EARTH_RADIUS), 1.0))
+
+
+def is_new(values: pl.Series) -> Booleans:
+    """Return where a value differs from the one before it; the first one always does.
+
+    Examples
+    --------
+    >>> is_new(pl.Series(["a", "a", "b"])).tolist()
+    [True, False, True]
+    """
+    return (values != values.shift()).fill_null(value=True).to_numpy()
 
 
 def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.0) -> Events:
@@ -50,43 +106,6 @@ def to_stays(events: Events, max_diameter: float = 200.0, min_stay: float = 900.
     2
     """
     require_events(events)
-    _require_fixes(events)
-    for name, value, unit in (("max_diameter", max_diameter, "metres"), ("min_stay", min_stay, "seconds")):
-        require_number(name, value, why=f"it is a number of {unit}", fix="write --stays 200m,15min", above=0, below=1e9)
-    (rows,) = collect([events.frame], events.source)
-    usable = rows.filter(pl.col("reason") == 0).sort("user", "time", "lat", "lon")
-    others = rows.filter(pl.col("reason") != 0)
-    starts = np.append(np.flatnonzero(is_new(usable["user"])), usable.height)
-    points = to_space(usable["lat"].to_numpy(), usable["lon"].to_numpy())
-    times = usable["time"].dt.epoch("us").to_numpy()
-    stays = np.full(usable.height, -1, np.int64)
-    n_stays = 0
-    for begin, end in pairwise(starts.tolist()):
-        own = find_stays(points[begin:end], times[begin:end], max_diameter, round(min_stay * 1e6))
-        stays[begin:end] = np.where(own < 0, -1, own + n_stays)
-        n_stays += int(own.max(initial=-1)) + 1
-    members = np.flatnonzero(stays >= 0)
-    first = members[np.flatnonzero(is_new(pl.Series(stays[members])))]
-    n_fixes = np.bincount(stays[members], minlength=n_stays)
-    middles = np.column_stack([np.bincount(stays[members], points[members, k], n_stays) for k in range(3)])
-    lat, lon = to_degrees(middles / np.maximum(n_fixes, 1)[:, None])
-    last = first + n_fixes - 1
-    kinds = np.full(usable.height, ALONE, np.uint8)
-    kinds[members], kinds[first] = FURTHER, FIRST
-    columns = {name: usable[name].to_numpy().copy() for name in ("lat", "lon")}
-    columns["lat"][first], columns["lon"][first] = lat, lon
-    seconds = np.zeros(usable.height)
-    seconds[first] = (times[last] - times[first]) / 1e6
-    fixes = usable.with_columns(
-        seconds=seconds, **{FIX: kinds}, **{name: pl.Series(values) for name, values in columns.items()}
-    )
-    untouched = others.with_columns(seconds=pl.lit(0.0), **{FIX: pl.lit(FIRST, pl.UInt8)})
-    made = replace(events, frame=pl.concat([fixes.select(untouched.columns), untouched]).lazy())
-    told = made.leave_out(pl.col(FIX) == FURTHER, IN_A_STAY).leave_out(pl.col(FIX) == ALONE, ON_THE_WAY)
-    return replace(told, frame=told.frame.select("user", "time", "lat", "lon", "seconds", "reason"))
-
-
-def _require_fixes(events: Events) -> None:
     if "lat" not in events.columns:
         raise InputError(
             f"{events.source} has no positions",
@@ -99,6 +118,29 @@ def _require_fixes(events: Events) -> None:
             why="a stay has its own duration, from its first to its last fix",
             fix="leave --seconds out, or --stays",
         )
+    for name, value, unit in (("max_diameter", max_diameter, "metres"), ("min_stay", min_stay, "seconds")):
+        require_number(name, value, why=f"it is a number of {unit}", fix="write --stays 200m,15min", above=0, below=1e9)
+    (rows,) = collect([events.frame], events.source)
+    usable = rows.filter(pl.col("reason") == 0).sort("user", "time", "lat", "lon")
+    lat, lon = (usable[name].to_numpy().copy() for name in ("lat", "lon"))
+    points, times = to_space(lat, lon), usable["time"].dt.epoch("us").to_numpy()
+    stays = np.full(usable.height, -1, np.int64)
+    for begin, end in pairwise([*np.flatnonzero(is_new(usable["user"])).tolist(), usable.height]):
+        own = find_stays(points[begin:end], times[begin:end], max_diameter, round(min_stay * 1e6))
+        stays[begin:end] = np.where(own < 0, -1, own + stays.max(initial=-1) + 1)
+    members = np.flatnonzero(stays >= 0)
+    n_fixes = np.bincount(stays[members])
+    first = members[is_new(pl.Series(stays[members]))]
+    middles = np.column_stack([np.bincount(stays[members], points[members, axis]) for axis in range(3)])
+    lat[first], lon[first] = to_degrees(middles / n_fixes[:, None])
+    seconds, kinds = np.zeros(usable.height), np.full(usable.height, ALONE, np.uint8)
+    seconds[first] = (times[first + n_fixes - 1] - times[first]) / 1e6
+    kinds[members], kinds[first] = FURTHER, FIRST
+    fixes = usable.with_columns(lat=lat, lon=lon, seconds=seconds, kind=kinds)
+    others = rows.filter(pl.col("reason") != 0).with_columns(seconds=pl.lit(0.0), kind=pl.lit(FIRST, pl.UInt8))
+    made = replace(events, frame=pl.concat([fixes, others]).lazy())
+    told = made.leave_out(pl.col("kind") == FURTHER, IN_A_STAY).leave_out(pl.col("kind") == ALONE, ON_THE_WAY)
+    return replace(told, frame=told.frame.select("user", "time", "lat", "lon", "seconds", "reason"))
 
 
 def find_stays(points: Floats, times: Indices, max_diameter: float, min_stay: int) -> Indices:
@@ -145,35 +187,21 @@ def find_clusters(points: Floats, radius: float, min_points: int) -> Indices:
         return np.empty(0, np.int64)
     side = radius / math.sqrt(3) * (1 - 1e-9)  # a little less, so that rounding parts no neighbours
     cubes, of_point = np.unique(np.floor(points / side), axis=0, return_inverse=True)
-    of_point = of_point.ravel()
-    order = np.argsort(of_point, kind="stable")
-    starts = np.searchsorted(of_point[order], np.arange(len(cubes) + 1)).astype(np.int64)
+    order = np.argsort(of_point.ravel(), kind="stable")
+    starts = np.searchsorted(of_point.ravel()[order], np.arange(len(cubes) + 1)).astype(np.int64)
     # Neighbours are at most √3 sides apart, so at most two cubes in each direction.
     pairs = KDTree(cubes).query_pairs(2.5, p=np.inf, output_type="ndarray").astype(np.int64)
     pairs = np.concatenate([pairs, pairs[:, ::-1]])
     pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
     first_pair = np.searchsorted(pairs[:, 0], np.arange(len(cubes) + 1)).astype(np.int64)
-    grouped = np.ascontiguousarray(points[order], np.float64)
-    is_full = np.diff(starts) >= min_points
-    is_member = np.repeat(is_full, np.diff(starts))
-    leader = np.where(is_member, np.repeat(starts[:-1], np.diff(starts)), np.arange(len(points)))
-    low = np.minimum.reduceat(grouped, starts[:-1], axis=0)
-    high = np.maximum.reduceat(grouped, starts[:-1], axis=0)
-    cubes_beside = np.ascontiguousarray(pairs[:, 1])
-    _join_all(grouped, starts, low, high, is_full, first_pair, cubes_beside, radius**2, min_points, leader, is_member)
-    found = np.full(len(points), -1, np.int64)
-    found[order[is_member]] = leader[is_member]
-    return _numbered_by_first_point(found)
-
-
-def _numbered_by_first_point(found: Indices) -> Indices:
-    members = np.flatnonzero(found >= 0)
-    _, first, inverse = np.unique(found[members], return_index=True, return_inverse=True)
-    number = np.empty(len(first), np.int64)
-    number[np.argsort(first)] = np.arange(len(first))
-    numbered = np.full(len(found), -1, np.int64)
-    numbered[members] = number[inverse]
-    return numbered
+    leader = np.full(len(points), -1, np.int64)
+    grouped, beside = np.ascontiguousarray(points[order], np.float64), np.ascontiguousarray(pairs[:, 1])
+    _join_neighbours(grouped, starts, first_pair, beside, radius**2, min_points, leader)
+    found = np.empty(len(points), np.int64)
+    found[order] = leader
+    _, first, inverse = np.unique(found, return_index=True, return_inverse=True)
+    first[: int((found < 0).any())] = -1  # noise comes before all clusters
+    return np.argsort(np.argsort(first))[inverse] - int((found < 0).any())
 
 
 @inner
@@ -224,16 +252,6 @@ def _stays(points: Floats, times: Indices, limit: float, min_stay: int, stays: I
 
 
 @inner
-def _square_to_box(points: Floats, a: int, low: Floats, high: Floats, c: int) -> float:
-    """Return the square of the distance from a point to the nearest point of the box of cube c."""
-    total = 0.0
-    for axis in range(3):
-        outside = max(low[c, axis] - points[a, axis], points[a, axis] - high[c, axis], 0.0)
-        total += outside * outside
-    return total
-
-
-@inner
 def _find(leader: Indices, a: int) -> int:
     while leader[a] != a:
         leader[a] = leader[leader[a]]
@@ -241,76 +259,50 @@ def _find(leader: Indices, a: int) -> int:
     return a
 
 
-@inner
-def _join(leader: Indices, a: int, b: int) -> None:
-    a, b = _find(leader, a), _find(leader, b)
-    leader[max(a, b)] = min(a, b)
-
-
 @kernel
-def _join_all(
+def _join_neighbours(
     points: Floats,
     starts: Indices,
-    low: Floats,
-    high: Floats,
-    is_full: Booleans,
     first_pair: Indices,
-    cubes_beside: Indices,
+    beside: Indices,
     limit: float,
     min_points: int,
     leader: Indices,
-    is_member: Booleans,
 ) -> None:
-    """Make the first point of its cluster the leader of each point; those that are no members are noise.
+    """Write a point of the cluster that each point belongs to, the same for all of a cluster; −1 stays for noise.
 
-    The points of cube c are `starts[c]` to `starts[c + 1]` − 1, within a box from `low` to `high`; the cubes beside it
-    are ``cubes_beside[first_pair[c]:first_pair[c + 1]]``. A full cube has at least `min_points` points, which start as
-    members with the same leader. `limit` is the square of the radius.
+    The points of cube c are `starts[c]` to `starts[c + 1]` − 1, and the cubes beside it are
+    ``beside[first_pair[c]:first_pair[c + 1]]``. `limit` is the square of the radius. A *core* has `min_points`
+    neighbours; the points of its cube are all among them, so that a cube with a core is in one cluster.
     """
+    is_core = np.zeros(len(points), np.bool_)
+    has_core = np.zeros(len(starts) - 1, np.bool_)
     for c in range(len(starts) - 1):
-        if is_full[c]:
-            # Full cubes are one cluster each: one pair of neighbours joins them.
-            for pair in range(first_pair[c], first_pair[c + 1]):
-                d = cubes_beside[pair]
-                is_apart = d > c and is_full[d] and _find(leader, starts[c]) != _find(leader, starts[d])
-                if is_apart and _are_near(points, starts, low, high, c, d, limit):
-                    _join(leader, starts[c], starts[d])
-            continue
         for a in range(starts[c], starts[c + 1]):
             n_near = starts[c + 1] - starts[c]
             for pair in range(first_pair[c], first_pair[c + 1]):
-                d = cubes_beside[pair]
-                if _square_to_box(points, a, low, high, d) > limit:
+                for b in range(starts[beside[pair]], starts[beside[pair] + 1]):
+                    if n_near >= min_points:
+                        break
+                    n_near += _square(points, a, b) <= limit
+            is_core[a] = n_near >= min_points
+            has_core[c] |= is_core[a]
+        if has_core[c]:
+            leader[starts[c] : starts[c + 1]] = starts[c]
+    for c in range(len(starts) - 1):
+        for a in range(starts[c], starts[c + 1]):
+            for pair in range(first_pair[c], first_pair[c + 1]):
+                d = beside[pair]
+                if not is_core[a] or (has_core[d] and _find(leader, starts[d]) == _find(leader, a)):
                     continue
                 for b in range(starts[d], starts[d + 1]):
                     if _square(points, a, b) <= limit:
-                        n_near += 1
-                        if is_full[d]:
-                            # b has enough neighbours, and a is one of them.
-                            _join(leader, a, b)
-                            is_member[a] = True
-                            if n_near >= min_points:
-                                break
-            if n_near < min_points:
-                continue
-            # Its neighbours in full cubes are joined already.
-            for pair in range(first_pair[c] - 1, first_pair[c + 1]):
-                d = c if pair < first_pair[c] else cubes_beside[pair]
-                if not is_full[d]:
-                    for b in range(starts[d], starts[d + 1]):
-                        if _square(points, a, b) <= limit:
-                            _join(leader, a, b)
-                            is_member[b] = True
+                        if leader[b] < 0:
+                            leader[b] = a
+                        one, other = _find(leader, a), _find(leader, b)
+                        leader[max(one, other)] = min(one, other)
+                        if has_core[d]:
+                            break
     for a in range(len(points)):
-        leader[a] = _find(leader, a)
-
-
-@inner
-def _are_near(points: Floats, starts: Indices, low: Floats, high: Floats, c: int, d: int, limit: float) -> bool:
-    """Return whether a point of cube c and one of cube d are neighbours."""
-    for a in range(starts[c], starts[c + 1]):
-        if _square_to_box(points, a, low, high, d) <= limit:
-            for b in range(starts[d], starts[d + 1]):
-                if _square(points, a, b) <= limit:
-                    return True
-    return False
+        if leader[a] >= 0:
+            leader[a] = _find(leader, a)
