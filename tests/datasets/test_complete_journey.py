@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.datasets.complete_journey import Group, complete_journey, complete_journey_categories
+from habitprint.datasets.real import Group, complete_journey, complete_journey_categories
 from habitprint.mappings import NOT_MAPPED, UnknownPlaceWarning
 
-MODULE = import_module("habitprint.datasets.complete_journey")  # the package may have a function of this name
+MODULE = import_module("habitprint.datasets.real")
 
 
 def unused(events: hp.Events) -> dict[str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import habitprint as hp
-from habitprint.datasets.d4d import (
+from habitprint.datasets.real import (
     d4d_antennas,
     d4d_calls,
     d4d_nearest_sub_prefectures,

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
+from habitprint.datasets.tracks import BEIJING, geolife, geolife_shared_files
 from habitprint.grids import Grid
 
 CACHE = "habitprint-geolife.parquet"

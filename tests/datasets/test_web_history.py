@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import habitprint as hp
-from habitprint.datasets.web_history import web_history
+from habitprint.datasets.real import web_history
 from habitprint.io.tables import write_table
 
 ANN, BOB = "{9f0c-1}", "{9f0c-2}"

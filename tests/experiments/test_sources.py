@@ -9,7 +9,7 @@ import pytest
 from tracks import write_tracks
 
 import habitprint as hp
-from habitprint.datasets.cache import files_fingerprint
+from habitprint.datasets.tracks import files_fingerprint
 from habitprint.experiments import Folders, Job, Setting, find_sources
 from habitprint.experiments import sources as sources_module
 from habitprint.experiments.jobs import Description, Done, MeasuredAttack

@@ -1,18 +1,18 @@
 """Data to try things on: built in, synthetic, or read from the sources that the paper used."""
 
-from habitprint.datasets.complete_journey import complete_journey, complete_journey_categories
-from habitprint.datasets.d4d import (
+from habitprint.datasets.examples import AUDIT_OF_TOWN, illustration, town
+from habitprint.datasets.real import (
+    complete_journey,
+    complete_journey_categories,
     d4d_antennas,
     d4d_calls,
     d4d_nearest_sub_prefectures,
     d4d_sub_prefecture_calls,
     d4d_sub_prefectures,
+    web_history,
 )
-from habitprint.datasets.examples import AUDIT_OF_TOWN, illustration, town
-from habitprint.datasets.geolife import BEIJING, geolife, geolife_shared_files
-from habitprint.datasets.tracks import read_tracks
+from habitprint.datasets.tracks import BEIJING, geolife, geolife_shared_files, read_tracks
 from habitprint.datasets.twins import CallsModel, CallsTwin, CountryModel, WebModel, WebTwin, calls_twin, web_twin
-from habitprint.datasets.web_history import web_history
 
 __all__ = [
     "AUDIT_OF_TOWN",

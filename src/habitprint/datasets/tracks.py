@@ -1,36 +1,175 @@
-"""Tracks: where people went, from a folder of GPX, GeoJSON or GeoLife's PLT files."""
+"""Tracks: where people went, from a folder of GPX, GeoJSON or PLT files such as GeoLife's."""
 
+import hashlib
 import json
 import os
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from itertools import zip_longest
+from datetime import UTC, datetime
+from itertools import groupby, zip_longest
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
+import numpy as np
 import polars as pl
 
-from habitprint.datasets.cache import TrackFile, cached_points
-from habitprint.datasets.geolife import find_plt_files, geolife, read_plt
 from habitprint.errors import InputError
 from habitprint.events import Events, OnBadRows
+from habitprint.events.events import Reason
 from habitprint.events.frame import to_events
 from habitprint.events.spec import Reading
-from habitprint.io.inputs import read_text, reading
+from habitprint.grids import Box
+from habitprint.io.files import OWNERS_FOLDER, real_path, write_whole
+from habitprint.io.inputs import read_text, reading, require_file
 from habitprint.progress import Progress, silent
+from habitprint.runtime.blocks import run_blocks
 
 GPX, GEOJSON, PLT = ".gpx", ".geojson", ".plt"
 ENDINGS = (GPX, GEOJSON, PLT)
-LAYOUT = "1"
+
+# GPX and GeoJSON.
+LAYOUT = "1"  # of the cache; another one makes older caches stale
 POINT = {"user": pl.String(), "time": pl.String(), "lat": pl.String(), "lon": pl.String()}
+Point = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
 # As devices write it, with and without fractions of a second and an offset: several in one folder.
 ISO = tuple(f"%Y-%m-%dT%H:%M:%S{fraction}{zone}" for zone in ("%#z", "") for fraction in ("", "%.f"))
 TIMES = ("coordTimes", "times")  # of a line, one for each of its positions
 DEEPEST = 8  # geometries within geometries
 PART_OF = {"MultiPoint": "Point", "LineString": "Point", "MultiLineString": "LineString"}
 
-Point = tuple[str | None, str | None, str | None, str | None]  # user, time, lat, lon
+# GeoLife: where 182 people of Beijing went with a GPS receiver.
+# Near the paper's 39 km × 39 km: 38.9 km × 38.4 km.
+BEIJING = Box(south=39.75, west=116.15, north=40.10, east=116.60)
+BEGIN = datetime(2007, 4, 1, tzinfo=UTC)  # of the recordings
+GEOLIFE_LAYOUT = "3"
+FIRST_LINE = b"Geolife trajectory"
+N_HEADER_LINES = 6
+PLT_COLUMNS = {
+    "lat": pl.String,  # in a line with other separators, the whole line
+    "lon": pl.Float64,
+    **dict.fromkeys(("zero", "feet", "days", "date", "clock"), pl.String),
+}
+PLT_POINT = {
+    "user": pl.String(),
+    "time": pl.Datetime("us", "UTC"),
+    "lat": pl.Float64(),
+    "lon": pl.Float64(),
+    "fault": pl.UInt8(),
+}
+# Two numbers and a date, with any separator: no line of a header looks like that.
+LIKE_A_POINT = re.compile(rb"\s*[-+]?\d[\d.]*[\s,;|]+[-+]?\d.*\d{4}-\d\d-\d\d")
+# Faults of lines that give no point, by their numbers in the column `fault` of the cache.
+OTHER_SEPARATORS, IN_HEADER, EMPTY_FILE = 1, 2, 3
+FAULTS = {
+    OTHER_SEPARATORS: "the line is not of values with commas between them",
+    IN_HEADER: f"the point is among the first {N_HEADER_LINES} lines of its file, which are its header",
+    EMPTY_FILE: "the whole file is empty",
+}
+
+Shared = list[tuple[list[str], list[str]]]  # users and files
+
+
+class TrackFile(NamedTuple):
+    """One file of positions, and the user to whom it belongs."""
+
+    user: str
+    path: Path
+
+
+def user_cache() -> Path | None:
+    """Return the cache folder, for its owner alone: ``habitprint`` in `XDG_CACHE_HOME`, or in ``~/.cache``.
+
+    None if nothing can be kept there.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from unittest import mock
+    >>> with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, XDG_CACHE_HOME=folder):
+    ...     user_cache().name
+    'habitprint'
+    """
+    given = os.environ.get("XDG_CACHE_HOME", "")
+    # The specification says to ignore a relative path.
+    folder = (Path(given) if Path(given).is_absolute() else Path.home() / ".cache") / "habitprint"
+    try:
+        folder.mkdir(mode=OWNERS_FOLDER, parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return folder if os.access(folder, os.W_OK) else None
+
+
+def files_fingerprint(files: Iterable[Path], folder: Path | None = None, layout: str = "") -> str:
+    """Return a text that changes when files are added, removed or changed, or are kept in another layout.
+
+    Examples
+    --------
+    >>> files_fingerprint([], Path("/data")) == files_fingerprint([], Path("/elsewhere"))
+    True
+    """
+    listing = sorted(
+        f"{file.relative_to(folder) if folder else file.name} {(now := file.stat()).st_size} {now.st_mtime_ns}"
+        for file in files
+    )
+    return hashlib.sha256("\n".join([layout, *listing]).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _cached(
+    kind: str,
+    folder: Path,
+    files: Sequence[TrackFile],
+    layout: str,
+    read: Callable[[], tuple[pl.DataFrame, str]],
+    kept_in: Path | None = None,
+) -> tuple[pl.LazyFrame, str]:
+    """Return the points of a folder and a note about them; read the files only if they changed since the last time.
+
+    Where nothing can be kept, the files are read each time: a cache is a help, and no condition.
+
+    Parameters
+    ----------
+    kind, layout
+        The kind of the folder, and the number of the form in which its points are kept.
+    read
+        The function that reads all files.
+    kept_in
+        The folder of the Parquet file; None for the user's own cache folder.
+    """
+    keys = [f"habitprint.{kind}.{name}" for name in ("fingerprint", "note")]
+    place = kept_in or user_cache()
+    if place is None:
+        points, note = read()
+        return points.lazy(), note
+    name = f"{kind}-{hashlib.sha256(os.fsencode(real_path(folder))).hexdigest()[:16]}"
+    path = place / f"{name if kept_in is None else f'habitprint-{kind}'}.parquet"
+    kept: dict[str, str] = {}
+    # A file that is damaged, or of another kind, has no metadata.
+    with suppress(InputError), reading(path, why="it is kept as a Parquet file", fix="remove it"):
+        kept = pl.read_parquet_metadata(path) if path.is_file() else {}
+    if kept_in is not None and os.path.lexists(path) and not kept.keys() >= set(keys):
+        raise InputError(
+            f"{path} was not written by habitprint",
+            why="the points are kept under this name, and nothing else is overwritten",
+            fix="move the file away, or name another folder: cache='…'",
+        )
+    fingerprint = files_fingerprint((file.path for file in files), folder, layout)
+    if kept.get(keys[0]) == fingerprint and keys[1] in kept:
+        return pl.scan_parquet(path, glob=False), kept[keys[1]]
+    points, note = read()
+    metadata = dict(zip(keys, (fingerprint, note), strict=True))
+    with suppress(InputError):  # no permission, or no room
+        write_whole(
+            path,
+            lambda target: points.write_parquet(target, metadata=metadata),
+            overwrite=True,
+            is_private=kept_in is None,
+        )
+        return pl.scan_parquet(path, glob=False), note
+    return points.lazy(), note
 
 
 def is_tracks(path: str | os.PathLike[str]) -> bool:
@@ -62,10 +201,9 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
     """
     path = Path(path)
     if not path.is_dir():
-        return [TrackFile.of(path.stem, path)]
-    # A file that is not regular is refused when it is read: a person must not be missing without an error.
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in ENDINGS and not file.is_dir())
-    kinds = Counter(file.suffix.lower() for file in found)
+        return [_track(path.stem, path)]
+    files = _files_below(path, ENDINGS)
+    kinds = Counter(file.path.suffix.lower() for file in files)
     if not kinds:
         raise InputError(
             f"{path} is a folder without GPX, GeoJSON or PLT files",
@@ -78,9 +216,23 @@ def find_tracks(path: str | os.PathLike[str]) -> list[TrackFile]:
             why="the same track may be in two of them, and would be counted twice",
             fix="give a folder with files of one format",
         )
-    if PLT in kinds:
-        return find_plt_files(path)
-    return [TrackFile.within(path, file) for file in found]
+    return _files_below(path, (PLT,)) if PLT in kinds else files
+
+
+def _files_below(folder: Path, endings: Sequence[str]) -> list[TrackFile]:
+    """Return files with their users: the name of the first folder below the given one, or that of the file."""
+    data = folder / "Data" if endings == (PLT,) and (folder / "Data").is_dir() else folder
+    found: list[TrackFile] = []
+    for file in data.rglob("*"):
+        if file.suffix.lower() in endings and not file.is_dir():
+            first, *others = file.relative_to(data).parts
+            found.append(_track(first if others else file.stem, file))
+    return sorted(found, key=lambda one: (one.user, one.path.name))
+
+
+def _track(user: str, file: Path) -> TrackFile:
+    """Return a file that is regular: a person must not be missing without an error."""
+    return TrackFile(user, require_file(file, why="tracks are files", fix="take it away, or put the file there"))
 
 
 def read_tracks(
@@ -132,16 +284,14 @@ def read_tracks(
         points = (
             geolife(path, on_bad_rows=on_bad_rows, progress=progress)
             if path.is_dir()
-            else read_plt(files[0], on_bad_rows=on_bad_rows)
+            else _plt_events(_read_user(files)[0].lazy(), os.fspath(path), on_bad_rows)
         )
         return replace(points, time_zone=time_zone)
 
     def read() -> tuple[pl.DataFrame, str]:
         return _read_all(files, user, time, progress), ""
 
-    frame = (
-        cached_points("tracks", path, files, f"{LAYOUT} {user} {time}", read)[0] if path.is_dir() else read()[0].lazy()
-    )
+    frame = _cached("tracks", path, files, f"{LAYOUT} {user} {time}", read)[0] if path.is_dir() else read()[0].lazy()
     how = Reading(
         lat="lat",
         lon="lon",
@@ -235,3 +385,185 @@ def _lon_lat(position: object) -> tuple[str | None, str | None]:
         for degrees in position[:2]
     )
     return lon, lat
+
+
+def geolife(
+    folder: str | os.PathLike[str],
+    *,
+    cache: str | os.PathLike[str] | None = None,
+    on_bad_rows: OnBadRows = "skip",
+    progress: Progress = silent,
+) -> Events:
+    r"""Open the GPS points of GeoLife 1.3 as events with positions; a `Grid` over `BEIJING` makes them places.
+
+    The first time, all files are read and kept as one Parquet file of some hundred MB in the user's cache folder; after
+    that only this file is, unless files were added, removed or changed. Where it cannot be written, all files are read
+    each time. Times are GMT.
+
+    Invalid points are counted by reason: positions out of range, points from before April 2007, when the recordings
+    began, and exact repeats of a point of the same user. Three more reasons count as one row each: lines with other
+    separators, points in place of the header (in files whose header is too short), and empty files. Users who share
+    data are not changed; see `geolife_shared_files`.
+
+    Parameters
+    ----------
+    folder
+        The unpacked folder of GeoLife, with ``Data/000/Trajectory/*.plt`` and so on. Of PLT files in other folders, the
+        first folder below this one is the user, or else the name of the file.
+    cache
+        The folder for the Parquet file, `habitprint-geolife.parquet`; None is ``habitprint`` in the user's cache folder
+        (`XDG_CACHE_HOME`, or ``~/.cache``).
+    on_bad_rows
+        Whether the faults above are counted and left out, or stop the work.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     track = Path(folder) / "Data" / "000" / "Trajectory" / "20081023025304.plt"
+    ...     track.parent.mkdir(parents=True)
+    ...     point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
+    ...     _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
+    ...     geolife(folder, cache=folder).usable.collect().select("user", "lat", "lon").rows()
+    [('000', 39.984702, 116.318417)]
+    """
+    points, _ = _points_and_shared(Path(folder), cache, progress)
+    return _plt_events(points, f"GeoLife in {os.fspath(folder)}", on_bad_rows)
+
+
+def _plt_events(points: pl.LazyFrame, source: str, on_bad_rows: OnBadRows) -> Events:
+    events = to_events(
+        points,
+        Reading(lat="lat", lon="lon", on_bad_rows=on_bad_rows),
+        source,
+        [(pl.col("fault") == number, Reason(text, is_fault=True)) for number, text in FAULTS.items()],
+    )
+    # The points of a user are in order, so that a repeat follows its original.
+    is_repeat = pl.all_horizontal(pl.col(name) == pl.col(name).shift(1) for name in events.columns)
+    return events.refuse(pl.col("time") < BEGIN, "the date is before the recordings began, in April 2007").leave_out(
+        is_repeat, "the point is an exact repeat"
+    )
+
+
+def geolife_shared_files(
+    folder: str | os.PathLike[str], *, cache: str | os.PathLike[str] | None = None
+) -> pl.DataFrame:
+    r"""List the files that stand under several users with the same content: ``users`` and ``files``, one row for each.
+
+    Such users are partly the same person to any attack, and falsify its success.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for user in ("057", "094"):
+    ...         track = Path(folder) / "Data" / user / "Trajectory" / "20081023025304.plt"
+    ...         track.parent.mkdir(parents=True)
+    ...         point = "39.984702,116.318417,0,492,39744.1201851852,2008-10-23,02:53:04"
+    ...         _ = track.write_text("Geolife trajectory\n" + 5 * "-\n" + point + "\n")
+    ...     geolife_shared_files(folder, cache=folder)["users"].to_list()
+    [['057', '094']]
+    """
+    _, shared = _points_and_shared(Path(folder), cache, silent)
+    return pl.DataFrame(shared, schema={"users": pl.List(pl.String), "files": pl.List(pl.String)}, orient="row")
+
+
+def _points_and_shared(
+    folder: Path, cache: str | os.PathLike[str] | None, progress: Progress
+) -> tuple[pl.LazyFrame, Shared]:
+    """Return the points, and the files that several users share."""
+    if cache is not None and not Path(cache).is_dir():
+        raise InputError(
+            f"there is no folder {os.fspath(cache)}",
+            why="the points are read once and then kept there as a Parquet file of some hundred MB",
+            fix="name an existing folder for it: cache='…'",
+        )
+    files = _files_below(folder, (PLT,))
+    if not files:
+        raise InputError(
+            f"there are no GeoLife files in {folder}",
+            why="GeoLife GPS Trajectories 1.3 is given by Microsoft Research for non-commercial use; it may not be "
+            "passed on, so it does not come with habitprint",
+            fix="download 'GeoLife GPS Trajectories' from Microsoft Research, unpack it, and name the folder that "
+            "holds Data/000/Trajectory/*.plt; habitprint.datasets.town() makes data to try things on",
+        )
+
+    def read() -> tuple[pl.DataFrame, str]:
+        points, shared = _read_plt_files(files, progress)
+        return points, json.dumps(shared)
+
+    points, shared = _cached("geolife", folder, files, GEOLIFE_LAYOUT, read, None if cache is None else Path(cache))
+    return points, json.loads(shared)
+
+
+def _read_plt_files(files: Sequence[TrackFile], progress: Progress) -> tuple[pl.DataFrame, Shared]:
+    """Return all points in order, and the users and files of each content that stands under several users."""
+    of_user = [list(own) for _, own in groupby(files, key=lambda file: file.user)]
+    work = np.array([sum(file.path.stat().st_size for file in own) for own in of_user], dtype=np.float64)
+    points: list[pl.DataFrame] = []
+    contents: dict[bytes, list[TrackFile]] = defaultdict(list)
+    read = run_blocks(lambda a, b: [_read_user(own) for own in of_user[a:b]], work, "reading GeoLife", progress)
+    for own_points, digests in (one for block in read for one in block):
+        points.append(own_points)
+        for digest, file in digests:
+            contents[digest].append(file)
+    shared = [
+        (sorted({file.user for file in same}), [f"{file.user}/{file.path.name}" for file in same])
+        for same in contents.values()
+        if len({file.user for file in same}) > 1
+    ]
+    return pl.concat(points), sorted(shared)
+
+
+def _read_user(files: Sequence[TrackFile]) -> tuple[pl.DataFrame, list[tuple[bytes, TrackFile]]]:
+    """Return the points of one user in order of time, and the digest of each file.
+
+    All files of a user are parsed at once: parsing eighteen thousand files one by one would take far longer.
+    """
+    bodies: list[bytes] = []
+    digests: list[tuple[bytes, TrackFile]] = []
+    lost: list[int] = []
+    for file in files:
+        content = file.path.read_bytes()
+        if not content.strip():
+            lost.append(EMPTY_FILE)
+            continue
+        if not content.startswith(FIRST_LINE):
+            raise InputError(
+                f"{file.path} does not begin like a PLT file",
+                why=f"the first {N_HEADER_LINES} lines of each say what it is, the points follow; without them points "
+                "would be lost",
+                fix="unpack GeoLife again, or take the file away",
+            )
+        digests.append((hashlib.blake2b(content, digest_size=16).digest(), file))
+        *header, body = (content + b"\n" * N_HEADER_LINES).split(b"\n", N_HEADER_LINES)
+        lost += [IN_HEADER for line in header if LIKE_A_POINT.match(line)]
+        bodies.append(body.rstrip() + b"\n")
+    # A first line that is empty and complete, and left out below, so that no other line sets the number of columns.
+    complete = b"," * (len(PLT_COLUMNS) - 1) + b"\n"
+    with reading(
+        files[0].path.parent, why="its files hold lines of numbers", fix="unpack GeoLife again, or take them away"
+    ):
+        read = pl.read_csv(
+            complete + b"".join(bodies),
+            has_header=False,
+            schema=PLT_COLUMNS,
+            columns=[0, 1, 5, 6],  # without zero, feet and days
+            quote_char=None,
+            encoding="utf8-lossy",
+            ignore_errors=True,  # text that is not a number becomes null, and is counted as a fault
+            truncate_ragged_lines=True,
+        )
+    moment = pl.concat_str("date", pl.lit(" "), "clock").str.to_datetime("%Y-%m-%d %H:%M:%S", strict=False)
+    text = pl.col("lat").str.strip_chars()
+    lat, has_nothing_else = text.cast(pl.Float64, strict=False), pl.all_horizontal(pl.exclude("lat").is_null())
+    is_blank = has_nothing_else & (text.fill_null("") == "")
+    points = read.filter(~is_blank).select(
+        pl.lit(files[0].user).alias("user"),
+        moment.dt.replace_time_zone("UTC").alias("time"),
+        lat,
+        "lon",
+        pl.when(has_nothing_else & lat.is_null()).then(OTHER_SEPARATORS).otherwise(0).cast(pl.UInt8).alias("fault"),
+    )
+    unread = pl.DataFrame([(files[0].user, None, None, None, fault) for fault in lost], schema=PLT_POINT, orient="row")
+    return pl.concat([unread, points.sort("time", "lat", "lon")]), digests

@@ -202,13 +202,6 @@ class Country:
             }
         )
 
-    def distances(self) -> Floats:
-        """Return the kilometres between any two antennas, on a flat map."""
-        middle = np.cos(np.deg2rad((SOUTH + NORTH) / 2))
-        x, y = self.lon * KM_PER_DEGREE * middle, self.lat * KM_PER_DEGREE
-        apart: Floats = np.hypot(x[:, None] - x, y[:, None] - y)
-        return apart
-
 
 def make_country(model: CountryModel) -> Country:
     """Draw the map.
@@ -233,7 +226,8 @@ def make_country(model: CountryModel) -> Country:
     lat = centres[town, 0] + around[:, 0]
     lon = centres[town, 1] + around[:, 1] / np.cos(np.deg2rad(centres[town, 0]))
     draw = np.exp(random.normal(size=model.n_antennas) * model.popularity_spread)
-    draw[_silent(model.n_silent, town, n_here, random)] = 0.0
+    others = np.setdiff1d(np.arange(model.n_antennas), np.cumsum(n_here) - n_here)  # never the first of a town
+    draw[random.choice(others, model.n_silent, replace=False)] = 0.0
     popularity = draw / np.bincount(town, draw)[town] * size[town] / size.sum()
     return Country(lat, lon, town, popularity)
 
@@ -244,15 +238,6 @@ def _share_out(n: int, size: Floats) -> Indices:
     whole: Indices = np.floor(exact).astype(np.int64)
     whole[np.argsort(whole - exact, kind="stable")[: n - whole.sum()]] += 1
     return whole
-
-
-def _silent(n: int, town: Indices, n_here: Indices, random: np.random.Generator) -> Booleans:
-    """Draw n antennas, never the first of a town."""
-    first = np.cumsum(n_here) - n_here
-    others = np.setdiff1d(np.arange(len(town)), first)
-    silent = np.zeros(len(town), np.bool_)
-    silent[random.choice(others, n, replace=False)] = True
-    return silent
 
 
 @dataclass(frozen=True)
@@ -410,36 +395,34 @@ class _World:
 @lru_cache(maxsize=2)
 def _make_world(model: CallsModel) -> _World:
     country = make_country(model.country)
-    apart = country.distances()
-    return _World(model, country, _likely_places(model, country, apart), _neighbours(model, country, apart))
-
-
-def _likely_places(model: CallsModel, country: Country, apart: Floats) -> Floats:
-    near: Floats = country.popularity / (1 + apart / model.reach_km) ** model.far
-    np.fill_diagonal(near, 0.0)
-    return cumulate(near)
-
-
-def _neighbours(model: CallsModel, country: Country, apart: Floats) -> Indices:
-    itself = np.arange(len(apart))[:, None]
-    serves = np.flatnonzero(country.popularity)
+    # On a flat map.
+    middle = np.cos(np.deg2rad((SOUTH + NORTH) / 2))
+    x, y = country.lon * KM_PER_DEGREE * middle, country.lat * KM_PER_DEGREE
+    apart: Floats = np.hypot(x[:, None] - x, y[:, None] - y)
+    likely: Floats = country.popularity / (1 + apart / model.reach_km) ** model.far
+    np.fill_diagonal(likely, 0.0)
+    itself, serves = np.arange(len(apart))[:, None], np.flatnonzero(country.popularity)
     away = np.where(serves == itself, np.inf, apart[:, serves])
     near = np.argpartition(away, N_NEIGHBOURS, axis=1)[:, :N_NEIGHBOURS]
-    return np.where(away[itself, near] <= model.hand_over_km, serves[near], itself)
+    neighbours = np.where(away[itself, near] <= model.hand_over_km, serves[near], itself)
+    return _World(model, country, cumulate(likely), neighbours)
 
 
 def _block(world: _World, first: int, n_users: int, seed: int) -> pl.DataFrame:
     """Return the calls of a block of customers. All of them are drawn, even if not all of them are wanted."""
     random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(first // BLOCK,)))
+    model, n_antennas = world.model, len(world.neighbours)
     own = _own_places(world, random)
-    habits = _habits(world.model, random)
-    user, day = _bursts(world.model, random)
-    week = day // 7
-    which = pick(habits, week * BLOCK + user, MOST_PLACES, random)
+    habits = _habits(model, random)
+    user, day = _bursts(model, random)
+    which = pick(habits, day // 7 * BLOCK + user, MOST_PLACES, random)
     start = _times_of_day(which == 0, random)
-    place = _with_one_offs(world, own[user, 0], own[user, which], random)
-    burst = np.repeat(np.arange(len(user)), random.geometric(1 / world.model.burst, len(user)))
-    place = _handed_over(world, place[burst], random)
+    is_one_off = random.random(len(user)) < model.one_offs
+    place = np.where(is_one_off, pick(world.likely, own[user, 0], n_antennas, random), own[user, which])
+    burst = np.repeat(np.arange(len(user)), random.geometric(1 / model.burst, len(user)))
+    is_handed_over = random.random(len(burst)) < model.hand_over
+    neighbour = world.neighbours[place[burst], random.integers(0, N_NEIGHBOURS, len(burst))]
+    place = np.where(is_handed_over, neighbour, place[burst])
     time = start[burst] + random.exponential(CALL_GAP, len(burst))
     calls = pl.DataFrame(
         {"user": first + user[burst], "time": moments(CALLS_START, day[burst], time), "place": place + 1}
@@ -478,16 +461,6 @@ def _bursts(model: CallsModel, random: np.random.Generator) -> tuple[Indices, In
     n_bursts = random.poisson(rates[:, None] * days)
     user, day = np.indices(n_bursts.shape)
     return np.repeat(user, n_bursts.ravel()), np.repeat(day, n_bursts.ravel())
-
-
-def _with_one_offs(world: _World, home: Indices, place: Indices, random: np.random.Generator) -> Indices:
-    is_new = random.random(len(place)) < world.model.one_offs
-    return np.where(is_new, pick(world.likely, home, len(world.neighbours), random), place)
-
-
-def _handed_over(world: _World, place: Indices, random: np.random.Generator) -> Indices:
-    is_moved = random.random(len(place)) < world.model.hand_over
-    return np.where(is_moved, world.neighbours[place, random.integers(0, N_NEIGHBOURS, len(place))], place)
 
 
 def _times_of_day(is_home: Booleans, random: np.random.Generator) -> Floats:

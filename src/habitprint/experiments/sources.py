@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from habitprint import datasets
-from habitprint.datasets.cache import files_fingerprint, is_cache_writable
+from habitprint.datasets.tracks import files_fingerprint, user_cache
 from habitprint.datasets.twins import twin_words
 from habitprint.errors import InputError
 from habitprint.events import Events, events_from_frame
@@ -219,7 +219,7 @@ def _web_history(folder: Path) -> DataSource:
 
 def _geolife(folder: Path, cache: Path | None) -> DataSource:
     def read() -> Data:
-        events = datasets.geolife(folder, cache=None if is_cache_writable() else cache)
+        events = datasets.geolife(folder, cache=None if user_cache() else cache)
         return Data(events, TUESDAY_WEEKS, box=datasets.BEIJING)
 
     words = "GeoLife 1.3, users who share files kept as they are"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, cast, get_args
 
 from msgspec import Meta
 
-from habitprint.datasets.cache import files_fingerprint
+from habitprint.datasets.tracks import files_fingerprint
 from habitprint.errors import InputError, require_option, require_whole
 from habitprint.events import read_events
 from habitprint.events.read import find_files
