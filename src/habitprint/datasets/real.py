@@ -143,9 +143,12 @@ def _directions(positions: pl.DataFrame) -> Floats:
 
 def _calls(path: Path, unknown: str, on_bad_rows: OnBadRows) -> Events:
     header = _header(path, CALLS)
+    user, time, place = header or CALLS
     events = read_events(
         path,
-        **dict(zip(CALLS, header or CALLS, strict=True)),
+        user=user,
+        time=time,
+        place=place,
         columns=None if header else CALLS,
         time_zone=ABIDJAN,
         time_format="%Y-%m-%d %H:%M:%S",
@@ -322,8 +325,8 @@ def _sites(places: Any, place: str, favicon: str, owner: str | None, columns: Se
         frame = to_frame(places)
     else:
         source = f"{source} {places}"
-        has_header = columns is None or not Path(places).is_file()
-        frame = read_table(places) if has_header else _read_text(places, columns, ",")
+        is_named = columns is not None and Path(places).is_file()
+        frame = _read_text(places, columns or (), ",") if is_named else read_table(places)
     keys = {"place": place} | ({} if owner is None else {"user": owner})
     require_columns(frame, [*keys.values(), favicon], source=source)
     kind = frame[favicon].dtype
