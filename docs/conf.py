@@ -75,7 +75,7 @@ def describe(name: str) -> str:
 def write_python_reference(folder: Path) -> None:
     """Write a page for each part of the public names."""
     parts: dict[str, list[str]] = defaultdict(list)
-    for name in (*hp.__all__, "Spark"):  # an extra, and so not among the names
+    for name in dir(hp):
         parts[part_of(name)].append(name)
     for page in folder.glob("*.rst"):  # of an earlier build, whose parts may have had other names
         page.unlink()

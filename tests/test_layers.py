@@ -83,7 +83,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert set(order) == set(FILES)
 
 
-@pytest.mark.parametrize("name", [name for name in hp.__all__ if callable(getattr(hp, name))])
+@pytest.mark.parametrize("name", [name for name in dir(hp) if callable(getattr(hp, name))])
 def test_every_public_name_has_a_docstring_with_an_example(name: str) -> None:
     value = getattr(hp, name)
     is_plain_signal = isinstance(value, type) and issubclass(value, (hp.HabitprintError, Warning))

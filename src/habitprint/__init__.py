@@ -8,132 +8,170 @@
 """
 
 import importlib as _importlib
+import inspect as _inspect
 import typing as _typing
 
-from habitprint import datasets, markov
+from habitprint import datasets as datasets
 from habitprint import display as _display
-from habitprint.attacks import AttackResult
-from habitprint.auditing.advice import Advice, read_advice
-from habitprint.auditing.attribution import Attribution
-from habitprint.auditing.audit import Audit, audit, read_audit
-from habitprint.auditing.compare import Comparison, compare
-from habitprint.auditing.data import Preparation
-from habitprint.auditing.explanation import Explanation
-from habitprint.auditing.options import AuditOptions
-from habitprint.auditing.risks import Risks, measure_risks
-from habitprint.auditing.unmixing import Reconstruction
-from habitprint.checks import EventsCheck, Finding, check_events
-from habitprint.errors import (
-    GuessedColumnsWarning,
-    HabitprintError,
-    InputError,
-    MissingColumnsError,
-    NoCommonUserWarning,
-    NoSharedPlaceWarning,
-    WideTableWarning,
-)
-from habitprint.evaluation import Evaluation, evaluate
-from habitprint.events import (
-    Events,
-    EventSpec,
-    SharedHistories,
-    by_hours,
-    by_weekday,
-    events_from_frame,
-    find_shared,
-    plain_ids,
-    read_events,
-    resolve_shared,
-    until_next,
-    without_ids,
-    without_repeats,
-)
-from habitprint.forecasting import Forecast, Measured, PeopleNeeded, forecast, people_for
-from habitprint.grids import Box, Grid
-from habitprint.histograms import Histograms, align, read_histograms
-from habitprint.losses import measure_losses
-from habitprint.mappings import PlaceMapping, UnknownPlaceWarning, read_place_mapping
-from habitprint.matching import Matching, MatchingPath, MatchOptions, match, matching_path, pair_margins
-from habitprint.matching.rivals import Impostors, count_impostors
-from habitprint.mechanisms import (
-    AddNoise,
-    Check,
-    Coarsen,
-    DifferentialPrivacy,
-    EqualContributions,
-    EqualTotals,
-    Guarantee,
-    GuaranteedRisk,
-    InputFile,
-    KAnonymity,
-    KeepTopPlaces,
-    LimitContribution,
-    LimitedContribution,
-    Losses,
-    Mechanism,
-    MergeRarePlaces,
-    Microaggregate,
-    MultiplesOf,
-    OnlyPlaces,
-    OwnerRecord,
-    Pseudonymise,
-    Release,
-    ReleaseShares,
-    RoundTo,
-    SmallestCount,
-    Step,
-    SuppressBelow,
-    TotalsExposure,
-    Transformed,
-    add_noise,
-    chain,
-    check_guarantees,
-    coarsen,
-    guaranteed_risk,
-    keep_top_places,
-    limit_contribution,
-    merge_rare_places,
-    microaggregate,
-    pseudonymise,
-    read_owner_record,
-    read_release,
-    release_shares,
-    round_to,
-    suppress_below,
-    to_flags,
-    totals_exposure,
-    write_release,
-)
-from habitprint.periods import (
-    AllOtherTime,
-    BusiestWeeks,
-    ConsecutiveWeeks,
-    DateRanges,
-    HalvesOfActiveWeeks,
-    HalvesOfRows,
-    KnownInHalves,
-    OnDays,
-    Split,
-    split,
-)
-from habitprint.rates import Difference, Rate, wilson_interval
-from habitprint.training import TrainedWeight, Training, train
-from habitprint.training.calibration import Calibration, LikelyPairs
-from habitprint.weighing import WEIGHTS, Term, Weight, read_weight, weights, write_weight
+from habitprint import markov as markov
+from habitprint.attacks import AttackResult as AttackResult
+from habitprint.auditing.advice import Advice as Advice
+from habitprint.auditing.advice import read_advice as read_advice
+from habitprint.auditing.attribution import Attribution as Attribution
+from habitprint.auditing.audit import Audit as Audit
+from habitprint.auditing.audit import audit as audit
+from habitprint.auditing.audit import read_audit as read_audit
+from habitprint.auditing.compare import Comparison as Comparison
+from habitprint.auditing.compare import compare as compare
+from habitprint.auditing.data import Preparation as Preparation
+from habitprint.auditing.explanation import Explanation as Explanation
+from habitprint.auditing.options import AuditOptions as AuditOptions
+from habitprint.auditing.risks import Risks as Risks
+from habitprint.auditing.risks import measure_risks as measure_risks
+from habitprint.auditing.unmixing import Reconstruction as Reconstruction
+from habitprint.checks import EventsCheck as EventsCheck
+from habitprint.checks import Finding as Finding
+from habitprint.checks import check_events as check_events
+from habitprint.errors import GuessedColumnsWarning as GuessedColumnsWarning
+from habitprint.errors import HabitprintError as HabitprintError
+from habitprint.errors import InputError as InputError
+from habitprint.errors import MissingColumnsError as MissingColumnsError
+from habitprint.errors import NoCommonUserWarning as NoCommonUserWarning
+from habitprint.errors import NoSharedPlaceWarning as NoSharedPlaceWarning
+from habitprint.errors import WideTableWarning as WideTableWarning
+from habitprint.evaluation import Evaluation as Evaluation
+from habitprint.evaluation import evaluate as evaluate
+from habitprint.events import Events as Events
+from habitprint.events import EventSpec as EventSpec
+from habitprint.events import SharedHistories as SharedHistories
+from habitprint.events import by_hours as by_hours
+from habitprint.events import by_weekday as by_weekday
+from habitprint.events import events_from_frame as events_from_frame
+from habitprint.events import find_shared as find_shared
+from habitprint.events import plain_ids as plain_ids
+from habitprint.events import read_events as read_events
+from habitprint.events import resolve_shared as resolve_shared
+from habitprint.events import until_next as until_next
+from habitprint.events import without_ids as without_ids
+from habitprint.events import without_repeats as without_repeats
+from habitprint.forecasting import Forecast as Forecast
+from habitprint.forecasting import Measured as Measured
+from habitprint.forecasting import PeopleNeeded as PeopleNeeded
+from habitprint.forecasting import forecast as forecast
+from habitprint.forecasting import people_for as people_for
+from habitprint.grids import Box as Box
+from habitprint.grids import Grid as Grid
+from habitprint.histograms import Histograms as Histograms
+from habitprint.histograms import align as align
+from habitprint.histograms import read_histograms as read_histograms
+from habitprint.losses import measure_losses as measure_losses
+from habitprint.mappings import PlaceMapping as PlaceMapping
+from habitprint.mappings import UnknownPlaceWarning as UnknownPlaceWarning
+from habitprint.mappings import read_place_mapping as read_place_mapping
+from habitprint.matching import Matching as Matching
+from habitprint.matching import MatchingPath as MatchingPath
+from habitprint.matching import MatchOptions as MatchOptions
+from habitprint.matching import match as match
+from habitprint.matching import matching_path as matching_path
+from habitprint.matching import pair_margins as pair_margins
+from habitprint.matching.rivals import Impostors as Impostors
+from habitprint.matching.rivals import count_impostors as count_impostors
+from habitprint.mechanisms import AddNoise as AddNoise
+from habitprint.mechanisms import Check as Check
+from habitprint.mechanisms import Coarsen as Coarsen
+from habitprint.mechanisms import DifferentialPrivacy as DifferentialPrivacy
+from habitprint.mechanisms import EqualContributions as EqualContributions
+from habitprint.mechanisms import EqualTotals as EqualTotals
+from habitprint.mechanisms import Guarantee as Guarantee
+from habitprint.mechanisms import GuaranteedRisk as GuaranteedRisk
+from habitprint.mechanisms import InputFile as InputFile
+from habitprint.mechanisms import KAnonymity as KAnonymity
+from habitprint.mechanisms import KeepTopPlaces as KeepTopPlaces
+from habitprint.mechanisms import LimitContribution as LimitContribution
+from habitprint.mechanisms import LimitedContribution as LimitedContribution
+from habitprint.mechanisms import Losses as Losses
+from habitprint.mechanisms import Mechanism as Mechanism
+from habitprint.mechanisms import MergeRarePlaces as MergeRarePlaces
+from habitprint.mechanisms import Microaggregate as Microaggregate
+from habitprint.mechanisms import MultiplesOf as MultiplesOf
+from habitprint.mechanisms import OnlyPlaces as OnlyPlaces
+from habitprint.mechanisms import OwnerRecord as OwnerRecord
+from habitprint.mechanisms import Pseudonymise as Pseudonymise
+from habitprint.mechanisms import Release as Release
+from habitprint.mechanisms import ReleaseShares as ReleaseShares
+from habitprint.mechanisms import RoundTo as RoundTo
+from habitprint.mechanisms import SmallestCount as SmallestCount
+from habitprint.mechanisms import Step as Step
+from habitprint.mechanisms import SuppressBelow as SuppressBelow
+from habitprint.mechanisms import TotalsExposure as TotalsExposure
+from habitprint.mechanisms import Transformed as Transformed
+from habitprint.mechanisms import add_noise as add_noise
+from habitprint.mechanisms import chain as chain
+from habitprint.mechanisms import check_guarantees as check_guarantees
+from habitprint.mechanisms import coarsen as coarsen
+from habitprint.mechanisms import guaranteed_risk as guaranteed_risk
+from habitprint.mechanisms import keep_top_places as keep_top_places
+from habitprint.mechanisms import limit_contribution as limit_contribution
+from habitprint.mechanisms import merge_rare_places as merge_rare_places
+from habitprint.mechanisms import microaggregate as microaggregate
+from habitprint.mechanisms import pseudonymise as pseudonymise
+from habitprint.mechanisms import read_owner_record as read_owner_record
+from habitprint.mechanisms import read_release as read_release
+from habitprint.mechanisms import release_shares as release_shares
+from habitprint.mechanisms import round_to as round_to
+from habitprint.mechanisms import suppress_below as suppress_below
+from habitprint.mechanisms import to_flags as to_flags
+from habitprint.mechanisms import totals_exposure as totals_exposure
+from habitprint.mechanisms import write_release as write_release
+from habitprint.periods import AllOtherTime as AllOtherTime
+from habitprint.periods import BusiestWeeks as BusiestWeeks
+from habitprint.periods import ConsecutiveWeeks as ConsecutiveWeeks
+from habitprint.periods import DateRanges as DateRanges
+from habitprint.periods import HalvesOfActiveWeeks as HalvesOfActiveWeeks
+from habitprint.periods import HalvesOfRows as HalvesOfRows
+from habitprint.periods import KnownInHalves as KnownInHalves
+from habitprint.periods import OnDays as OnDays
+from habitprint.periods import Split as Split
+from habitprint.periods import split as split
+from habitprint.rates import Difference as Difference
+from habitprint.rates import Rate as Rate
+from habitprint.rates import wilson_interval as wilson_interval
+from habitprint.training import TrainedWeight as TrainedWeight
+from habitprint.training import Training as Training
+from habitprint.training import train as train
+from habitprint.training.calibration import Calibration as Calibration
+from habitprint.training.calibration import LikelyPairs as LikelyPairs
+from habitprint.weighing import WEIGHTS as WEIGHTS
+from habitprint.weighing import Term as Term
+from habitprint.weighing import Weight as Weight
+from habitprint.weighing import read_weight as read_weight
+from habitprint.weighing import weights as weights
+from habitprint.weighing import write_weight as write_weight
 
 if _typing.TYPE_CHECKING:
     import altair as alt
 
     from habitprint.auditing.audit import Pictured as _Pictured
     from habitprint.backends.spark import Spark as Spark
-    from habitprint.plots import plot_forecast, plot_path, save_chart
-    from habitprint.report import render_report, write_audit, write_comparison, write_report
+    from habitprint.plots import plot_forecast as plot_forecast
+    from habitprint.plots import plot_path as plot_path
+    from habitprint.plots import save_chart as save_chart
+    from habitprint.report import render_report as render_report
+    from habitprint.report import write_audit as write_audit
+    from habitprint.report import write_comparison as write_comparison
+    from habitprint.report import write_report as write_report
 else:
     _LATER = {
         **dict.fromkeys(("plot_forecast", "plot_path", "save_chart"), "plots"),
         **dict.fromkeys(("render_report", "write_audit", "write_comparison", "write_report"), "report"),
         "Spark": "backends.spark",  # an extra, and so not in `__all__`
     }
+    _public = {name for name, value in globals().items() if name[0] != "_" and not _inspect.ismodule(value)}
+    __all__ = [name for name in sorted(_public | set(_LATER) | {"datasets", "markov"}) if name != "Spark"]
+
+    def __dir__() -> list[str]:
+        """Return the public names."""
+        return [*__all__, "Spark"]
 
     def __getattr__(name: str) -> object:
         """Import plots and the cluster backend on first use: they take a second to load, and few programs need them."""
@@ -158,154 +196,4 @@ def _chart_of(value: _display.Shown, picture: "_Pictured | None" = None) -> "alt
     return draw(value, picture)
 
 
-def __dir__() -> list[str]:
-    """Return the public names, and no module that happens to be loaded."""
-    return [*__all__, "Spark"]
-
-
 __version__ = "0.1.0"
-
-__all__ = [
-    "WEIGHTS",
-    "AddNoise",
-    "Advice",
-    "AllOtherTime",
-    "AttackResult",
-    "Attribution",
-    "Audit",
-    "AuditOptions",
-    "Box",
-    "BusiestWeeks",
-    "Calibration",
-    "Check",
-    "Coarsen",
-    "Comparison",
-    "ConsecutiveWeeks",
-    "DateRanges",
-    "Difference",
-    "DifferentialPrivacy",
-    "EqualContributions",
-    "EqualTotals",
-    "Evaluation",
-    "EventSpec",
-    "Events",
-    "EventsCheck",
-    "Explanation",
-    "Finding",
-    "Forecast",
-    "Grid",
-    "Guarantee",
-    "GuaranteedRisk",
-    "GuessedColumnsWarning",
-    "HabitprintError",
-    "HalvesOfActiveWeeks",
-    "HalvesOfRows",
-    "Histograms",
-    "Impostors",
-    "InputError",
-    "InputFile",
-    "KAnonymity",
-    "KeepTopPlaces",
-    "KnownInHalves",
-    "LikelyPairs",
-    "LimitContribution",
-    "LimitedContribution",
-    "Losses",
-    "MatchOptions",
-    "Matching",
-    "MatchingPath",
-    "Measured",
-    "Mechanism",
-    "MergeRarePlaces",
-    "Microaggregate",
-    "MissingColumnsError",
-    "MultiplesOf",
-    "NoCommonUserWarning",
-    "NoSharedPlaceWarning",
-    "OnDays",
-    "OnlyPlaces",
-    "OwnerRecord",
-    "PeopleNeeded",
-    "PlaceMapping",
-    "Preparation",
-    "Pseudonymise",
-    "Rate",
-    "Reconstruction",
-    "Release",
-    "ReleaseShares",
-    "Risks",
-    "RoundTo",
-    "SharedHistories",
-    "SmallestCount",
-    "Split",
-    "Step",
-    "SuppressBelow",
-    "Term",
-    "TotalsExposure",
-    "TrainedWeight",
-    "Training",
-    "Transformed",
-    "UnknownPlaceWarning",
-    "Weight",
-    "WideTableWarning",
-    "add_noise",
-    "align",
-    "audit",
-    "by_hours",
-    "by_weekday",
-    "chain",
-    "check_events",
-    "check_guarantees",
-    "coarsen",
-    "compare",
-    "count_impostors",
-    "datasets",
-    "evaluate",
-    "events_from_frame",
-    "find_shared",
-    "forecast",
-    "guaranteed_risk",
-    "keep_top_places",
-    "limit_contribution",
-    "markov",
-    "match",
-    "matching_path",
-    "measure_losses",
-    "measure_risks",
-    "merge_rare_places",
-    "microaggregate",
-    "pair_margins",
-    "people_for",
-    "plain_ids",
-    "plot_forecast",
-    "plot_path",
-    "pseudonymise",
-    "read_advice",
-    "read_audit",
-    "read_events",
-    "read_histograms",
-    "read_owner_record",
-    "read_place_mapping",
-    "read_release",
-    "read_weight",
-    "release_shares",
-    "render_report",
-    "resolve_shared",
-    "round_to",
-    "save_chart",
-    "split",
-    "suppress_below",
-    "to_flags",
-    "totals_exposure",
-    "train",
-    "until_next",
-    "weights",
-    "wilson_interval",
-    "without_ids",
-    "without_repeats",
-    "write_audit",
-    "write_comparison",
-    "write_release",
-    "write_report",
-    "write_weight",
-]

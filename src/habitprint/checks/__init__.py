@@ -1,16 +1,10 @@
 """What may be wrong with data, looked for before anything is concluded from it."""
 
-from habitprint.checks.check import EventsCheck, check_events
-from habitprint.checks.finding import CODES, Code, Finding, Gravity
-from habitprint.checks.sides import check_sides, check_tables
-
-__all__ = [
-    "CODES",
-    "Code",
-    "EventsCheck",
-    "Finding",
-    "Gravity",
-    "check_events",
-    "check_sides",
-    "check_tables",
-]
+from habitprint.checks.check import EventsCheck as EventsCheck
+from habitprint.checks.check import check_events as check_events
+from habitprint.checks.finding import CODES as CODES
+from habitprint.checks.finding import Code as Code
+from habitprint.checks.finding import Finding as Finding
+from habitprint.checks.finding import Gravity as Gravity
+from habitprint.checks.sides import check_sides as check_sides
+from habitprint.checks.sides import check_tables as check_tables

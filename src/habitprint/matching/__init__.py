@@ -1,19 +1,11 @@
 """Find out who is whom: the best matching of released with known users."""
 
-from habitprint.matching.margins import pair_margins
-from habitprint.matching.match import match
-from habitprint.matching.matching import Direction, Matching, Method, Proof
-from habitprint.matching.options import MatchOptions
-from habitprint.matching.path import MatchingPath, matching_path
-
-__all__ = [
-    "Direction",
-    "MatchOptions",
-    "Matching",
-    "MatchingPath",
-    "Method",
-    "Proof",
-    "match",
-    "matching_path",
-    "pair_margins",
-]
+from habitprint.matching.margins import pair_margins as pair_margins
+from habitprint.matching.match import match as match
+from habitprint.matching.matching import Direction as Direction
+from habitprint.matching.matching import Matching as Matching
+from habitprint.matching.matching import Method as Method
+from habitprint.matching.matching import Proof as Proof
+from habitprint.matching.options import MatchOptions as MatchOptions
+from habitprint.matching.path import MatchingPath as MatchingPath
+from habitprint.matching.path import matching_path as matching_path

@@ -1,91 +1,52 @@
 """Mechanisms that protect a release, their guarantees, and the information that the release still reveals."""
 
-from habitprint.mechanisms.exposure import GuaranteedRisk, TotalsExposure, guaranteed_risk, totals_exposure
-from habitprint.mechanisms.files import InputFile, Losses, OwnerRecord, read_owner_record, read_release, write_release
-from habitprint.mechanisms.groups.microaggregation import Microaggregate, microaggregate
-from habitprint.mechanisms.guarantees import (
-    Check,
-    DifferentialPrivacy,
-    EqualContributions,
-    EqualTotals,
-    Guarantee,
-    KAnonymity,
-    LimitedContribution,
-    MultiplesOf,
-    OnlyPlaces,
-    SmallestCount,
-)
-from habitprint.mechanisms.noise import AddNoise, add_noise
-from habitprint.mechanisms.recipe import Recipe, from_flags, to_flags, with_seed
-from habitprint.mechanisms.recoding import (
-    Coarsen,
-    KeepTopPlaces,
-    LimitContribution,
-    MergeRarePlaces,
-    Pseudonymise,
-    ReleaseShares,
-    RoundTo,
-    SuppressBelow,
-    coarsen,
-    keep_top_places,
-    limit_contribution,
-    merge_rare_places,
-    pseudonymise,
-    release_shares,
-    round_to,
-    suppress_below,
-)
-from habitprint.mechanisms.release import Mechanism, Release, Step, Transformed, chain, check_guarantees
-
-__all__ = [
-    "AddNoise",
-    "Check",
-    "Coarsen",
-    "DifferentialPrivacy",
-    "EqualContributions",
-    "EqualTotals",
-    "Guarantee",
-    "GuaranteedRisk",
-    "InputFile",
-    "KAnonymity",
-    "KeepTopPlaces",
-    "LimitContribution",
-    "LimitedContribution",
-    "Losses",
-    "Mechanism",
-    "MergeRarePlaces",
-    "Microaggregate",
-    "MultiplesOf",
-    "OnlyPlaces",
-    "OwnerRecord",
-    "Pseudonymise",
-    "Recipe",
-    "Release",
-    "ReleaseShares",
-    "RoundTo",
-    "SmallestCount",
-    "Step",
-    "SuppressBelow",
-    "TotalsExposure",
-    "Transformed",
-    "add_noise",
-    "chain",
-    "check_guarantees",
-    "coarsen",
-    "from_flags",
-    "guaranteed_risk",
-    "keep_top_places",
-    "limit_contribution",
-    "merge_rare_places",
-    "microaggregate",
-    "pseudonymise",
-    "read_owner_record",
-    "read_release",
-    "release_shares",
-    "round_to",
-    "suppress_below",
-    "to_flags",
-    "totals_exposure",
-    "with_seed",
-    "write_release",
-]
+from habitprint.mechanisms.exposure import GuaranteedRisk as GuaranteedRisk
+from habitprint.mechanisms.exposure import TotalsExposure as TotalsExposure
+from habitprint.mechanisms.exposure import guaranteed_risk as guaranteed_risk
+from habitprint.mechanisms.exposure import totals_exposure as totals_exposure
+from habitprint.mechanisms.files import InputFile as InputFile
+from habitprint.mechanisms.files import Losses as Losses
+from habitprint.mechanisms.files import OwnerRecord as OwnerRecord
+from habitprint.mechanisms.files import read_owner_record as read_owner_record
+from habitprint.mechanisms.files import read_release as read_release
+from habitprint.mechanisms.files import write_release as write_release
+from habitprint.mechanisms.groups.microaggregation import Microaggregate as Microaggregate
+from habitprint.mechanisms.groups.microaggregation import microaggregate as microaggregate
+from habitprint.mechanisms.guarantees import Check as Check
+from habitprint.mechanisms.guarantees import DifferentialPrivacy as DifferentialPrivacy
+from habitprint.mechanisms.guarantees import EqualContributions as EqualContributions
+from habitprint.mechanisms.guarantees import EqualTotals as EqualTotals
+from habitprint.mechanisms.guarantees import Guarantee as Guarantee
+from habitprint.mechanisms.guarantees import KAnonymity as KAnonymity
+from habitprint.mechanisms.guarantees import LimitedContribution as LimitedContribution
+from habitprint.mechanisms.guarantees import MultiplesOf as MultiplesOf
+from habitprint.mechanisms.guarantees import OnlyPlaces as OnlyPlaces
+from habitprint.mechanisms.guarantees import SmallestCount as SmallestCount
+from habitprint.mechanisms.noise import AddNoise as AddNoise
+from habitprint.mechanisms.noise import add_noise as add_noise
+from habitprint.mechanisms.recipe import Recipe as Recipe
+from habitprint.mechanisms.recipe import from_flags as from_flags
+from habitprint.mechanisms.recipe import to_flags as to_flags
+from habitprint.mechanisms.recipe import with_seed as with_seed
+from habitprint.mechanisms.recoding import Coarsen as Coarsen
+from habitprint.mechanisms.recoding import KeepTopPlaces as KeepTopPlaces
+from habitprint.mechanisms.recoding import LimitContribution as LimitContribution
+from habitprint.mechanisms.recoding import MergeRarePlaces as MergeRarePlaces
+from habitprint.mechanisms.recoding import Pseudonymise as Pseudonymise
+from habitprint.mechanisms.recoding import ReleaseShares as ReleaseShares
+from habitprint.mechanisms.recoding import RoundTo as RoundTo
+from habitprint.mechanisms.recoding import SuppressBelow as SuppressBelow
+from habitprint.mechanisms.recoding import coarsen as coarsen
+from habitprint.mechanisms.recoding import keep_top_places as keep_top_places
+from habitprint.mechanisms.recoding import limit_contribution as limit_contribution
+from habitprint.mechanisms.recoding import merge_rare_places as merge_rare_places
+from habitprint.mechanisms.recoding import pseudonymise as pseudonymise
+from habitprint.mechanisms.recoding import release_shares as release_shares
+from habitprint.mechanisms.recoding import round_to as round_to
+from habitprint.mechanisms.recoding import suppress_below as suppress_below
+from habitprint.mechanisms.release import Mechanism as Mechanism
+from habitprint.mechanisms.release import Release as Release
+from habitprint.mechanisms.release import Step as Step
+from habitprint.mechanisms.release import Transformed as Transformed
+from habitprint.mechanisms.release import chain as chain
+from habitprint.mechanisms.release import check_guarantees as check_guarantees
