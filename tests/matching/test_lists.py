@@ -13,14 +13,13 @@ from habitprint.matching.nodes import Nodes, make_nodes
 from habitprint.matching.solver import lists, run
 from habitprint.matching.solver.state import Problem, State
 from habitprint.weighing import PlaceFacts, Sides, find_weight, positive_gains
-from habitprint.weighing.index import make_index, make_rows
 from instances import random_histograms
 
 WEIGHT = find_weight("jensen-shannon")
 
 
 def state_at_first(released: Nodes, known: Nodes) -> State:
-    problem = Problem(make_rows(released.shares), make_index(known.shares), sides_of(released, known).evidence)
+    problem = Problem.of(released.shares, known.shares, sides_of(released, known).evidence)
     return run.first_state(problem, (released, known), 1e9)
 
 

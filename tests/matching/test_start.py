@@ -19,7 +19,6 @@ from habitprint.matching.solver.settle import Settled, settle_columns
 from habitprint.matching.solver.state import Problem, State
 from habitprint.progress import silent
 from habitprint.weighing import Sides, WeightName, find_weight, positive_gains
-from habitprint.weighing.index import make_index, make_rows
 from instances import CASES, Case, tables
 
 ALL = [case for case in CASES if case.size is None]
@@ -158,7 +157,7 @@ def test_any_auction_ends_with_the_best(
 def test_an_auction_gives_everybody_nearly_what_he_likes_best(case: Case, weight: WeightName) -> None:
     instance = Instance(*case.make(seed=4), weight)
     mine, theirs = instance.nodes
-    problem = Problem(make_rows(mine.shares), make_index(theirs.shares), instance.sides.evidence)
+    problem = Problem.of(mine.shares, theirs.shares, instance.sides.evidence)
     state = run.first_state(problem, instance.nodes, 1e9)
     held = auction.hold_auction(state, problem)
     assert held.n_done.tolist() == [len(held.turns), 0]

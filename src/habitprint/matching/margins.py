@@ -26,15 +26,12 @@ from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import inner, kernel
 from habitprint.weighing import Sides
-from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
-from habitprint.weighing.kernel import make_scratch, row_gains
+from habitprint.weighing.evidence import Problem
+from habitprint.weighing.kernel import Scratch, make_scratch, row_gains
 
 N_LISTED = 96  # cheapest other partners that are kept for each user; with 48, all take a third longer
 NOBODY = -1
 MOST_STEPS = 1000  # of the search for one pair: a few per cent would go through everybody, for little
-_Scratch = tuple[Floats, SmallIndices, Floats]
-_Found = tuple[Indices, Floats]
 
 
 class _Residual(NamedTuple):
@@ -87,62 +84,30 @@ def pair_margins(matching: Matching, released: Histograms, known: Histograms, *,
     released, known = align(released.in_order(), known.in_order())
     pairs = matching.rows_in(released, known)
     sides = Sides.of(released, known, matching.weight)
-    ways = [
-        (make_rows(sides.released), make_index(sides.known), sides.evidence),
-        (make_rows(sides.known), make_index(sides.released), sides.evidence_back),
-    ]
+    problems = sides.problem, sides.problem_back
     partners = [np.full(side.n_users, NOBODY) for side in (released, known)]
     # Two users of a guess count as users without a partner.
     is_real = ~matching.is_guess
     partners[0][pairs[0][is_real]] = pairs[1][is_real]
     partners[1][pairs[1][is_real]] = pairs[0][is_real]
     potentials = proof.released_potential, proof.known_potential
-
-    hub = []
-    for side, name in enumerate(("paths from nobody", "paths to nobody")):
-        progress(name, side, 2)
-        rows, index, evidence = ways[side]
-        mine, others = (side, 1 - side)
-        hub.append(
-            _ways_from_hub(
-                rows, index, evidence, partners[mine], partners[others], potentials[mine], potentials[others],
-                proof.price,
-            )
-        )  # fmt: skip
-    margins = _all_margins(ways[0], partners, potentials, proof.price, hub, progress)
-    result = np.zeros(matching.size)
-    result[is_real] = np.minimum(margins[pairs[0]], matching.gains)[is_real]
-    return result
-
-
-def _all_margins(
-    way: tuple[Rows, Index, Evidence],
-    partners: list[Indices],
-    potentials: tuple[Floats, Floats],
-    price: float,
-    hub: list[Floats],
-    progress: Progress,
-) -> Floats:
-    """Return the margin of each released user's pair, starting from the bound over the hub."""
-    rows, index, evidence = way
-    work = work_of_rows(rows, index)
-
-    listed = np.full((len(work), N_LISTED), NOBODY, np.int32)
-    costs, cuts = np.full(listed.shape, np.inf), np.full(len(work), np.inf)
-
-    def list_costs(first: int, last: int) -> None:
-        mine = listed[first:last], costs[first:last], cuts[first:last]
-        _list_cheapest_others(first, rows, index, evidence, partners[0], *potentials, price, *mine)
-
-    for _ in run_blocks(list_costs, work, "other partners", progress):
+    hub: list[Floats] = []
+    for name, problem, way in zip(("paths from nobody", "paths to nobody"), problems, (1, -1), strict=True):
+        progress(name, len(hub), 2)
+        hub.append(_ways_from_hub(problem, *partners[::way], *potentials[::way], proof.price))
+    shape = released.n_users, N_LISTED
+    listed, costs, cuts = np.full(shape, NOBODY, np.int32), np.full(shape, np.inf), np.full(shape[0], np.inf)
+    graph = _Residual(partners[0], partners[1], *potentials, proof.price, listed, costs, cuts, hub[1], hub[0])
+    problem, work = problems[0], problems[0].work
+    for _ in run_blocks(
+        lambda first, last: _list_cheapest_others(first, last, problem, graph), work, "other partners", progress
+    ):
         pass
-    graph = _Residual(partners[0], partners[1], *potentials, price, listed, costs, cuts, hub[1], hub[0])
-
-    def search(first: int, last: int) -> Floats:
-        found: Floats = _shortest_ways(first, last, rows, index, evidence, graph)
-        return found
-
-    return np.concatenate(list(run_blocks(search, work, "margins", progress)))
+    # The search starts from the bound over the hub.
+    found = run_blocks(lambda first, last: _shortest_ways(first, last, problem, graph), work, "margins", progress)
+    result = np.zeros(matching.size)
+    result[is_real] = np.minimum(np.concatenate(list(found))[pairs[0]], matching.gains)[is_real]
+    return result
 
 
 @inner
@@ -153,22 +118,16 @@ def _cost(u: float, v: float, price: float, gain: float) -> float:
 
 @kernel
 def _ways_from_hub(
-    rows: Rows,
-    index: Index,
-    evidence: Evidence,
-    row_partner: Indices,
-    column_partner: Indices,
-    u: Floats,
-    v: Floats,
-    price: float,
+    problem: Problem, row_partner: Indices, column_partner: Indices, u: Floats, v: Floats, price: float
 ) -> Floats:
     """Return the shortest way from the hub to each column: a user is left alone, and at the end the column is taken."""
     distance = v.copy()  # left alone itself
-    sums, touched, by_share = make_scratch(index)
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
     queue = [(0.0, -1)]
     for i in range(len(row_partner)):
         if row_partner[i] == NOBODY:  # alone already, so it may take any partner
-            for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
+            for k in range(row_gains(i, problem, scratch)):
                 j = touched[k]
                 distance[j] = min(distance[j], _cost(u[i], v[j], price, sums[j]))
                 sums[j] = 0.0
@@ -179,7 +138,7 @@ def _ways_from_hub(
         if j < 0 or d > distance[j] or column_partner[j] == NOBODY:
             continue
         i = column_partner[j]
-        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
+        for k in range(row_gains(i, problem, scratch)):
             other = touched[k]
             new = d + _cost(u[i], v[other], price, sums[other])
             sums[other] = 0.0
@@ -190,35 +149,24 @@ def _ways_from_hub(
 
 
 @kernel
-def _list_cheapest_others(
-    first: int,
-    rows: Rows,
-    index: Index,
-    evidence: Evidence,
-    row_partner: Indices,
-    u: Floats,
-    v: Floats,
-    price: float,
-    listed: SmallIndices,
-    costs: Floats,
-    cuts: Floats,
-) -> None:
-    """Write the cheapest other partners of the rows from `first` on, their costs, and the least cost not listed."""
-    n_listed = listed.shape[1]
-    sums, touched, by_share = make_scratch(index)
-    for at in range(len(cuts)):
-        i, mine, theirs = first + at, costs[at], listed[at]
-        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
+def _list_cheapest_others(first: int, last: int, problem: Problem, graph: _Residual) -> None:
+    """Write the cheapest other partners of the rows `first` to `last` − 1, their costs, and the least not listed."""
+    n_listed, cuts = graph.listed.shape[1], graph.cuts
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
+    for i in range(first, last):
+        mine, theirs = graph.costs[i], graph.listed[i]
+        for k in range(row_gains(i, problem, scratch)):
             j = touched[k]
-            cost = _cost(u[i], v[j], price, sums[j])
+            cost = _cost(graph.u[i], graph.v[j], graph.price, sums[j])
             sums[j] = 0.0
-            if j == row_partner[i] or cost >= cuts[at]:
+            if j == graph.row_partner[i] or cost >= cuts[i]:
                 continue
             # Into its place among the cheapest; the entry that falls out at the end is the cheapest that is not listed.
             place = n_listed
             while place > 0 and mine[place - 1] > cost:
                 place -= 1
-            cuts[at] = min(cuts[at], mine[-1] if place < n_listed else cost)
+            cuts[i] = min(cuts[i], mine[-1] if place < n_listed else cost)
             for e in range(n_listed - 1, place, -1):
                 mine[e], theirs[e] = mine[e - 1], theirs[e - 1]
             if place < n_listed:
@@ -227,25 +175,17 @@ def _list_cheapest_others(
 
 @inner
 def _others(
-    i: int,
-    limit: float,
-    rows: Rows,
-    index: Index,
-    evidence: Evidence,
-    graph: _Residual,
-    found: _Found,
-    scratch: _Scratch,
+    i: int, limit: float, problem: Problem, graph: _Residual, columns: Indices, costs: Floats, scratch: Scratch
 ) -> int:
-    """Find the other partners of row `i` that cost less than `limit`: how many, and which, in `found`."""
-    columns, costs = found
+    """Find the other partners of row `i` that cost less than `limit`: how many, and which, with their costs."""
     n_found = 0
     if graph.cuts[i] >= limit:
         while n_found < graph.listed.shape[1] and graph.costs[i, n_found] < limit:
             columns[n_found], costs[n_found] = graph.listed[i, n_found], graph.costs[i, n_found]
             n_found += 1
         return n_found
-    sums, touched, by_share = scratch
-    for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
+    sums, touched = scratch.sums, scratch.touched
+    for k in range(row_gains(i, problem, scratch)):
         j = touched[k]
         cost = _cost(graph.u[i], graph.v[j], graph.price, sums[j])
         sums[j] = 0.0
@@ -267,7 +207,7 @@ def _at_least(column: int, goal: int, start: int, graph: _Residual) -> float:
 
 @kernel
 def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
-    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, graph: _Residual
+    first: int, last: int, problem: Problem, graph: _Residual
 ) -> Floats:
     """Return the shortest way from each row's user to its partner, nearest to the goal first (A*).
 
@@ -276,7 +216,7 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
     """
     result = np.zeros(last - first)
     distance = np.full(len(graph.v), np.inf)
-    scratch = make_scratch(index)
+    scratch = make_scratch(problem.others)
     columns, costs = np.empty(max(len(graph.v), graph.listed.shape[1]), np.int64), np.empty(len(graph.v) + N_LISTED)
     for start in range(first, last):
         goal = graph.row_partner[start]
@@ -297,7 +237,7 @@ def _shortest_ways(  # noqa: C901  (a compiled loop is read top to bottom)
                 continue
             n_steps += 1
             i = graph.column_partner[j]
-            n_others = _others(i, best - d, rows, index, evidence, graph, (columns, costs), scratch)
+            n_others = _others(i, best - d, problem, graph, columns, costs, scratch)
             for k in range(n_others):
                 other, new = columns[k], d + costs[k]
                 if other == goal:

@@ -15,7 +15,7 @@ from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole, requir
 from habitprint.histograms import Histograms, align
 from habitprint.matching.matching import Direction, Matching, Method, Proof
 from habitprint.matching.nodes import Nodes, equal_users, make_nodes, pair_up
-from habitprint.matching.one_by_one import find_nearest, find_nearest_of_both
+from habitprint.matching.one_by_one import Nearest, find_nearest, find_nearest_of_both
 from habitprint.matching.options import MatchKeywords, MatchOptions
 from habitprint.matching.solver import Solution, solve, solve_all
 from habitprint.progress import Progress, silent
@@ -99,7 +99,7 @@ def match(
     if "weight" in keywords:
         keywords["weight"] = find_weight(keywords["weight"])
     asked = msgspec.structs.replace(options or MatchOptions(), **keywords)
-    _check_options(asked.method, asked.direction, asked.epsilon)
+    _check_options(asked)
     if backend is not None:
         return backend.attack(released, known, asked, progress)
     tables = as_histograms(released, "released"), as_histograms(known, "known")
@@ -125,17 +125,21 @@ def find_matching(
     >>> find_matching(one, other, MatchOptions(weight=find_weight("l1"))).n_guesses
     1
     """
-    method, direction, epsilon = asked.method, asked.direction, asked.epsilon
-    _check_options(method, direction, epsilon)
-    _check_size(asked.size, method, released.n_users, known.n_users)
-    streams = seed_streams(asked.seed)
-    max_memory = bytes_allowed(asked.max_memory)
-    released, known = align(released.in_order(), known.in_order())
-    if method == "one-by-one":
-        found = _one_by_one(released, known, asked.weight, direction, streams[2], progress)
-    else:
-        found = _jointly(released, known, asked, streams, max_memory, progress)
-    return make_matching(released, known, found, asked)
+    _check_options(asked)
+    task, streams = Task.of(released, known, asked), seed_streams(asked.seed)
+    if asked.method == "one-by-one":
+        mine, theirs = (equal_users(table, asked.weight) for table in (task.released, task.known))
+        if asked.direction == "released-to-known":
+            return task.with_nearest(find_nearest(mine, theirs, task.sides.evidence, streams[2], progress))
+        return task.with_nearest(find_nearest(theirs, mine, task.sides.evidence_back, streams[2], progress))
+    if asked.size is not None:
+        check_size(asked.size, released.n_users, known.n_users)
+    size, evidence = asked.size or task.largest_size, (task.sides.evidence, task.sides.evidence_back)
+    room, nodes = bytes_allowed(asked.max_memory), task.make_nodes(streams)
+    solution = solve_joint(*nodes, evidence, size, epsilon=asked.epsilon, max_memory=room, progress=progress)
+    potentials = nodes[0].to_users(solution.row_potential), nodes[1].to_users(solution.column_potential)
+    pairs = solution.rows, solution.columns, solution.flows
+    return task.with_pairs(nodes, pairs, size, streams, Proof(*potentials, solution.price))
 
 
 def find_from_both_sides(
@@ -149,117 +153,96 @@ def find_from_both_sides(
     >>> [matching.direction for matching in find_from_both_sides(habits, habits, find_weight("l1"))]
     ['released-to-known', 'known-to-released']
     """
-    released, known = align(released.in_order(), known.in_order())
-    sides, nodes = Sides.of(released, known, weight), (equal_users(released, weight), equal_users(known, weight))
+    forth = Task.of(released, known, MatchOptions(weight=weight, method="one-by-one", seed=seed))
+    back = replace(forth, asked=msgspec.structs.replace(forth.asked, direction="known-to-released"))
+    nodes = equal_users(forth.released, weight), equal_users(forth.known, weight)
     randoms = seed_streams(seed)[2], seed_streams(seed)[2]  # each as if it were alone
-    there, back = find_nearest_of_both(*nodes, (sides.evidence, sides.evidence_back), randoms, progress)
-    rows, columns = np.arange(released.n_users), np.arange(known.n_users)
-    asked = MatchOptions(weight=weight, method="one-by-one", seed=seed)
-    return (
-        make_matching(released, known, Found(rows, there.columns, there.gains, n_nearest=there.n_nearest), asked),
-        make_matching(
-            released,
-            known,
-            Found(back.columns, columns, back.gains, n_nearest=back.n_nearest),
-            msgspec.structs.replace(asked, direction="known-to-released"),
-        ),
-    )
+    evidence = forth.sides.evidence, forth.sides.evidence_back
+    of_released, of_known = find_nearest_of_both(*nodes, evidence, randoms, progress)
+    return forth.with_nearest(of_released), back.with_nearest(of_known)
 
 
-def make_matching(released: Histograms, known: Histograms, found: "Found", asked: MatchOptions) -> Matching:
-    """Return the pairs that were found, by id, in the order of the released users and then of the known ones.
-
-    Examples
-    --------
-    >>> habits, first = Histograms.from_strings({1: "a", 2: "b"}), np.zeros(1, np.int64)
-    >>> make_matching(habits, habits, Found(first, first, np.full(1, 2.0)), MatchOptions()).known.to_list()
-    [1]
-    """
-    sort = np.lexsort((found.columns, found.rows))
-    return Matching(
-        released=released.users[found.rows[sort]].alias("released"),
-        known=known.users[found.columns[sort]].alias("known"),
-        weights=to_weights(found.gains[sort], asked.weight),
-        gains=found.gains[sort],
-        proof=found.proof,
-        n_nearest=None if found.n_nearest is None else found.n_nearest[sort],
-        n_released=released.n_users,
-        n_known=known.n_users,
-        size=len(sort),
-        method=asked.method,
-        direction=asked.direction,
-        epsilon=asked.epsilon,
-        weight=asked.weight,
-        seed=asked.seed,
-    )
-
-
-@dataclass(frozen=True)
-class Found:
-    """Pairs by position in ascending order of ids, with the proof of joint ones."""
-
-    rows: Indices
-    columns: Indices
-    gains: Floats
-    proof: Proof | None = None
-    n_nearest: Indices | None = None
-
-
-def _jointly(
-    released: Histograms,
-    known: Histograms,
-    asked: MatchOptions,
-    streams: list[np.random.Generator],
-    max_memory: float,
-    progress: Progress,
-) -> Found:
-    weight = asked.weight
-    sides = Sides.of(released, known, weight)
-    nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
-    size = asked.size or min(released.n_users, known.n_users)
-    solution = solve_joint(
-        *nodes,
-        (sides.evidence, sides.evidence_back),
-        size,
-        epsilon=asked.epsilon,
-        max_memory=max_memory,
-        progress=progress,
-    )
-    rows, columns = pair_up(*nodes, solution.rows, solution.columns, solution.flows)
-    rows, columns = with_guesses((rows, columns), released, known, size, streams)
-    return Found(
-        rows=rows,
-        columns=columns,
-        gains=pair_gains(sides, rows, columns),
-        proof=Proof(
-            nodes[0].to_users(solution.row_potential),
-            nodes[1].to_users(solution.column_potential),
-            solution.price,
-        ),
-    )
-
-
-def with_guesses(
-    pairs: tuple[Indices, Indices],
-    released: Histograms,
-    known: Histograms,
-    size: int,
-    streams: Sequence[np.random.Generator],
-) -> tuple[Indices, Indices]:
-    """Return `size` pairs: where fewer share a place, users left over are paired at random, as guesses.
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Two tables to match, over the same places and in ascending order of ids, with the options.
 
     Examples
     --------
     >>> habits, none = Histograms.from_strings({1: "a", 2: "b"}), np.zeros(0, np.int64)
-    >>> [len(users) for users in with_guesses((none, none), habits, habits, 2, seed_streams(0))]
-    [2, 2]
+    >>> task, streams = Task.of(habits, habits, MatchOptions()), seed_streams(0)
+    >>> task.with_pairs(task.make_nodes(streams), (none, none, none), 2, streams).size
+    2
     """
-    n_guesses = size - len(pairs[0])
-    rows, columns = (
-        np.concatenate([used, left_over(used, table.n_users, stream)[:n_guesses]])
-        for used, table, stream in zip(pairs, (released, known), streams, strict=False)
-    )
-    return rows, columns
+
+    released: Histograms
+    known: Histograms
+    asked: MatchOptions
+    sides: Sides
+
+    @classmethod
+    def of(cls, released: Histograms, known: Histograms, asked: MatchOptions) -> "Task":
+        """Put two tables in order."""
+        released, known = align(released.in_order(), known.in_order())
+        return cls(released, known, asked, Sides.of(released, known, asked.weight))
+
+    @property
+    def largest_size(self) -> int:
+        """Return the largest number of pairs."""
+        return min(self.released.n_users, self.known.n_users)
+
+    def make_nodes(self, streams: Sequence[np.random.Generator]) -> tuple[Nodes, Nodes]:
+        """Return the nodes of both sides, in random order."""
+        weight = self.asked.weight
+        return make_nodes(self.released, weight, streams[0]), make_nodes(self.known, weight, streams[1])
+
+    def with_pairs(
+        self,
+        nodes: tuple[Nodes, Nodes],
+        pairs: tuple[Indices, Indices, Indices],
+        size: int,
+        streams: Sequence[np.random.Generator],
+        proof: Proof | None = None,
+    ) -> Matching:
+        """Return the matching of pairs of nodes; where fewer than `size` share a place, others are guessed."""
+        n_guesses = size - int(pairs[2].sum())
+        rows, columns = (
+            np.concatenate([used, left_over(used, table.n_users, stream)[:n_guesses]])
+            for used, table, stream in zip(pair_up(*nodes, *pairs), (self.released, self.known), streams, strict=False)
+        )
+        return self._matching(rows, columns, pair_gains(self.sides, rows, columns), proof=proof)
+
+    def with_nearest(self, nearest: Nearest) -> Matching:
+        """Return the matching of each user of the side that searches with its nearest."""
+        pairs = np.arange(len(nearest.columns)), nearest.columns
+        rows, columns = pairs if self.asked.direction == "released-to-known" else pairs[::-1]
+        return self._matching(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
+
+    def _matching(
+        self,
+        rows: Indices,
+        columns: Indices,
+        gains: Floats,
+        proof: Proof | None = None,
+        n_nearest: Indices | None = None,
+    ) -> Matching:
+        """Return pairs by id, in the order of the released users and then of the known ones."""
+        sort = np.lexsort((columns, rows))
+        return Matching(
+            released=self.released.users[rows[sort]].alias("released"),
+            known=self.known.users[columns[sort]].alias("known"),
+            weights=to_weights(gains[sort], self.asked.weight),
+            gains=gains[sort],
+            proof=proof,
+            n_nearest=None if n_nearest is None else n_nearest[sort],
+            n_released=self.released.n_users,
+            n_known=self.known.n_users,
+            size=len(sort),
+            method=self.asked.method,
+            direction=self.asked.direction,
+            epsilon=self.asked.epsilon,
+            weight=self.asked.weight,
+            seed=self.asked.seed,
+        )
 
 
 def left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indices:
@@ -273,48 +256,36 @@ def left_over(used: Indices, n_users: int, random: np.random.Generator) -> Indic
     return random.permutation(np.setdiff1d(np.arange(n_users), used))
 
 
-def _one_by_one(
-    released: Histograms,
-    known: Histograms,
-    weight: Weight,
-    direction: Direction,
-    random: np.random.Generator,
-    progress: Progress,
-) -> Found:
-    sides = Sides.of(released, known, weight)
-    mine, theirs = equal_users(released, weight), equal_users(known, weight)
-    if direction == "released-to-known":
-        nearest = find_nearest(mine, theirs, sides.evidence, random, progress)
-        rows, columns = np.arange(released.n_users), nearest.columns
-    else:
-        nearest = find_nearest(theirs, mine, sides.evidence_back, random, progress)
-        rows, columns = nearest.columns, np.arange(known.n_users)
-    return Found(rows, columns, nearest.gains, n_nearest=nearest.n_nearest)
-
-
-def _check_options(method: str, direction: str, epsilon: float | None) -> None:
+def _check_options(asked: MatchOptions) -> None:
+    method = asked.method
     require_option("method", method, get_args(Method))
-    require_option("direction", direction, get_args(Direction))
-    if method != "one-by-one" and direction != "released-to-known":
+    require_option("direction", asked.direction, get_args(Direction))
+    if method != "one-by-one" and asked.direction != "released-to-known":
         raise InputError(
-            f"direction '{direction}' does not go with method '{method}'",
+            f"direction '{asked.direction}' does not go with method '{method}'",
             why="only one-by-one matching has a side that searches",
             fix="remove the direction, or use the method 'one-by-one'",
         )
-    if method != "approximate" and epsilon is not None:
+    if method == "one-by-one" and asked.size is not None:
         raise InputError(
-            f"epsilon {epsilon!r} does not go with method '{method}'",
+            f"size={asked.size} does not go with method '{method}'",
+            why="one-by-one matching gives each user exactly one pair",
+            fix="remove the size, or use the method 'joint'",
+        )
+    if method != "approximate" and asked.epsilon is not None:
+        raise InputError(
+            f"epsilon {asked.epsilon!r} does not go with method '{method}'",
             why="only the approximate method may miss a share of the gain",
             fix="remove epsilon, or use the method 'approximate'",
         )
-    if method == "approximate" and epsilon is None:
+    if method == "approximate" and asked.epsilon is None:
         raise InputError(
             "the approximate method needs epsilon",
             why="epsilon is the share of the gain that the method may miss",
             fix="use epsilon=0.01 (command line: --epsilon 0.01)",
         )
-    if epsilon is not None:
-        check_epsilon(epsilon)
+    if asked.epsilon is not None:
+        check_epsilon(asked.epsilon)
 
 
 def check_epsilon(epsilon: float) -> None:
@@ -324,26 +295,8 @@ def check_epsilon(epsilon: float) -> None:
     --------
     >>> check_epsilon(0.01)
     """
-    require_number(
-        "epsilon",
-        epsilon,
-        above=0,
-        below=1,
-        why="it is the share of the gain that may be missing",
-        fix="use 0.01, say; for the optimum, leave it out (with the method 'joint')",
-    )
-
-
-def _check_size(size: int | None, method: str, n_released: int, n_known: int) -> None:
-    if size is None:
-        return
-    if method == "one-by-one":
-        raise InputError(
-            f"size={size} does not go with method '{method}'",
-            why="one-by-one matching gives each user exactly one pair",
-            fix="remove the size, or use the method 'joint'",
-        )
-    check_size(size, n_released, n_known)
+    why, fix = "it is the share of the gain that may be missing", "use 0.01, say; leave it out for the optimum"
+    require_number("epsilon", epsilon, above=0, below=1, why=why, fix=fix)
 
 
 def check_size(size: int, n_released: int, n_known: int) -> None:
@@ -369,13 +322,8 @@ def bytes_allowed(max_memory: float) -> float:
     >>> bytes_allowed(4e9), bytes_allowed(float("inf"))
     (4000000000.0, 1e+18)
     """
-    require_number(
-        "max_memory",
-        max_memory,
-        above=0,
-        why="it says how many bytes the joint matching may use",
-        fix="use 4e9, say, or float('inf') for no limit",
-    )
+    why, fix = "it says how many bytes the joint matching may use", "use 4e9, say, or float('inf') for no limit"
+    require_number("max_memory", max_memory, above=0, why=why, fix=fix)
     return min(float(max_memory), MOST_MEMORY)
 
 

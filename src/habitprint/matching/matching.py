@@ -22,8 +22,7 @@ from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import kernel
 from habitprint.weighing import Sides, Weight, place_gains
-from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.evidence import Problem
 from habitprint.weighing.kernel import make_scratch, row_gains
 
 EXACT = 1e-10  # a result is called exact when its gap is at most this
@@ -90,28 +89,26 @@ class Proof:
         >>> Proof(np.zeros(2), np.zeros(1), 0.25).raised_to_cover(sides).released_potential
         array([1.75, 0.  ])
         """
-        rows, index, evidence = make_rows(sides.known), make_index(sides.released), sides.evidence_back
+        problem = sides.problem_back
         known_potential, price = np.maximum(self.known_potential, 0.0), max(self.price, 0.0)
 
         def run(first: int, last: int) -> Floats:
-            needed: Floats = _needed(first, last, rows, index, evidence, known_potential, price)
+            needed: Floats = _needed(first, last, problem, known_potential, price)
             return needed
 
         raised = np.maximum(self.released_potential, 0.0)
-        for needed in run_blocks(run, work_of_rows(rows, index), "verifying", progress):
+        for needed in run_blocks(run, problem.work, "verifying", progress):
             np.maximum(raised, needed, out=raised)
         return Proof(raised, known_potential, price)
 
 
 @kernel
-def _needed(
-    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, row_potential: Floats, price: float
-) -> Floats:
+def _needed(first: int, last: int, problem: Problem, row_potential: Floats, price: float) -> Floats:
     """Return the potential that each user of the index needs to cover its pairs with the rows `first` to `last` − 1."""
-    needed = np.zeros(index.n_users)
-    sums, touched, by_share = make_scratch(index)
+    needed, scratch = np.zeros(problem.others.n_users), make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
     for i in range(first, last):
-        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        n = row_gains(i, problem, scratch)
         for k in range(n):
             j = touched[k]
             needed[j] = max(needed[j], sums[j] - row_potential[i] - price)

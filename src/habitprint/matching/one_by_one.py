@@ -10,8 +10,7 @@ from habitprint.matching.nodes import Nodes
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import inner, kernel
-from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import make_scratch, row_gains
 
 # Gains this close (relative) are equal up to the rounding of their sums.
@@ -160,17 +159,17 @@ def _look_around(
 
     Yield for each block the best gain of its seekers with each of the first `n_noted` others.
     """
-    rows, index = make_rows(seekers.shares), make_index(others.shares)
+    problem = Problem.of(seekers.shares, others.shares, evidence)
     mine, theirs = (seekers.starts, seekers.members), (others.starts, others.members)
 
     def run(first: int, last: int) -> Best:
         best = Best.empty(n_noted)
         noted = best.gains, best.seconds, best.nodes
         to = found.columns, found.gains, found.n_nearest
-        _nearest(first, last, rows, index, evidence, draws, *mine, *theirs, *to, *noted)
+        _nearest(first, last, problem, draws, *mine, *theirs, *to, *noted)
         return best
 
-    yield from run_blocks(run, work_of_rows(rows, index), "nearest", progress)
+    yield from run_blocks(run, problem.work, "nearest", progress)
 
 
 @inner
@@ -192,9 +191,7 @@ def _note_best(
 def _nearest(
     first: int,
     last: int,
-    rows: Rows,
-    index: Index,
-    evidence: Evidence,
+    problem: Problem,
     draws: Floats,
     starts: Indices,
     members: Indices,
@@ -212,10 +209,11 @@ def _nearest(
     Draws between 0 and 1, one for each user, decide among equals: first among all users who are equally near, in the
     order of their nodes. If there is room for it, the best gain of the nodes with each of the others is noted.
     """
-    sums, touched, by_share = make_scratch(index)
-    ends = np.empty(index.n_users + 1, np.int64)  # how many users are in the first of the near nodes
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
+    ends = np.empty(problem.others.n_users + 1, np.int64)  # how many users are in the first of the near nodes
     for i in range(first, last):
-        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        n = row_gains(i, problem, scratch)
         if len(best) > 0:
             _note_best(i, n, touched, sums, best, second, best_node)
         largest = 0.0

@@ -13,23 +13,14 @@ from habitprint.arguments import AnyTable, as_histograms
 from habitprint.arrays import Floats, Indices
 from habitprint.display import Drawn, Framed
 from habitprint.errors import InputError, NoSharedPlaceWarning, is_whole
-from habitprint.histograms import Histograms, align
-from habitprint.matching.match import (
-    NO_SHARED_PLACE,
-    Found,
-    bytes_allowed,
-    make_matching,
-    match,
-    seed_streams,
-    with_guesses,
-)
+from habitprint.histograms import Histograms
+from habitprint.matching.match import NO_SHARED_PLACE, Task, bytes_allowed, match, seed_streams
 from habitprint.matching.matching import Matching
-from habitprint.matching.nodes import make_nodes, pair_up
 from habitprint.matching.one_by_one import TIE
 from habitprint.matching.options import MatchOptions
 from habitprint.matching.solver import solve, solve_sizes
 from habitprint.progress import Progress, silent
-from habitprint.weighing import Sides, Weight, WeightName, find_weight, pair_gains, to_weights
+from habitprint.weighing import Weight, WeightName, find_weight, to_weights
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,15 +93,8 @@ class MatchingPath(Drawn, Framed):
                 why="a path has one matching for each whole number of pairs",
                 fix=f"use one from 1 to {len(self.sizes):,}",
             )
-        return match(
-            self.released,
-            self.known,
-            weight=self.weight,
-            size=size,
-            seed=self.seed,
-            max_memory=self.max_memory,
-            progress=progress,
-        )
+        asked = MatchOptions(weight=self.weight, size=size, seed=self.seed, max_memory=self.max_memory)
+        return match(self.released, self.known, options=asked, progress=progress)
 
     def to_table(self) -> pl.DataFrame:
         """Return the path as a table ``size, total_weight, total_gain, price``.
@@ -121,14 +105,8 @@ class MatchingPath(Drawn, Framed):
         >>> hp.matching_path(*hp.datasets.illustration()).to_table().height
         4
         """
-        return pl.DataFrame(
-            {
-                "size": self.sizes,
-                "total_weight": self.total_weight,
-                "total_gain": self.total_gain,
-                "price": self.price,
-            }
-        )
+        totals = {"total_weight": self.total_weight, "total_gain": self.total_gain}
+        return pl.DataFrame({"size": self.sizes, **totals, "price": self.price})
 
 
 def matching_path(
@@ -158,12 +136,9 @@ def matching_path(
     """
     chosen = find_weight(weight)
     released, known = as_histograms(released, "released"), as_histograms(known, "known")
-    streams = seed_streams(seed)
-    room = bytes_allowed(max_memory)
-    ours, theirs = align(released.in_order(), known.in_order())
-    nodes = make_nodes(ours, chosen, streams[0]), make_nodes(theirs, chosen, streams[1])
-    largest = min(released.n_users, known.n_users)
-    solution = solve(*nodes, Sides.of(ours, theirs, chosen).evidence, largest, max_memory=room, progress=progress)
+    task, room = Task.of(released, known, MatchOptions(weight=chosen, seed=seed)), bytes_allowed(max_memory)
+    nodes, largest = task.make_nodes(seed_streams(seed)), task.largest_size
+    solution = solve(*nodes, task.sides.evidence, largest, max_memory=room, progress=progress)
     if len(solution.rows) == 0:
         warnings.warn(NO_SHARED_PLACE, NoSharedPlaceWarning, stacklevel=2)
     price = np.zeros(largest)
@@ -212,15 +187,8 @@ def find_sizes(
     >>> [matching.size for matching in find_sizes(released, known, find_weight("l1"), [1, 3])]
     [1, 3]
     """
-    asked, streams = MatchOptions(weight=weight, seed=seed), seed_streams(seed)
-    released, known = align(released.in_order(), known.in_order())
-    sides = Sides.of(released, known, weight)
-    nodes = make_nodes(released, weight, streams[0]), make_nodes(known, weight, streams[1])
-    found = []
-    solved = solve_sizes(*nodes, sides.evidence, sizes, max_memory=asked.max_memory, progress=progress)
-    for size, best in zip(sizes, solved, strict=True):
-        sure = pair_up(*nodes, *best)
-        pairs = with_guesses(sure, released, known, size, deepcopy(streams))
-        gains = pair_gains(sides, *pairs)
-        found.append(make_matching(released, known, Found(*pairs, gains), asked))
-    return found
+    task, streams = Task.of(released, known, MatchOptions(weight=weight, seed=seed)), seed_streams(seed)
+    nodes, room = task.make_nodes(streams), task.asked.max_memory
+    solved = solve_sizes(*nodes, task.sides.evidence, sizes, max_memory=room, progress=progress)
+    # Each matching guesses as if it were alone.
+    return [task.with_pairs(nodes, pairs, size, deepcopy(streams)) for size, pairs in zip(sizes, solved, strict=True)]

@@ -32,10 +32,9 @@ from habitprint.matching.one_by_one import TIE
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.runtime.compiled import kernel
-from habitprint.truth import SAME_ID, CommonUsers, Truth, common_users
+from habitprint.truth import SAME_ID, Truth, common_users
 from habitprint.weighing import Sides, Weight, find_weight, pair_gains
-from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import Index, Rows, make_index, make_rows, work_of_rows
+from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.kernel import make_scratch, row_gains
 
 NEAR_CERTAIN = 1e-12  # probabilities stay this far from 0 and 1: beyond lies rounding
@@ -147,47 +146,32 @@ def count_impostors(
             fix="check that both sides use the same user ids, or give the truth",
         )
     sides = Sides.of(*align(released, known), find_weight(weight))
-    return _count(sides, common, direction, progress)
-
-
-def _count(sides: Sides, common: CommonUsers, direction: Direction, progress: Progress) -> Impostors:
-    forwards = direction == "released-to-known"
-    seekers, others = (sides.released, sides.known) if forwards else (sides.known, sides.released)
-    evidence = sides.evidence if forwards else sides.evidence_back
-    own, theirs = (common.released, common.known) if forwards else (common.known, common.released)
-    partner = np.full(seekers.shape[0], -1, np.int64)
+    if direction == "released-to-known":
+        problem, own, theirs = sides.problem, common.released, common.known
+    else:
+        problem, own, theirs = sides.problem_back, common.known, common.released
+    work = problem.work
+    n_closer, n_tied, partner = np.zeros(len(work), np.int64), np.zeros(len(work), np.int64), np.full(len(work), -1)
     partner[own] = theirs
-    rows, index = make_rows(seekers), make_index(others)
-    n_closer, n_tied = np.zeros(len(partner), np.int64), np.zeros(len(partner), np.int64)
-
-    def run(first: int, last: int) -> None:
-        _closer(first, last, rows, index, evidence, partner, n_closer, n_tied)
-
-    for _ in run_blocks(run, work_of_rows(rows, index), "impostors", progress):
+    for _ in run_blocks(
+        lambda first, last: _closer(first, last, problem, partner, n_closer, n_tied), work, "impostors", progress
+    ):
         pass
-    return Impostors(n_closer[own], n_tied[own], others.shape[0] - 1)
+    return Impostors(n_closer[own], n_tied[own], problem.others.n_users - 1)
 
 
 @kernel
-def _closer(
-    first: int,
-    last: int,
-    rows: Rows,
-    index: Index,
-    evidence: Evidence,
-    partner: Indices,
-    n_closer: Indices,
-    n_tied: Indices,
-) -> None:
+def _closer(first: int, last: int, problem: Problem, partner: Indices, n_closer: Indices, n_tied: Indices) -> None:
     """Write for the rows `first` to `last` − 1 how many columns have more gain than the partner, and how many as much.
 
     Columns that are not touched have no gain: as much as a partner who has none either.
     """
-    sums, touched, by_share = make_scratch(index)
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
     for i in range(first, last):
         if partner[i] < 0:
             continue
-        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        n = row_gains(i, problem, scratch)
         own = sums[partner[i]]
         closer, as_close = 0, 0
         for k in range(n):
@@ -198,7 +182,7 @@ def _closer(
                 as_close += 1
             sums[touched[k]] = 0.0
         if own == 0.0:
-            as_close = index.n_users - closer
+            as_close = problem.others.n_users - closer
         n_closer[i] = closer
         n_tied[i] = as_close - 1
 
@@ -230,41 +214,27 @@ class PairScores:
     n_identical: Indices
 
     def __post_init__(self) -> None:
-        for array in (self.released, self.known, self.margins, self.n_identical):
+        for array in vars(self).values():
             array.setflags(write=False)
 
     @classmethod
     def together(cls, parts: Sequence["PairScores"]) -> "PairScores":
         """Return the scores of the pairs of several matchings, one after the other."""
-        return cls(
-            np.concatenate([part.released for part in parts]),
-            np.concatenate([part.known for part in parts]),
-            np.concatenate([part.margins for part in parts]),
-            np.concatenate([part.n_identical for part in parts]),
-        )
+        return cls(*map(np.concatenate, zip(*(vars(part).values() for part in parts), strict=True)))
 
     @property
     def odds(self) -> Floats:
         """Return the mean of both logarithms."""
         return (self.released + self.known) / 2
 
-    @property
-    def n(self) -> int:
-        """Return how many pairs there are."""
-        return len(self.n_identical)
-
     def take(self, pairs: Indices | Booleans) -> "PairScores":
         """Return the scores of some of the pairs."""
-        return PairScores(self.released[pairs], self.known[pairs], self.margins[pairs], self.n_identical[pairs])
+        return PairScores(*(score[pairs] for score in vars(self).values()))
 
     def where(self, is_mine: Booleans, other: "PairScores") -> "PairScores":
         """Return these scores for some of the pairs, and others of the same pairs for the rest."""
-        return PairScores(
-            np.where(is_mine, self.released, other.released),
-            np.where(is_mine, self.known, other.known),
-            np.where(is_mine, self.margins, other.margins),
-            np.where(is_mine, self.n_identical, other.n_identical),
-        )
+        both = zip(vars(self).values(), vars(other).values(), strict=True)
+        return PairScores(*(np.where(is_mine, mine, theirs) for mine, theirs in both))
 
 
 def pair_scores(
@@ -322,26 +292,21 @@ def _log_odds(gains: Floats, n_identical: Indices, log_sums: Floats) -> Floats:
 
 def _log_sums(mine: Nodes, others: Nodes, evidence: Evidence) -> Floats:
     """Return ln Σ exp(gain) over all users of the other side, for each user; who shares no place gains 0."""
-    rows, index = make_rows(mine.shares), make_index(others.shares)
+    problem = Problem.of(mine.shares, others.shares, evidence)
     of_nodes, n_members = np.empty(mine.shares.shape[0]), others.n_members
-
-    def run(first: int, last: int) -> None:
-        _add_up(first, last, rows, index, evidence, n_members, of_nodes)
-
-    for _ in run_blocks(run, work_of_rows(rows, index), "rivals"):
+    for _ in run_blocks(lambda first, last: _add_up(first, last, problem, n_members, of_nodes), problem.work, "rivals"):
         pass
     return mine.to_users(of_nodes)
 
 
 @kernel
-def _add_up(
-    first: int, last: int, rows: Rows, index: Index, evidence: Evidence, n_members: Indices, log_sums: Floats
-) -> None:
+def _add_up(first: int, last: int, problem: Problem, n_members: Indices, log_sums: Floats) -> None:
     """Write ln Σ exp(gain) of the nodes `first` to `last` − 1."""
-    sums, touched, by_share = make_scratch(index)
+    scratch = make_scratch(problem.others)
+    sums, touched = scratch.sums, scratch.touched
     n_users = n_members.sum()
     for i in range(first, last):
-        n = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        n = row_gains(i, problem, scratch)
         top = 0.0  # also who shares no place counts, and no gain is negative
         for k in range(n):
             top = max(top, sums[touched[k]])

@@ -10,6 +10,7 @@ from scipy import sparse
 from habitprint.arrays import Floats, Indices, SparseMatrix
 from habitprint.histograms import Histograms
 from habitprint.weighing.definitions import KINDS, Term, Weight
+from habitprint.weighing.index import Index, Rows, make_index, make_rows
 
 
 class Evidence(NamedTuple):
@@ -19,6 +20,32 @@ class Evidence(NamedTuple):
     factors: Floats  # places × number of g
     odds: Floats  # of each g, for the likelihood, before they are divided by how popular a place is
     popularity: Floats  # of each place
+
+
+class Problem(NamedTuple):
+    """One side that is compared with the other, for kernels: its rows, the index of the others, and the evidence."""
+
+    rows: Rows
+    others: Index
+    evidence: Evidence
+
+    @classmethod
+    def of(cls, shares: SparseMatrix, others: SparseMatrix, evidence: Evidence) -> "Problem":
+        """Arrange the scaled shares of two sides."""
+        return cls(make_rows(shares), make_index(others), evidence)
+
+    @property
+    def work(self) -> Floats:
+        """Return how many entries of the index each row visits, shape (N,).
+
+        Examples
+        --------
+        >>> habits = Histograms.from_strings({1: "ab", 2: "b"})
+        >>> Sides.of(habits, habits, Weight("any", (Term("product"),))).problem.work.tolist()
+        [3.0, 2.0]
+        """
+        visits = np.diff(self.others.starts)[self.rows.places].astype(np.float64)
+        return np.diff(np.append(0.0, visits.cumsum())[self.rows.starts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +144,16 @@ class Sides:
     def evidence_back(self) -> Evidence:
         """Return the same for kernels whose rows are the known users: a g need not be symmetric."""
         return evidence_of(self.facts, self.weight, is_back=True)
+
+    @property
+    def problem(self) -> Problem:
+        """Return the released users, compared with the known ones."""
+        return Problem.of(self.released, self.known, self.evidence)
+
+    @property
+    def problem_back(self) -> Problem:
+        """Return the known users, compared with the released ones."""
+        return Problem.of(self.known, self.released, self.evidence_back)
 
     @cached_property
     def evidence_by_term(self) -> Evidence:

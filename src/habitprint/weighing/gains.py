@@ -11,15 +11,15 @@ from habitprint.histograms import Histograms, align
 from habitprint.runtime.blocks import run_blocks
 from habitprint.weighing import kernel
 from habitprint.weighing.definitions import KINDS, Weight, WeightName, find_weight
-from habitprint.weighing.evidence import Evidence, Sides
-from habitprint.weighing.index import make_index, make_rows, work_of_rows
+from habitprint.weighing.evidence import Problem, Sides
+from habitprint.weighing.index import make_rows
 
 LARGEST_DENSE = 2**28  # entries of a dense matrix: 2 GiB
 KEPT = 4.0  # times the work of a visit: its gain is kept, and blocks that wait are held in memory
 
 
-def gain_blocks(rows_of: SparseMatrix, others: SparseMatrix, evidence: Evidence) -> Iterator[SparseMatrix]:
-    """Yield the gains of consecutive blocks of users of one side with all of the other, from scaled shares.
+def gain_blocks(problem: Problem) -> Iterator[SparseMatrix]:
+    """Yield the gains of consecutive blocks of users of one side with all of the other.
 
     Cost: one visit per (released user, known user, shared place), on as many threads as there are cores; the result
     does not depend on their number.
@@ -28,18 +28,17 @@ def gain_blocks(rows_of: SparseMatrix, others: SparseMatrix, evidence: Evidence)
     --------
     >>> habits = Histograms.from_strings({1: "ab", 2: "b"})
     >>> sides = Sides.of(habits, habits, find_weight("l1"))
-    >>> [block.toarray().tolist() for block in gain_blocks(sides.released, sides.known, sides.evidence)]
+    >>> [block.toarray().tolist() for block in gain_blocks(sides.problem)]
     [[[2.0, 1.0], [1.0, 2.0]]]
     """
-    rows, index = make_rows(rows_of), make_index(others)
 
     def run(first: int, last: int) -> SparseMatrix:
-        starts, users, gains = kernel.gains(first, last, rows, index, evidence)
-        block = sparse.csr_array((gains, users, starts), shape=(last - first, index.n_users))
+        starts, users, gains = kernel.gains(first, last, problem)
+        block = sparse.csr_array((gains, users, starts), shape=(last - first, problem.others.n_users))
         block.sort_indices()
         return block
 
-    return run_blocks(run, KEPT * work_of_rows(rows, index), "gains")
+    return run_blocks(run, KEPT * problem.work, "gains")
 
 
 def positive_gains(sides: Sides) -> SparseMatrix:
@@ -52,7 +51,7 @@ def positive_gains(sides: Sides) -> SparseMatrix:
     >>> positive_gains(Sides.of(a, b, find_weight("l1"))).toarray()
     array([[2., 0.]])
     """
-    return sparse.vstack(list(gain_blocks(sides.released, sides.known, sides.evidence)), format="csr")
+    return sparse.vstack(list(gain_blocks(sides.problem)), format="csr")
 
 
 def pair_gains(sides: Sides, rows: Indices, columns: Indices) -> Floats:
@@ -160,7 +159,7 @@ def weights(released: Histograms, known: Histograms, weight: WeightName | Weight
     sides = Sides.of(*align(released, known), chosen)
     result = np.empty((released.n_users, known.n_users))
     first = 0
-    for block in gain_blocks(sides.released, sides.known, sides.evidence):
+    for block in gain_blocks(sides.problem):
         last = first + block.shape[0]
         result[first:last] = to_weights(block.toarray(), chosen)
         first = last

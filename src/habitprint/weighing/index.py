@@ -45,20 +45,6 @@ def make_rows(shares: SparseMatrix) -> Rows:
     return Rows(shares.indptr.astype(np.int64), shares.indices.astype(np.int32), data, np.log(data))
 
 
-def work_of_rows(rows: Rows, index: Index) -> Floats:
-    """Return how many entries of the index each user of `rows` visits, shape (N,).
-
-    Examples
-    --------
-    >>> from scipy import sparse
-    >>> shares = sparse.csr_array([[0.5, 0.5], [0.0, 1.0]])
-    >>> work_of_rows(make_rows(shares), make_index(shares)).tolist()
-    [3.0, 2.0]
-    """
-    visits = np.diff(index.starts)[rows.places].astype(np.float64)
-    return np.diff(np.append(0.0, visits.cumsum())[rows.starts])
-
-
 def make_index(shares: SparseMatrix) -> Index:
     """Arrange shares by place, with each distinct share of a place once.
 

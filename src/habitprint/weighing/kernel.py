@@ -5,6 +5,7 @@ to the last bit for all blocks and threads.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,10 +20,18 @@ from habitprint.weighing.definitions import (
     MINIMUM,
     PRODUCT,
 )
-from habitprint.weighing.evidence import Evidence
+from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.index import Index, Rows
 
 N_TERMS = 17  # of the logarithm's series: the next one is below the last bit
+
+
+class Scratch(NamedTuple):
+    """Room for the gains of one row."""
+
+    sums: Floats  # of each user of the index: zero, but for the row that is looked at
+    touched: SmallIndices  # the users with a gain; one entry more, because that after the last is written too
+    by_share: Floats  # as long as the largest number of distinct shares at a place
 
 
 @inner
@@ -91,25 +100,13 @@ def _add_term(t: int, place: int, p: float, log_p: float, index: Index, evidence
 
 
 @inner
-def row_gains(
-    i: int, rows: Rows, index: Index, evidence: Evidence, sums: Floats, touched: SmallIndices, by_share: Floats
-) -> int:
-    """Add up the gains of released user `i` with every known user who shares a place.
+def row_gains(i: int, problem: Problem, scratch: Scratch) -> int:
+    """Add up the gains of row `i` with every user of the index who shares a place; return how many were touched.
 
-    Parameters
-    ----------
-    sums
-        Zero on entry, length N′; the gains on return. The caller restores the zeros.
-    touched
-        The known users with a gain, on return; length N′ + 1, because the entry after the last is written too.
-    by_share
-        Scratch, as long as the largest number of distinct shares at a place.
-
-    Returns
-    -------
-    int
-        The number of users that were touched.
+    The gains are in `scratch.sums`, zero on entry. The caller restores the zeros.
     """
+    rows, index, evidence = problem.rows, problem.others, problem.evidence
+    sums, touched, by_share = scratch.sums, scratch.touched, scratch.by_share
     n_touched = 0
     for a in range(rows.starts[i], rows.starts[i + 1]):
         place, p, log_p = rows.places[a], rows.shares[a], rows.logs[a]
@@ -127,18 +124,16 @@ def row_gains(
 
 
 @kernel
-def make_scratch(index: Index) -> tuple[Floats, SmallIndices, Floats]:
-    """Return the `sums`, `touched` and `by_share` that `row_gains` works with."""
+def make_scratch(index: Index) -> Scratch:
+    """Return what `row_gains` works with."""
     most = 0
     for place in range(len(index.share_starts) - 1):
         most = max(most, index.share_starts[place + 1] - index.share_starts[place])
-    return np.zeros(index.n_users), np.empty(index.n_users + 1, np.int32), np.empty(most)
+    return Scratch(np.zeros(index.n_users), np.empty(index.n_users + 1, np.int32), np.empty(most))
 
 
 @kernel
-def gains(
-    first: int, last: int, rows: Rows, index: Index, evidence: Evidence
-) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
+def gains(first: int, last: int, problem: Problem) -> tuple[Indices, npt.NDArray[np.int32], Floats]:
     """Return the positive gains of the released users `first` to `last` − 1 as the arrays of a CSR block.
 
     Returns
@@ -146,16 +141,18 @@ def gains(
     tuple
         Row starts (from zero), known users in no order within a row (sorting takes long to compile), gains.
     """
+    rows, index = problem.rows, problem.others
     n_visits = 0
     for a in range(rows.starts[first], rows.starts[last]):
         n_visits += index.starts[rows.places[a] + 1] - index.starts[rows.places[a]]
     starts = np.zeros(last - first + 1, np.int64)
     users = np.empty(n_visits, np.int32)
     values = np.empty(n_visits, np.float64)
-    sums, touched, by_share = make_scratch(index)
+    scratch = make_scratch(index)
+    sums, touched = scratch.sums, scratch.touched
     end = 0
     for i in range(first, last):
-        for k in range(row_gains(i, rows, index, evidence, sums, touched, by_share)):
+        for k in range(row_gains(i, problem, scratch)):
             j = touched[k]
             users[end], values[end] = j, sums[j]
             sums[j] = 0.0

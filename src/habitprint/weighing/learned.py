@@ -26,7 +26,7 @@ from habitprint.io.inputs import read_text
 from habitprint.runtime.compiled import kernel
 from habitprint.truth import CommonUsers
 from habitprint.weighing.definitions import WEIGHTS, Term, Weight, find_weight
-from habitprint.weighing.evidence import Sides
+from habitprint.weighing.evidence import Problem, Sides
 from habitprint.weighing.gains import gain_blocks, pair_terms
 
 RIDGE = 1e-5
@@ -163,7 +163,7 @@ def _gather(sides: Sides, rows: Indices, columns: Indices, random: np.random.Gen
     rivals = np.empty((len(mine), N_NEAREST + N_DRAWN + 1), np.int64)
     offsets = np.full(rivals.shape, -math.inf)
     at = 0
-    for block in gain_blocks(side[mine], other, evidence):
+    for block in gain_blocks(Problem.of(side[mine], other, evidence)):
         for start, end in zip(block.indptr[:-1], block.indptr[1:], strict=True):
             users, gains = block.indices[start:end], block.data[start:end]
             is_rival = users != true[at]

@@ -153,7 +153,7 @@ def hold_auction(state: State, problem: Problem, progress: Progress = silent) ->
 
     Lists are filled, and no row has a partner. Bids start from the potentials of columns, if there are any.
     """
-    auction, scratch = open_auction(state), make_scratch(problem.known)
+    auction, scratch = open_auction(state), make_scratch(problem.others)
     n, work = len(auction.turns), 0
     while auction.n_done[0] < n and work < MOST_WORK * n:
         bid(state, auction, run.PAUSE)

@@ -121,7 +121,7 @@ class Candidates:
         Examples
         --------
         >>> pairs = Candidates.of(np.array([0, 1, 1]), np.array([5, 2, 5]), np.array([1.0, 2.0, 3.0]), n_rows=2)
-        >>> pairs.to_problem(6).released.shares.tolist()
+        >>> pairs.to_problem(6).rows.shares.tolist()
         [1.0, 2.0, 3.0]
         """
         numbers, ones = np.arange(n_columns + 1), np.ones(n_columns)

@@ -16,15 +16,6 @@ FILLING = 8  # times the work of looking at an offer, for each pair of a list th
 
 
 @inner
-def all_gains(row: int, problem: Problem, scratch: Scratch) -> int:
-    """Compute the gains of all pairs of a row in the scratch, and return how many there are."""
-    n: int = row_gains(
-        row, problem.released, problem.known, problem.evidence, scratch.sums, scratch.touched, scratch.by_share
-    )
-    return n
-
-
-@inner
 def column_potential(columns: Records, clock: Floats, column: int) -> float:
     """Return v of a column now."""
     v: float = columns[column].potential
@@ -196,7 +187,7 @@ def fill_reserve(s: State, problem: Problem, scratch: Scratch, row: int) -> int:
     """
     reserve_columns, reserve_gains = s.reserve_columns, s.reserve_gains
     r = s.rows[row]
-    n: int = all_gains(row, problem, scratch)
+    n: int = row_gains(row, problem, scratch)
     for k in range(n):
         j = np.int64(scratch.touched[k])
         scratch.columns[k] = j
@@ -260,7 +251,7 @@ def least_potentials(
     """
     n_pairs = 0
     for i in range(first, last):
-        n = all_gains(i, problem, scratch)
+        n = row_gains(i, problem, scratch)
         n_pairs += n
         needed = 0.0
         for k in range(n):

@@ -12,7 +12,7 @@ import numpy as np
 from habitprint.arrays import Floats, Indices
 from habitprint.matching.solver.state import OFFER, Records
 from habitprint.runtime.compiled import inner, kernel
-from habitprint.weighing.evidence import Evidence
+from habitprint.weighing.evidence import Evidence, Problem
 from habitprint.weighing.index import Index, Rows
 from habitprint.weighing.kernel import make_scratch, row_gains
 
@@ -105,12 +105,13 @@ def offer_to_block(
     int
         The number of pairs that share a place.
     """
-    sums, touched, by_share = make_scratch(index)
+    problem, scratch = Problem(rows, index, evidence), make_scratch(index)
+    sums, touched = scratch.sums, scratch.touched
     n_pairs, n_kept = 0, best.offers.shape[1]
     for i in range(len(rows.starts) - 1):
         if least[i] == np.inf:
             continue
-        n_touched = row_gains(i, rows, index, evidence, sums, touched, by_share)
+        n_touched = row_gains(i, problem, scratch)
         n_pairs += n_touched
         heap, n, cut, top = best.offers[i], best.n[i], best.cut[i], best.top[i]
         for k in range(n_touched):

@@ -17,7 +17,6 @@ from habitprint.matching.solver.waiting import drop_void_waiters
 from habitprint.progress import Progress, silent
 from habitprint.runtime.blocks import run_blocks
 from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import make_index, make_rows, work_of_rows
 
 SHORT = 24  # pairs in the sorted list of a row
 RESERVE = 512  # pairs to make lists from before all are computed again
@@ -102,7 +101,7 @@ def solve(
     >>> solution.flows.tolist(), float(solution.row_potential.sum() + solution.column_potential.sum())
     ([1, 1], 4.0)
     """
-    problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
+    problem = st.Problem.of(released.shares, known.shares, evidence)
     state = first_state(problem, (released, known), max_memory, progress=progress)
     state.counters[st.N_WANTED], state.clock[st.EPSILON] = size, epsilon
     state = run(state, problem, max_memory, telling_gap(size, progress))
@@ -142,7 +141,7 @@ def solve_sizes(
     >>> [len(pairs.flows) for pairs in solve_sizes(nodes, nodes, Sides.of(habits, habits, weight).evidence, [1, 2])]
     [1, 2]
     """
-    problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence)
+    problem = st.Problem.of(released.shares, known.shares, evidence)
     state = first_state(problem, (released, known), max_memory, progress=progress)
     for size in sizes:
         state.counters[st.N_WANTED] = size - state.arcs["flow"].sum()
@@ -174,7 +173,7 @@ def first_state(
     >>> habits, weight = Histograms.from_strings({1: "a", 2: "b"}), find_weight("l1")
     >>> evidence = Sides.of(habits, habits, weight).evidence
     >>> nodes = make_nodes(habits, weight, np.random.default_rng(0))
-    >>> problem = st.Problem(make_rows(nodes.shares), make_index(nodes.shares), evidence)
+    >>> problem = st.Problem.of(nodes.shares, nodes.shares, evidence)
     >>> first_state(problem, (nodes, nodes), 1e9).short["gain"][:, 0].tolist()
     [2.0, 2.0]
     """
@@ -260,10 +259,10 @@ def own_arrays(n_rows: int, n_columns: int, n_units: int) -> OwnArrays:
 
 def fill_lists(state: st.State, problem: st.Problem, progress: Progress = silent) -> None:
     """Fill the lists of all rows, and set their potentials to the best that they are offered."""
-    rows, work = np.arange(len(state.rows)), work_of_rows(problem.released, problem.known)
+    rows, work = np.arange(len(state.rows)), problem.work
 
     def fill(first: int, last: int) -> int:
-        n: int = lists.make_lists(rows[first:last], state, problem, st.make_scratch(problem.known))
+        n: int = lists.make_lists(rows[first:last], state, problem, st.make_scratch(problem.others))
         return n
 
     for _ in run_blocks(fill, work, "gains", progress):
@@ -304,7 +303,7 @@ def _check_memory(needed: float, max_memory: float) -> None:
 
 def run(state: st.State, problem: st.Problem, max_memory: float, tell: Callable[[st.State], None]) -> st.State:
     """Run the kernel until it is done; between its calls give it more room, and tell how far it has come."""
-    scratch = st.make_scratch(problem.known)
+    scratch = st.make_scratch(problem.others)
     outcome = kernel.PAUSED
     while outcome != kernel.DONE:
         outcome = kernel.advance(state, problem, scratch, PAUSE)
@@ -351,11 +350,11 @@ def _gap_so_far(state: st.State, n_missing: int) -> float:
 
 def prove(problem: st.Problem, column_potential: Floats, price: float, progress: Progress) -> Floats:
     """Return the least row potentials that cover every pair, computed from all pairs once more."""
-    work = work_of_rows(problem.released, problem.known)
+    work = problem.work
     row_potential = np.empty(len(work))
 
     def cover(first: int, last: int) -> int:
-        scratch = st.make_scratch(problem.known)
+        scratch = st.make_scratch(problem.others)
         n: int = lists.least_potentials(first, last, problem, column_potential, price, row_potential, scratch)
         return n
 

@@ -13,7 +13,7 @@ from habitprint.matching.solver.pairs import Pairs
 from habitprint.matching.solver.settle import settle_columns, settle_rows
 from habitprint.progress import Progress, silent
 from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import make_index, make_rows
+from habitprint.weighing.index import make_rows
 from habitprint.weighing.kernel import pair_gains
 
 
@@ -87,20 +87,20 @@ def solve_all(
     if start is None and len(released.members) > len(known.members):  # those who bid are the fewer
         turned = solve_all(known, released, evidence[::-1], epsilon=epsilon, max_memory=max_memory, progress=progress)
         return turned.turned()
-    problem = st.Problem(make_rows(released.shares), make_index(known.shares), evidence[0])
+    problem = st.Problem.of(released.shares, known.shares, evidence[0])
     potential = None if start is None else np.maximum(start.column_potential, 0.0)
     state = run.first_state(problem, (released, known), max_memory, potential, progress)
     if start is None:
         hold_auction(state, problem, progress)
         start = Start.at(state.columns["potential"])
     pairs = Pairs(start.rows, start.columns, start.flows)
-    gains = pair_gains(pairs.rows, pairs.columns, problem.released, make_rows(known.shares), evidence[0])
+    gains = pair_gains(pairs.rows, pairs.columns, problem.rows, make_rows(known.shares), evidence[0])
     n_members = released.n_members, known.n_members
     settled = settle_rows(state, problem, pairs.tight(state, gains), n_members, max_memory, progress, epsilon)
     del state  # its lists are of no use from the other side
 
     def turn() -> tuple[st.State, st.Problem]:
-        back = st.Problem(make_rows(known.shares), make_index(released.shares), evidence[1])
+        back = st.Problem.of(known.shares, released.shares, evidence[1])
         return run.empty_state(*n_members[::-1], max_memory, run.memory_of(problem, back)), back
 
     settled = settle_columns(settled, turn, n_members, max_memory, progress, epsilon)

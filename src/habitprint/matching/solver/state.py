@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from habitprint.arrays import Floats, Indices, SmallIndices
 from habitprint.matching.solver.queue import NONE, Queue
-from habitprint.weighing.evidence import Evidence
-from habitprint.weighing.index import Index, Rows
+from habitprint.weighing.evidence import Problem as Problem  # noqa: PLC0414  (a state is of one)
+from habitprint.weighing.index import Index
 
 Records = npt.NDArray[Any]  # of one of the types below
 
@@ -65,14 +65,6 @@ OFFER = np.dtype([("offer", F), ("gain", F), ("column", I)], align=True)
 (N_FREE, N_WANTED, FREE_WAITER, N_WAITERS, FREE_ARC, N_STEPS, LONG_END, LONG_WANTED, WORK, IS_PLANTED,
  N_COUNTERS) = range(11)  # fmt: skip
 CLOCK, HIGHEST, TOTAL_GAIN, EPSILON = range(4)  # places in `clock`
-
-
-class Problem(NamedTuple):
-    """The two sides: shares of the row classes, index of the column classes, and the evidence of shared places."""
-
-    released: Rows
-    known: Index
-    evidence: Evidence
 
 
 class Scratch(NamedTuple):
