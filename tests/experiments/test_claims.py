@@ -4,6 +4,7 @@ import math
 import re
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ from habitprint.experiments.claims import (
     sign_test,
     verdict_of,
 )
-from habitprint.experiments.jobs import MeasuredAttack, ProtectionEffect, Run, Spot, Task
+from habitprint.experiments.jobs import Job, MeasuredAttack, Part, ProtectionEffect, Run, Setting, Task
 from habitprint.experiments.pages import finding_words
 from habitprint.weighing import WeightName
 
@@ -53,8 +54,10 @@ def attacked(
     protected: ProtectionEffect | None = None,
 ) -> Run:
     """Return a run with what became of each user."""
-    label = "" if value is None else f"{value:g}"
-    spot = Spot(part, "calls", "twin", None, value, label, is_all=False, task=method, weight=weight)
+    asked = Part(data="calls", label=part)
+    if value is not None:
+        asked = replace(asked, varies="side", values=(value,))
+    job = Job(data="calls", setting=Setting(side=value), task=method, weight=weight, repeat=repeat)
     n, size = len(right), size or len(right)
     rate, precision = (hp.Rate.of(right.sum(), of, by_chance=0.0) for of in (n, size))
     clusters = None if clustered is None else hp.Rate.of(clustered.sum(), n, by_chance=0.0)
@@ -70,7 +73,7 @@ def attacked(
         clustered=clustered,
         protected=protected,
     )
-    return Run(spot, repeat, result)
+    return Run(asked, job, result)
 
 
 def run(
@@ -199,7 +202,7 @@ def test_a_claim_of_several_comparisons_is_not_refuted_by_chance() -> None:
 def test_the_best_of_several_is_not_a_peak_by_chance() -> None:
     random = np.random.default_rng(3)
     verdicts = [
-        PeaksInside("inside").judge([attacked(drawn(random, 154), value=float(k)) for k in range(6)]).verdict
+        PeaksInside("inside").judge([attacked(drawn(random, 154), value=float(k)) for k in range(1, 7)]).verdict
         for _ in range(TRIALS)
     ]
     assert verdicts.count("holds") / TRIALS <= RARELY

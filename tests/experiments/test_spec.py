@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 import habitprint as hp
 from habitprint.experiments import NAMES, PAPER, Experiment, Job, Part, Setting
 from habitprint.experiments.claims import Leads
-from habitprint.experiments.figures import LAYOUTS
 from habitprint.experiments.jobs import Task
-from habitprint.experiments.spec import Drawn, Tabled
+from habitprint.experiments.layouts import LAYOUTS
+from habitprint.experiments.spec import Layout
 from habitprint.weighing import PAPER_WEIGHTS
 
 EXPECTED = {
@@ -168,4 +168,4 @@ def test_no_two_published_numbers_are_of_the_same_row(experiment: Experiment) ->
 
 
 def test_every_layout_has_its_function() -> None:
-    assert set(LAYOUTS) == {*get_args(Tabled), *get_args(Drawn)}
+    assert set(LAYOUTS) == set(get_args(Layout))

@@ -17,11 +17,10 @@ from habitprint.errors import InputError
 from habitprint.experiments.claims import Judgement
 from habitprint.experiments.jobs import DataName, nearest
 from habitprint.experiments.pages import Reproduction, finding_words
-from habitprint.experiments.paper import NAMES, PAPER
 from habitprint.experiments.run import make_output
 from habitprint.experiments.run import reproduce as run
 from habitprint.experiments.sources import DataSource, Folders, find_sources
-from habitprint.experiments.spec import INDEX, Experiment, read_spec
+from habitprint.experiments.spec import INDEX, NAMES, PAPER, Experiment, read_spec
 from habitprint.flags import INPUT, OUTPUT
 from habitprint.matching.options import to_bytes
 

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from habitprint.arrays import Floats, Indices
-from habitprint.evaluation import Evaluation
-from habitprint.experiments.jobs import PROPOSED, MeasuredAttack, Run, Task
+from habitprint.experiments.jobs import PROPOSED, Run, Task
 from habitprint.rates import IntervalMethod, Rate
 
 LEVEL = 0.9  # of intervals
@@ -24,8 +23,8 @@ STEEP = 2.0  # times: what the user-level accuracy falls by, at least
 FLAT = 0.25  # of that fall: what the cluster-level accuracy may change
 TINY = 1e-9  # rounding
 Judgement = Literal["holds", "leans", "undecided", "does not hold", "not tested"]
-RateName = Literal["accuracy", "precision", "cluster accuracy"]
-RATES: tuple[RateName, ...] = ("accuracy", "cluster accuracy")  # of users, and of their groups
+RateName = Literal["accuracy", "precision", "cluster"]
+BOTH: tuple[RateName, ...] = ("accuracy", "cluster")  # of users, and of their groups
 K = TypeVar("K")
 
 
@@ -78,6 +77,17 @@ def mean(values: Iterable[float | None]) -> float | None:
     return math.fsum(given) / len(given) if given else None
 
 
+def tenths(rate: float) -> str:
+    """Return a percentage with one digit, as tables of papers have it, and more only to be told from zero.
+
+    Examples
+    --------
+    >>> tenths(0.2113), tenths(0.00002)
+    ('21.1%', '0.002%')
+    """
+    return f"{100 * rate:.1f}%" if rate == 0 or abs(rate) >= 0.001 else f"{100 * rate:.1g}%"  # noqa: PLR2004
+
+
 def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
     """Return the mean of accuracies with its 90% interval; None if there is none.
 
@@ -96,32 +106,14 @@ def mean_accuracy(rates: Sequence[Rate]) -> Rate | None:
     first = rates[0]
     if len(rates) == 1:
         return first.at(LEVEL)
-    value = math.fsum(one.value for one in rates) / len(rates)
-    n_correct = math.fsum(one.n_correct for one in rates) / len(rates)
-    by_chance = math.fsum(one.by_chance for one in rates) / len(rates)
-    half = _student([one.value for one in rates], value)
+    value, n_correct, by_chance, variance = (
+        math.fsum(getattr(one, name) for one in rates) / len(rates)
+        for name in ("value", "n_correct", "by_chance", "variance")
+    )
+    spread = math.sqrt(math.fsum((one.value - value) ** 2 for one in rates) / (len(rates) - 1) / len(rates))
+    half = float(stdtrit(len(rates) - 1, 0.5 + LEVEL / 2)) * spread
     low, high = max(value - half, 0.0), min(value + half, 1.0)
-    variance = math.fsum(one.variance for one in rates) / len(rates)
     return Rate(n_correct, first.n, value, low, high, by_chance, LEVEL, IntervalMethod.STUDENT, variance)
-
-
-def _student(values: Sequence[float], mean: float) -> float:
-    n = len(values)
-    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
-    return float(stdtrit(n - 1, 0.5 + LEVEL / 2)) * math.sqrt(variance / n)
-
-
-def _rate(found: Evaluation, name: RateName) -> Rate | None:
-    rates = {"accuracy": found.accuracy_rate, "precision": found.precision_rate, "cluster accuracy": found.cluster_rate}
-    return rates[name]
-
-
-def _by_user(result: MeasuredAttack, name: RateName) -> Floats | None:
-    """Return what each common user adds to a rate."""
-    if name == "cluster accuracy":
-        return result.clustered
-    per_pair = result.found.n_common / max(result.found.size, 1)
-    return result.right * (per_pair if name == "precision" else 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +126,15 @@ class ByUser:
     @classmethod
     def of(cls, runs: Iterable[Run], rate: RateName = "accuracy") -> "ByUser":
         """Return what each user adds to a rate, on average over the repeats that drew it."""
-        shares = [(run.result.users, _by_user(run.result, rate)) for run in runs]
-        given = [(users, values) for users, values in shares if values is not None]
-        every = np.concatenate([np.empty(0, np.int64), *(users for users, _ in given)])
-        users, at, n = np.unique(every, return_inverse=True, return_counts=True)
-        values = np.concatenate([np.empty(0), *(values for _, values in given)])
-        return cls(users, np.bincount(at, values, len(users)) / n)
+        numbers, values = [np.empty(0, np.int64)], [np.empty(0)]
+        for result in (run.result for run in runs):
+            per_pair = result.found.n_common / max(result.found.size, 1) if rate == "precision" else 1.0
+            added = result.clustered if rate == "cluster" else result.right * per_pair
+            if added is not None:
+                numbers.append(result.users)
+                values.append(added)
+        users, at, n = np.unique(np.concatenate(numbers), return_inverse=True, return_counts=True)
+        return cls(users, np.bincount(at, np.concatenate(values), len(users)) / n)
 
 
 def contrast(*terms: tuple[float, ByUser]) -> Floats:
@@ -229,7 +224,7 @@ def groups(runs: Iterable[Run], by: Callable[[Run], K]) -> dict[K, list[Run]]:
 
 
 def _mean_rate(runs: Iterable[Run], rate: RateName = "accuracy") -> float:
-    return mean(found.value for run in runs if (found := _rate(run.result.found, rate))) or 0.0
+    return mean(found.value for run in runs if (found := getattr(run.result.found, f"{rate}_rate"))) or 0.0
 
 
 def _interval(runs: Iterable[Run]) -> Rate | None:
@@ -237,17 +232,17 @@ def _interval(runs: Iterable[Run]) -> Rate | None:
 
 
 def _proposed(runs: Iterable[Run]) -> list[Run]:
-    return [run for run in runs if run.spot.weight == PROPOSED]
+    return [run for run in runs if run.job.weight == PROPOSED]
 
 
 def _steps(runs: Iterable[Run]) -> list[list[Run]]:
     """Return the runs at each value of what varies, in order."""
-    found = groups(runs, lambda run: run.spot.value or 0.0)
+    found = groups(runs, lambda run: run.value or 0.0)
     return [found[value] for value in sorted(found)]
 
 
 def _between(first: Sequence[Run], second: Sequence[Run]) -> str:
-    return f"{first[0].spot.label} against {second[0].spot.label}"
+    return f"{first[0].label} against {second[0].label}"
 
 
 def _by_interval(where: str, first: float, second: float, low: float, high: float) -> Comparison:
@@ -286,10 +281,10 @@ class Leads(_Compared, frozen=True):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare it with each other weight, on the same users."""
-        rows = groups(runs, lambda run: (run.spot.part, run.spot.label, run.spot.task))
+        rows = groups(runs, lambda run: (run.part.name, run.label, run.job.task))
         for (part, label, _), group in rows.items():
             ours = _proposed(group)
-            for weight, theirs in groups(group, lambda run: run.spot.weight).items():
+            for weight, theirs in groups(group, lambda run: run.job.weight).items():
                 if ours and weight != PROPOSED:
                     yield compare(ours, theirs, f"{part} {label}, against {weight}".replace(" ,", ","))
 
@@ -304,7 +299,7 @@ class Moves(_Compared, frozen=True):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the first value with the last, and each with the next, on the users who are in both."""
-        for (part, weight), group in groups(runs, lambda run: (run.spot.part, run.spot.weight)).items():
+        for (part, weight), group in groups(runs, lambda run: (run.part.name, run.job.weight)).items():
             values = _steps(group)
             pairs = [(values[0], values[-1]), *pairwise(values)] if len(values) > 1 else []
             for number, pair in enumerate(pairs):
@@ -323,7 +318,7 @@ class Beats(_Compared, frozen=True):
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare the two at each value; a method without values is the same at each."""
         ours, theirs = (
-            groups((run for run in _proposed(runs) if run.spot.task == method), lambda run: run.spot.label)
+            groups((run for run in _proposed(runs) if run.job.task == method), lambda run: run.label)
             for method in (self.first, self.second)
         )
         every = [run for group in theirs.values() for run in group]
@@ -341,7 +336,7 @@ class FirstStepSmallest(_Compared, frozen=True):
         by_user, rates = [ByUser.of(step) for step in steps], [_mean_rate(step) for step in steps]
         for k in range(2, len(steps)):
             test = sign_test(contrast((1, by_user[k]), (-1, by_user[k - 1]), (-1, by_user[1]), (1, by_user[0])))
-            yield Comparison(f"rise to {steps[k][0].spot.label}", rates[k] - rates[k - 1], rates[1] - rates[0], *test)
+            yield Comparison(f"rise to {steps[k][0].label}", rates[k] - rates[k - 1], rates[1] - rates[0], *test)
 
 
 class Reaches(_Compared, frozen=True):
@@ -352,7 +347,7 @@ class Reaches(_Compared, frozen=True):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Look at that value: its whole interval must be above the level."""
-        rate = _interval(run for run in _proposed(runs) if run.spot.value == self.value)
+        rate = _interval(run for run in _proposed(runs) if run.value == self.value)
         if rate is not None:
             low, high = (end - self.level for end in rate.interval)
             yield _by_interval(f"at {self.value:g}", rate.value, self.level, low, high)
@@ -385,7 +380,7 @@ class Drops(_Compared, frozen=True):
         1693-1702).
         """
         coarse, fine = (
-            _interval(run for run in _proposed(runs) if run.spot.part == part) for part in (self.coarse, self.fine)
+            _interval(run for run in _proposed(runs) if run.part.name == part) for part in (self.coarse, self.fine)
         )
         if coarse is not None and fine is not None:
             left = fine.value - self.times * coarse.value
@@ -405,12 +400,12 @@ class FallsWhileFlat(_Compared, frozen=True):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Compare k = 1 with k = 10, in each set of data."""
-        for part, group in groups(runs, lambda run: run.spot.part).items():
-            ends = [[run for run in group if run.spot.value == k] for k in (1, 10)]
+        for part, group in groups(runs, lambda run: run.part.name).items():
+            ends = [[run for run in group if run.value == k] for k in (1, 10)]
             if not all(ends):
                 continue
-            (a, b), (c, d) = ([ByUser.of(end, rate) for end in ends] for rate in RATES)
-            (user, then), (cluster, later) = ([_mean_rate(end, rate) for end in ends] for rate in RATES)
+            (a, b), (c, d) = ([ByUser.of(end, rate) for end in ends] for rate in BOTH)
+            (user, then), (cluster, later) = ([_mean_rate(end, rate) for end in ends] for rate in BOTH)
             steep = sign_test(contrast((1, a), (-STEEP, b)))
             yield Comparison(f"{part}: user level at k = 1, against {STEEP:g} times k = 10", user, STEEP * then, *steep)
             for sign, way in ((1, "fall"), (-1, "rise")):
@@ -429,19 +424,19 @@ class Extremes(_Compared, frozen=True):
 
     def compare(self, runs: Sequence[Run]) -> Iterator[Comparison]:
         """Look at both ends, in each set of data."""
-        for part, group in groups(runs, lambda run: run.spot.part).items():
+        for part, group in groups(runs, lambda run: run.part.name).items():
             steps = _steps(group)
             first, last = steps[0][0], steps[-1][-1]
             one, whole = first.result.protected, last.result.protected
-            if first.spot.value != 1 or one is None or whole is None or whole.n_groups != 1:
+            if first.value != 1 or one is None or whole is None or whole.n_groups != 1:
                 continue
             (user, cluster), (last_user, last_cluster) = (
-                (_mean_rate([end]), _mean_rate([end], "cluster accuracy")) for end in (first, last)
+                (_mean_rate([end]), _mean_rate([end], "cluster")) for end in (first, last)
             )
             lost, least = whole.information_loss, min(_mean_rate([run]) for run in group)
             # Users with equal histograms from the start are one cluster at k = 1 already.
             alike, gap = one.n_identical / first.result.n_users, cluster - user
-            k = f"k = {last.spot.value:g}"
+            k = f"k = {last.value:g}"
             yield _exactly(f"{part}: loss at k = 1", one.information_loss, 0.0, is_so=one.information_loss == 0)
             yield _exactly(f"{part}: users alike, against cluster minus user level", alike, gap, is_so=gap <= alike)
             yield _exactly(f"{part}: loss at {k}", lost, 1.0, is_so=abs(lost - 1) < TINY)

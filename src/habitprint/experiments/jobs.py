@@ -1,11 +1,12 @@
-"""One unit of work: the request and its result."""
+"""What is computed: settings, jobs and parts of an experiment, and the results of jobs."""
 
 import base64
 import hashlib
 import zlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from itertools import product
 from typing import Annotated, Any, Final, Literal, Self, TypeVar, get_args, get_type_hints
 
 import msgspec
@@ -14,7 +15,7 @@ import polars as pl
 from msgspec import Meta
 
 from habitprint.arrays import Booleans, Floats, Indices
-from habitprint.errors import InputError, is_whole
+from habitprint.errors import InputError, is_whole, require_option, require_whole
 from habitprint.evaluation import Evaluation
 from habitprint.events.spec import DayName
 from habitprint.formatting import printable
@@ -22,6 +23,7 @@ from habitprint.periods.dates import DAYS
 from habitprint.weighing import WeightName
 
 MOST = 10**12  # of anything that is counted: more is a mistake, and no number of polars
+MOST_JOBS = 100_000  # of one part of an experiment
 ALL: Final = "all"
 
 DataName = Literal["calls", "sub-prefectures", "web", "geolife", "events"]
@@ -187,6 +189,94 @@ class Job:
         return self.setting.is_drawn and not (self.task == "one-by-one" and self.setting.n_released == 1)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """The work on one set of data: one curve of a figure, or some rows of a table.
+
+    Parameters
+    ----------
+    data
+        Which data.
+    label
+        What to call it; without a word, as the data.
+    setting
+        What stays the same.
+    varies, values
+        The field of `setting` that varies, and its values.
+    tasks, weights
+        What is computed, on the same users: each task with each weight.
+    repeats
+        How often users are drawn; one if nothing is drawn.
+    quick_setting, quick_values
+        What takes the place of `setting` and `values` when time matters more than size.
+
+    Examples
+    --------
+    >>> part = Part(data="calls", varies="n_users", values=(100, "all"), repeats=2)
+    >>> [(job.setting.n_users, job.repeat) for job in part.jobs()]
+    [(100, 0), (100, 1), ('all', 0)]
+    """
+
+    data: DataName
+    label: str = ""
+    setting: Setting = UNCHANGED
+    varies: Quantity | None = None
+    values: tuple[int | float | str, ...] = ()
+    tasks: tuple[Task, ...] = ("joint",)
+    weights: tuple[WeightName, ...] = (PROPOSED,)
+    repeats: int = 1
+    quick_setting: Setting | None = None
+    quick_values: tuple[int | float | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.varies is not None:
+            require_option("quantity to vary", self.varies, get_args(Quantity))
+            for value in (*self.values, *self.quick_values):
+                _ = self.at(value)
+        if bool(self.values) != (self.varies is not None):
+            raise InputError(
+                f"{self.varies} varies over {len(self.values)} values",
+                why="what varies has values, and values belong to what varies",
+                fix="give both or none",
+            )
+        require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
+        if max(1, len(self.values)) * self.repeats * len(self.tasks) * len(self.weights) > MOST_JOBS:
+            raise InputError(
+                f"more than {MOST_JOBS:,} attacks",
+                why="values, repeats and attacks multiply, and so many would take for ever",
+                fix="use fewer repeats, or fewer values",
+            )
+
+    @property
+    def name(self) -> str:
+        """Return what it is called."""
+        return self.label or self.data
+
+    def at(self, value: float | str | None) -> Setting:
+        """Return the setting at one of the values."""
+        return self.setting if self.varies is None else replace(self.setting, **{self.varies: value})  # type: ignore[arg-type]
+
+    def jobs(self) -> Iterator[Job]:
+        """Yield all units of work, in the order of tables."""
+        for value in self.values or (None,):
+            setting = self.at(value)
+            for repeat in range(self.repeats):
+                for task, weight in product(self.tasks, self.weights):
+                    job = Job(data=self.data, setting=setting, task=task, weight=weight, repeat=repeat)
+                    if repeat == 0 or job.is_drawn:
+                        yield job
+
+    def quickly(self) -> "Part":
+        """Return the same at a smaller size."""
+        return replace(
+            self,
+            setting=self.quick_setting or self.setting,
+            values=self.quick_values or self.values,
+            quick_setting=None,
+            quick_values=(),
+        )
+
+
 Plain = str | int | float | None
 
 
@@ -313,34 +403,31 @@ def _unpack(kind: type, packed: object) -> Any:
 
 
 @dataclass(frozen=True)
-class Spot:
-    """The position of a result in a table or on a curve.
-
-    Parameters
-    ----------
-    part, data, source
-        Of the experiment; which data; and whether it is a twin.
-    varies, value, label, is_all
-        What varies along the curve, with its value as a number and in words, and whether that is all there are.
-    task, weight
-        The attack.
-    """
-
-    part: str
-    data: DataName
-    source: str
-    varies: Quantity | None
-    value: float | None
-    label: str
-    is_all: bool
-    task: Task
-    weight: WeightName
-
-
-@dataclass(frozen=True)
 class Run:
-    """An attack that was made: one row for each job."""
+    """An attack that was made: the part and job that asked for it, and its result."""
 
-    spot: Spot
-    repeat: int
+    part: Part
+    job: Job
     result: MeasuredAttack
+
+    @property
+    def is_all(self) -> bool:
+        """Return whether what varies has no limit here."""
+        return self.part.varies is not None and getattr(self.job.setting, self.part.varies) == ALL
+
+    @property
+    def value(self) -> float | None:
+        """Return the value of what varies as a number; None if nothing varies."""
+        return None if self.part.varies is None else self.job.setting.number(self.part.varies, self.result.n_users)
+
+    @property
+    def label(self) -> str:
+        """Return the value of what varies in words."""
+        value = self.value
+        if value is None:
+            return ""
+        if self.part.varies == "last_day":
+            last = DAYS[int(value) - 1].title()[:3]
+            return last if value == 1 else f"Mon–{last}"
+        number = f"{value:,.0f}" if value == int(value) else f"{value:g}"
+        return {"side": f"{number} m", "k": f"k = {number}"}.get(self.part.varies or "", number)

@@ -9,12 +9,10 @@ import msgspec
 
 from habitprint.errors import InputError
 from habitprint.events.events import in_words
-from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement
-from habitprint.experiments.jobs import DataName, Done, Job, LeftOut, Run
-from habitprint.experiments.paper import PAPER_N_USERS
+from habitprint.experiments.claims import CHANCE, Comparison, Finding, Judgement, tenths
+from habitprint.experiments.jobs import DataName, Done, Job, LeftOut
 from habitprint.experiments.sources import DataKind, DataSource
-from habitprint.experiments.spec import Experiment
-from habitprint.experiments.tables import QUICK_LINE, Evidence, Rendered, collect_runs, summarise, tenths
+from habitprint.experiments.spec import PAPER_N_USERS, Experiment
 from habitprint.formatting import printable_json
 from habitprint.io.files import Output, text_output, write_all
 from habitprint.io.inputs import read_text
@@ -23,6 +21,7 @@ from habitprint.runtime.versions import versions, versions_in_words
 
 INDEX = "index.json"
 MADE_BY = "habitprint reproduce"
+QUICK_LINE = "quick: smaller sizes than the paper's, where people are easier to identify"
 TWIN_NOTE = (
     "Made from a **synthetic twin**: synthetic people, fitted to the paper's figures, in the place of data that cannot "
     "be had. It shows how the method behaves, not what the real data would give."
@@ -155,67 +154,56 @@ def write_experiment(
     n_computed: int,
 ) -> Report:
     """Write the table, the picture and the page of an experiment, from the results of its jobs."""
-    own = {job: done[job] for job in experiment.jobs() if job in done}
-    runs = collect_runs(experiment, own, sources)
-    evidence = Evidence(experiment, own, summarise(experiment, runs), sources, is_quick)
+    # Slow to import, because they draw.
+    from habitprint.experiments.layouts import LAYOUTS, Evidence  # noqa: PLC0415
+    from habitprint.plots import chart_output  # noqa: PLC0415
+
+    name, own = experiment.name, {job: done[job] for job in experiment.jobs() if job in done}
+    evidence = Evidence(experiment, own, sources, is_quick)
     outputs: list[Output] = []
     page = [f"# {experiment.title}", "", experiment.about, ""]
     if any(not isinstance(one.result, LeftOut) for one in own.values()):
-        rendered, outputs = _render(evidence, out)
-        if any(output.path.suffix == ".svg" for output in outputs):
-            page += [f"![{experiment.title}]({experiment.name}.svg)", ""]
+        rendered = LAYOUTS[experiment.layout](evidence)
+        outputs = [table_output(rendered.table, out / f"{name}.csv")]
+        if rendered.chart is not None:
+            outputs += [chart_output(rendered.chart, out / f"{name}{ending}") for ending in (".svg", ".png")]
+            page += [f"![{experiment.title}]({name}.svg)", ""]
         page += [*rendered.markdown, ""]
+    # What was not used of the data is what the attacks tell, where there are any.
+    unused = {run.job.data: run.result.unused for run in reversed(evidence.runs)}
     report = Report(
-        name=experiment.name,
+        name=name,
         title=experiment.title,
-        files=(*(output.path.name for output in outputs), f"{experiment.name}.md"),
-        sources=tuple(_used(sources[name], runs) for name in evidence.data),
-        findings=tuple(claim.judge(runs) for claim in experiment.claims) if own else (),
+        files=(*(output.path.name for output in outputs), f"{name}.md"),
+        sources=tuple(
+            UsedData(data, sources[data].kind, sources[data].words, unused.get(data, {})) for data in evidence.data
+        ),
+        findings=tuple(claim.judge(evidence.runs) for claim in experiment.claims) if own else (),
         skipped=tuple(evidence.skipped),
         n_results=len(own),
         n_computed=n_computed,
         seconds=sum(one.seconds for one in own.values()),
-        repeats=max((run.repeat for run in runs), default=0) + 1,
+        repeats=max((run.job.repeat for run in evidence.runs), default=0) + 1,
         seed=seed,
         is_quick=is_quick,
     )
-    page += [*_sizes(evidence), *_notes(report)]
-    outputs.append(text_output(out / f"{experiment.name}.md", "\n".join(page) + "\n"))
+    n_known = {run.job.data: 0 for run in evidence.runs}
+    for run in evidence.runs:
+        n_known[run.job.data] = max(n_known[run.job.data], run.result.n_known)
+    page += [*_sizes(experiment, n_known), *_notes(report)]
+    outputs.append(text_output(out / f"{name}.md", "\n".join(page) + "\n"))
     write_all(outputs, overwrite=True)
     return report
 
 
-def _used(source: DataSource, runs: Sequence[Run]) -> UsedData:
-    """Return where data comes from; what was not used of it is what the attacks tell, where there are any."""
-    unused = next((run.result.unused for run in runs if run.spot.data == source.name), {})
-    return UsedData(source.name, source.kind, source.words, unused)
-
-
-def _render(evidence: Evidence, out: Path) -> tuple[Rendered, list[Output]]:
-    """Return the table and, if there is one, the picture, and what writes them."""
-    # Slow to import, because they draw.
-    from habitprint.experiments.figures import LAYOUTS, Drawing  # noqa: PLC0415
-    from habitprint.plots import chart_output  # noqa: PLC0415
-
-    rendered, name = LAYOUTS[evidence.experiment.layout](evidence), evidence.experiment.name
-    outputs = [table_output(rendered.table, out / f"{name}.csv")]
-    if isinstance(rendered, Drawing):
-        outputs += [chart_output(rendered.chart, out / f"{name}{ending}") for ending in (".svg", ".png")]
-    return rendered, outputs
-
-
-def _sizes(evidence: Evidence) -> list[str]:
+def _sizes(experiment: Experiment, n_known: Mapping[DataName, int]) -> list[str]:
     """Say when the paper's numbers are of far more users than ours."""
-    if not any(one.paper or one.paper_precision for one in evidence.summaries):
-        return []
-    words = []
-    for data in dict.fromkeys(one.spot.data for one in evidence.summaries):
-        ours = max(one.first.n_known for one in evidence.summaries if one.spot.data == data)
-        theirs = evidence.experiment.n_published or PAPER_N_USERS.get(data, 0)
-        if ours < FEWER * theirs:
-            words.append(
-                f"The paper's numbers are of {theirs:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
-            )
+    theirs = {data: experiment.n_published or PAPER_N_USERS.get(data, 0) for data in n_known}
+    words = [
+        f"The paper's numbers are of {theirs[data]:,} users, ours of {ours:,} ({data}): fewer are easier to tell."
+        for data, ours in n_known.items()
+        if experiment.published and ours < FEWER * theirs[data]
+    ]
     return [*words, ""] if words else []
 
 

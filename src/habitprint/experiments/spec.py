@@ -1,27 +1,25 @@
-"""An experiment as data: the field that varies, its values, the repeats and the tasks; or read from a TOML file."""
+"""An experiment as data: what is computed, how it is laid out, what is claimed; the paper's, or of a TOML file."""
 
-import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal, cast
 
-from msgspec import Meta
+import msgspec
 
 from habitprint.datasets.tracks import files_fingerprint
-from habitprint.errors import InputError, require_option, require_whole
+from habitprint.errors import InputError
 from habitprint.events import read_events
 from habitprint.events.read import find_files
 from habitprint.events.spec import DayName, Reading
 from habitprint.experiments.claims import Claim, Leads, Moves
 from habitprint.experiments.jobs import (
     PROPOSED,
-    UNCHANGED,
     DataName,
     HistogramMethod,
     Job,
+    Part,
     Quantity,
     Setting,
     Task,
@@ -34,13 +32,12 @@ from habitprint.periods import BusiestWeeks, ConsecutiveWeeks, DateRanges, Halve
 from habitprint.periods.periods import Period
 from habitprint.weighing import WeightName
 
-MOST_JOBS = 100_000  # of one part of an experiment
-
 Bound = Literal["", "more than", "up to"]
 Measure = Literal["accuracy", "precision", "seconds_weights", "seconds_matching"]
-Tabled = Literal["points", "metrics", "overlap", "aggregation", "runtime"]
-Drawn = Literal["lines", "subset", "protection", "popularity", "map", "active-weeks"]
-Layout = Literal[Tabled, Drawn]  # how results become a table or a picture
+Layout = Literal[  # how results become a table, or a table and a picture
+    "points", "metrics", "overlap", "aggregation", "runtime",
+    "lines", "subset", "protection", "popularity", "map", "active-weeks",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,95 +68,6 @@ class Published:
     measure: Measure = "accuracy"
     bound: Bound = ""
     note: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Part:
-    """The work on one set of data: one curve of a figure, or some rows of a table.
-
-    Parameters
-    ----------
-    data
-        Which data.
-    label
-        What to call it; without a word, as the data.
-    setting
-        What stays the same.
-    varies, values
-        The field of `setting` that varies, and its values.
-    tasks, weights
-        What is computed, on the same users: each task with each weight.
-    repeats
-        How often users are drawn; one if nothing is drawn.
-    quick_setting, quick_values
-        What takes the place of `setting` and `values` when time matters more than size.
-
-    Examples
-    --------
-    >>> part = Part(data="calls", varies="n_users", values=(100, "all"), repeats=2)
-    >>> [(job.setting.n_users, job.repeat) for job in part.jobs()]
-    [(100, 0), (100, 1), ('all', 0)]
-    """
-
-    data: DataName
-    label: str = ""
-    setting: Setting = UNCHANGED
-    varies: Quantity | None = None
-    values: tuple[int | float | str, ...] = ()
-    tasks: tuple[Task, ...] = ("joint",)
-    weights: tuple[WeightName, ...] = (PROPOSED,)
-    repeats: int = 1
-    quick_setting: Setting | None = None
-    quick_values: tuple[int | float | str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.varies is not None:
-            require_option("quantity to vary", self.varies, get_args(Quantity))
-            for value in (*self.values, *self.quick_values):
-                _ = self.at(value)
-        if bool(self.values) != (self.varies is not None):
-            raise InputError(
-                f"{self.varies} varies over {len(self.values)} values",
-                why="what varies has values, and values belong to what varies",
-                fix="give both or none",
-            )
-        require_whole("repeats", self.repeats, 1, why="users are drawn at least once", fix="use 1, 2, 3, …")
-        n_jobs = max(1, len(self.values)) * self.repeats * len(self.tasks) * len(self.weights)
-        if n_jobs > MOST_JOBS:
-            raise InputError(
-                f"{n_jobs:,} attacks" if n_jobs < sys.maxsize else "attacks without end",
-                why=f"values, repeats and attacks multiply, and more than {MOST_JOBS:,} would take for ever",
-                fix="use fewer repeats, or fewer values",
-            )
-
-    @property
-    def name(self) -> str:
-        """Return what it is called."""
-        return self.label or self.data
-
-    def at(self, value: float | str | None) -> Setting:
-        """Return the setting at one of the values."""
-        return self.setting if self.varies is None else replace(self.setting, **{self.varies: value})  # type: ignore[arg-type]
-
-    def jobs(self) -> Iterator[Job]:
-        """Yield all units of work, in the order of tables."""
-        for value in self.values or (None,):
-            setting = self.at(value)
-            for repeat in range(self.repeats):
-                for task, weight in product(self.tasks, self.weights):
-                    job = Job(data=self.data, setting=setting, task=task, weight=weight, repeat=repeat)
-                    if repeat == 0 or job.is_drawn:
-                        yield job
-
-    def quickly(self) -> "Part":
-        """Return the same at a smaller size."""
-        return replace(
-            self,
-            setting=self.quick_setting or self.setting,
-            values=self.quick_values or self.values,
-            quick_setting=None,
-            quick_values=(),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,8 +136,8 @@ class Experiment:
         (0.78, None)
         """
         wanted = (part, task, weight, value, measure)
-        rows = ((one, (one.part, one.task, one.weight, one.value, one.measure)) for one in self.published)
-        return next((one for one, row in rows if row == wanted), None)
+        rows = {(one.part, one.task, one.weight, one.value, one.measure): one for one in self.published}
+        return rows.get(wanted)
 
     def quickly(self) -> "Experiment":
         """Return the same at a smaller size."""
@@ -242,6 +150,17 @@ class Experiment:
             parts=tuple(replace(part, repeats=repeats) if part.repeats > 1 else part for part in self.parts),
         )
 
+
+class _Paper(msgspec.Struct, forbid_unknown_fields=True):
+    n_users: dict[DataName, int]
+    n_places: dict[DataName, int]
+    experiments: tuple[Experiment, ...]
+
+
+# The paper's tables and figures, and the numbers that it prints.
+_PAPER = msgspec.convert(tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8")), _Paper)
+PAPER_N_USERS, PAPER_N_PLACES, PAPER = _PAPER.n_users, _PAPER.n_places, _PAPER.experiments
+NAMES = tuple(experiment.name for experiment in PAPER)
 
 EXAMPLE = """\
 name = "our-users"
@@ -262,21 +181,21 @@ weeks = "2012-04-09"
 [vary]
 n_users = [100, 1000, "all"]
 """
-CLAIMS: Mapping[str, Claim] = {
+ClaimName = Literal["leads", "falls", "grows"]
+CLAIMS: Mapping[ClaimName, Claim] = {
     "leads": Leads(),
     "falls": Moves("accuracy falls along what varies", grows=False),
     "grows": Moves("accuracy grows along what varies", grows=True),
 }
 INDEX = "index"  # the name of the page that lists all results
-Name = Annotated[str, Meta(pattern=r"^[\w-]{1,100}$")]  # of files
-Edges = tuple[float, float, float, float]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[\w-]{1,100}$")]  # of files
 
 
 class EventsTable(Reading, frozen=True, kw_only=True):
     """The table ``[events]`` of a TOML file: which file, how it is read, and the box that squares are laid over."""
 
     file: str | None = None
-    box: Edges | None = None
+    box: tuple[float, float, float, float] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,12 +232,12 @@ class SpecFile:
     x: str = ""
     weights: tuple[WeightName, ...] = (PROPOSED,)
     methods: tuple[HistogramMethod, ...] = ("joint",)
-    claims: tuple[str, ...] = ()
+    claims: tuple[ClaimName, ...] = ()
     repeats: int = 1
     log: bool = False
     events: dict[str, Any] = field(default_factory=dict)
     periods: dict[str, Any] = field(default_factory=dict)
-    vary: dict[str, Any] = field(default_factory=dict)
+    vary: dict[str, Annotated[list[int | float | str], msgspec.Meta(min_length=1)]] = field(default_factory=dict)
     setting: dict[str, Any] = field(default_factory=dict)
 
 
@@ -363,15 +282,7 @@ def _to_experiment(spec: SpecFile) -> Experiment:
         raise InputError(
             f"name = {spec.name!r}", why="the page of all results has that name", fix="choose another name"
         )
-    varies, values = cast("tuple[Quantity | None, Any]", next(iter(spec.vary.items()), (None, [])))
-    if varies is not None and (not isinstance(values, list) or not values):
-        raise InputError(
-            f"{varies} = {values!r}", why="it varies over a list of values", fix=f"write {varies} = [1, 2]"
-        )
-    if varies is not None:
-        to_record({**spec.setting, varies: values[0]}, Setting, "[vary]")
-    for claim in spec.claims:
-        require_option("claim", claim, CLAIMS)
+    varies, values = cast("tuple[Quantity | None, list[Any]]", next(iter(spec.vary.items()), (None, [])))
     part = Part(
         data="events",
         setting=to_record(spec.setting, Setting, "[setting]"),
